@@ -218,14 +218,7 @@ Model load_model(ModelOptions const& options) {
 namespace {
 
 ListedNetwork measure(std::string name, ps::Graph const& graph) {
-    ListedNetwork listed{std::move(name), graph[graph.inputs().at(0)].shape, 0, 0};
-    for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
-        // A batch norm's statistics are counted, not learned.
-        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) continue;
-        double values = 1;
-        for (const std::int64_t dim : spec.dims) values *= static_cast<double>(dim);
-        listed.parameters += values;
-    }
+    ListedNetwork listed{std::move(name), graph[graph.inputs().at(0)].shape, ps::parameter_count(graph), 0};
     for (ps::Node const& node : graph.nodes()) {
         const auto outputs = static_cast<double>(node.shape.size());
         if (const auto* conv = std::get_if<ps::ConvParams>(&node.layer)) {

@@ -99,14 +99,7 @@ struct Totals {
     double milliseconds = 0, operations = 0, parameters = 0, filters = 0;
 };
 Totals totals_of(ps::Graph const& graph, double seconds) {
-    Totals totals{seconds * 1e3, ps::multiply_adds(graph), 0, ps::filters(graph)};
-    for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
-        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) continue;
-        double values = 1;
-        for (const std::int64_t dim : spec.dims) values *= static_cast<double>(dim);
-        totals.parameters += values;
-    }
-    return totals;
+    return {seconds * 1e3, ps::multiply_adds(graph), ps::parameter_count(graph), ps::filters(graph)};
 }
 
 std::string text_of(double value, const char* format) {

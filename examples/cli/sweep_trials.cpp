@@ -301,14 +301,7 @@ Metrics PruningTrials::known(ps::Point const& point) const {
     Metrics metrics;
     add(metrics, "latency", predicted_seconds(thin, options_.planning) * 1e3);
     add(metrics, "operations", ps::multiply_adds(thin));
-    double parameters = 0;
-    for (ps::WeightSpec const& spec : ps::weight_specs(thin)) {
-        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) continue;
-        double values = 1;
-        for (const std::int64_t dim : spec.dims) values *= static_cast<double>(dim);
-        parameters += values;
-    }
-    add(metrics, "parameters", parameters);
+    add(metrics, "parameters", ps::parameter_count(thin));
     const std::scoped_lock lock(mutex_);
     return known_.emplace(text, metrics).first->second;
 }

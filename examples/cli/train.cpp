@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,16 @@ struct TrainCommand {
     ps::IncrementalOptions incremental;
 };
 
+/// A line for each weight that several layers share.
+std::string text_of_shared(ps::Graph const& graph) {
+    std::map<std::string, std::string> names;  // by owner
+    for (auto const& [name, owner] : ps::weight_owners(graph)) {
+        names[owner.name] += ps::join(", ", name, owner.transposed ? " (transposed)" : "");
+    }
+    std::string text;
+    for (auto const& [owner, others] : names) text += ps::join("one weight: ", owner, others, '\n');
+    return text;
+}
 std::string text_of_step(ps::Plan const& plan, std::size_t arena) {
     const auto again = std::ranges::count_if(
         plan.layers, [](ps::PlannedLayer const& layer) { return layer.name.ends_with(ps::again_suffix); });
@@ -115,7 +126,8 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     }
     bool epoch_ended = false, described = options.json;
     const auto describe = [&] {
-        if (!std::exchange(described, true)) print(text_of_step(trainer.plan(), trainer.arena_bytes()));
+        if (!std::exchange(described, true))
+            print(text_of_shared(model.graph) + text_of_step(trainer.plan(), trainer.arena_bytes()));
     };
     const auto updated = [&](std::int64_t updates) {
         describe();

@@ -474,6 +474,50 @@ TEST_CASE("wherever weights lie, and on however many threads they are packed, th
     }
 }
 
+TEST_CASE("a weight that layers share is packed once, for images of any size, and the results are as before") {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{16, 24, 24}}, {});
+    const ps::ConvParams conv{.k = 16, .kernel = {3, 3}, .padding = {1, 1, 1, 1}, .bias = false};
+    graph.add("a", conv, {0});
+    graph.add("n", ps::BatchNormParams{}, {1});
+    graph.add("b", conv, {2});
+    graph.add("m", ps::BatchNormParams{}, {3});
+    graph.add("pool", ps::PoolParams{.window = {2, 2}, .stride = {2, 2}}, {4});
+    graph.add("c", conv, {5});
+    graph.add("norm", ps::BatchNormParams{}, {6});
+    graph.add("d", ps::DenseParams{.k = 50}, {7});
+    graph.add("e", ps::DenseParams{.k = 50}, {8});
+    graph.add("f", ps::DenseParams{.k = 50}, {9});
+    ps::Weights own = ps::random_weights(graph), shared;
+    const auto value_of = [](std::string const& name) {
+        if (name == "e.weight" || name == "f.weight") return std::string("e.weight");
+        if (name == "e.bias" || name == "f.bias") return std::string("e.bias");
+        for (const std::string layer : {"b", "c"}) {
+            if (name == layer + ".weight") return std::string("a.weight");
+        }
+        for (const std::string layer : {"m.", "norm."}) {
+            if (name.starts_with(layer)) return "n." + name.substr(layer.size());
+        }
+        return name;
+    };
+    // As a copy of its own, and as one that is shared.
+    ps::Weights copies;
+    for (auto const& [name, tensor] : own) {
+        ps::WeightTensor const& of = own.at(value_of(name));
+        copies.add(name, of.dims, std::vector<float>(of.values.begin(), of.values.end()));
+        shared.add(name, of);
+    }
+    const std::vector<float> image = ramp(16 * 24 * 24, -3.0F);
+    ps::Engine<ps::Graph> many(graph, copies), one(graph, shared, many.plan());
+    std::vector<float> wanted(50), scores(50);
+    many.run(image, wanted);
+    one.run(image, scores);
+    CHECK(std::memcmp(scores.data(), wanted.data(), 50 * sizeof(float)) == 0);
+    // Of the convolutions at least those of one image size are packed alike, of the dense layers two.
+    const std::size_t kernel = 16 * 16 * 9 * sizeof(float), matrix = 50 * 50 * sizeof(float);
+    CHECK(many.program().weight_bytes() - one.program().weight_bytes() >= kernel + matrix);
+}
+
 #if !defined(PRIMSEL_TEST_INSTRUMENTED)  // sanitizers' allocators end the program
 TEST_CASE("an arena for which there is no memory is an error that says how large it is") {
     ps::Graph graph;

@@ -3,6 +3,7 @@
 #include "../instrumented.hpp"
 
 #include <doctest/doctest.h>
+#include <primsel/engine/engine.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/forecast/engine_forecast.hpp>
 #include <primsel/network/network.hpp>
@@ -94,6 +95,25 @@ TEST_CASE("the memory of an engine is forecast to the byte") {
         CHECK(apart(forecast.memory.arena, program.arena_bytes()) < 64);
         CHECK(forecast.memory.packed == program.weight_bytes());
     }
+}
+
+TEST_CASE("the memory of weights that layers share is forecast once") {
+    struct Net : ps::Network<Input<8, 16, 16>, Named<"a", Conv<8, 3, Pad<1>>>, Relu, Named<"b", Conv<8, 3, Pad<1>>>,
+                             Relu, MaxPool<2>, Flatten, Named<"in", Dense<20>>, Tanh, Named<"out", Dense<512>>> {};
+    ps::Graph graph = Net::graph();
+    graph.set_shared({{"a.weight", {"kernel"}},
+                      {"b.weight", {"kernel"}},
+                      {"a.bias", {"bias"}},
+                      {"b.bias", {"bias"}},
+                      {"in.weight", {"matrix"}},
+                      {"out.weight", {"matrix", true}}});
+    const ps::EngineForecast inference = ps::forecast_inference(graph);
+    CHECK(inference.memory.packed == ps::Engine<ps::Graph>(graph, ps::random_weights(graph)).program().weight_bytes());
+    ps::TrainingOptions options{.batch = 1};
+    const ps::EngineForecast training = ps::forecast_training(graph, options);
+    const ps::Trainer<ps::Graph> trainer(graph, ps::random_weights(graph), options);
+    CHECK(training.memory.packed == trainer.weight_bytes());
+    CHECK(apart(training.memory.total(), trainer.memory_bytes()) <= trainer.memory_bytes() / 100 + 256);
 }
 
 TEST_CASE("a few runs correct a forecast, and say how far it may be off") {

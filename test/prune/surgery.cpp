@@ -50,6 +50,32 @@ std::vector<ps::Graph> networks() {
     return graphs;
 }
 
+TEST_CASE("layers that share a weight lose the same filters, and have one weight still") {
+    ps::Graph graph =
+        graph_of<Input<3, 12, 12>, Named<"stem", Conv<8, 3>>, Named<"a", Conv<8, 3>>, Named<"n", BatchNorm>, Relu,
+                 MaxPool<2>, Named<"b", Conv<8, 3>>, Named<"m", BatchNorm>, Flatten, Named<"in", Dense<10>>, Relu,
+                 Named<"code", Dense<288>>, Relu, Named<"y", Dense<3>>>();
+    const double apart = ps::parameter_count(graph);
+    graph.set_shared({{"a.weight", {"kernel"}},
+                      {"b.weight", {"kernel"}},
+                      {"n.bias", {"bias"}},
+                      {"m.bias", {"bias"}},
+                      {"in.weight", {"matrix"}},
+                      {"code.weight", {"matrix", true}}});
+    CHECK(ps::parameter_count(graph) == apart - 8 * 8 * 9 - 8 - 10 * 288);
+    const ps::Coupling coupling(graph);
+    CHECK(coupling.groups_of(graph.find("a")) == coupling.groups_of(graph.find("b")));
+    for (const unsigned seed : {1U, 2U, 3U}) {
+        const ps::Choice choice = any_choice(graph, coupling, 1.4, seed);
+        CHECK(!choice.empty());
+        check_same(graph, coupling, choice);
+        const ps::Pruned thin = ps::prune(graph, ps::random_weights(graph), coupling, choice);
+        CHECK(thin.graph.shared() == graph.shared());
+        CHECK(thin.weights.at("a.weight").values.data() == thin.weights.at("b.weight").values.data());
+        ps::check_weights(thin.graph, thin.weights);
+    }
+}
+
 TEST_CASE("thinned networks of the zoo are the masked ones") {
     for (ps::Graph const& graph : networks()) {
         CAPTURE(graph[graph.size() - 2].name);

@@ -75,6 +75,35 @@ TEST_CASE("a resumed training has the bits of one that was never interrupted") {
     }
 }
 
+TEST_CASE("shared weights stay one weight while they are trained, and checkpoints have them once") {
+    struct Net : ps::Network<Input<1, 8, 8>, Named<"in", Conv<6, 3, Pad<1>>>, Relu, Named<"a", Conv<6, 3, Pad<1>>>,
+                             Relu, MaxPool<2>, Named<"b", Conv<6, 3, Pad<1>>>, Relu, Flatten, Named<"e", Dense<5>>,
+                             Tanh, Named<"d", Dense<96>>, Tanh, Named<"y", Dense<3>>> {};
+    ps::Graph graph = Net::graph(24);
+    graph.set_shared(
+        {{"a.weight", {"kernel"}}, {"b.weight", {"kernel"}}, {"e.weight", {"matrix"}}, {"d.weight", {"matrix", true}}});
+    const ps::TrainingOptions options{.batch = 24, .epochs = 2, .learning_rate = 0.05};
+    ps::Trainer<ps::Graph, Recipe> trainer(graph, ps::random_weights(graph, 3), options,
+                                           {.optimizer = {.momentum = 0.9}});
+    trainer.fit(Bars{}, {}, ps::NoAugment{}, Bars{});
+    const ps::Weights weights = trainer.weights();
+    ps::check_weights(graph, weights);  // that they are equal, too
+    ps::check_weights(graph, trainer.best_weights());
+    CHECK(all_values(weights) != all_values(ps::random_weights(graph, 3)));
+    const ps::Checkpoint checkpoint = trainer.checkpoint();
+    for (const std::string name : {"a.weight", "optimizer/a.weight", "best/e.weight"})
+        CHECK(checkpoint.tensors.find(name));
+    for (const std::string name : {"b.weight", "optimizer/b.weight", "best/d.weight"})
+        CHECK(!checkpoint.tensors.find(name));
+    ps::Trainer<ps::Graph, Recipe> next(graph, ps::random_weights(graph, 4), options,
+                                        {.optimizer = {.momentum = 0.9}, .plan = checkpoint.plan});
+    next.resume(checkpoint);
+    CHECK(all_values(next.weights()) == all_values(weights));
+    // A group has all of a weight or nothing of it.
+    CHECK_THROWS_WITH_AS((ps::Trainer<ps::Graph, Recipe>(graph, weights, {.batch = 24, .groups = {{"b.*", 0}}})),
+                         "train: a.weight and b.weight are one weight, but belong to two groups", ps::error);
+}
+
 TEST_CASE("a training that ended early stays ended") {
     const ps::TrainingOptions options{.batch = 24, .epochs = 50, .learning_rate = 0, .patience = 2};
     const Outcome whole = trained<Plain, Recipe>(options, {}, 1000);

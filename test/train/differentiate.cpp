@@ -39,7 +39,10 @@ struct Ready {
         (void)step.run(images, std::vector<float>(step.result().size()), Squares{});
         targets = numbers(step.result().size(), 2);
     }
-    double run() { return step.run(images, targets, Squares{}); }
+    double run() {
+        parameters.join_transposed();
+        return step.run(images, targets, Squares{});
+    }
 
     ps::Graph graph;
     ps::Parameters parameters;
@@ -95,6 +98,29 @@ TEST_CASE("slopes of convolutions: grouped, strided, dilated, padded unevenly, t
                           Named<"a", Conv<8, ps::Extent{3, 2}, Stride<ps::Extent{3, 2}>, Pad<ps::Padding{0, 1, 1, 0}>>>,
                           Sigmoid, Named<"b", Conv<8, 3, Groups<8>, NoBias>>,
                           Named<"c", Conv<8, 3, Stride<2>, Groups<8>>>, Named<"d", Dense<3>>>(2));
+}
+
+TEST_CASE("slopes of weights that layers share, some transposed, are those of all their uses") {
+    ps::Graph graph = graph_of<Input<4, 9, 8>, Named<"a", Conv<4, 3>>, Named<"n", BatchNorm>, Relu, MaxPool<2>,
+                               Named<"b", Conv<4, 3>>, Named<"m", BatchNorm>, Tanh, Flatten, Named<"d", Dense<7>>, Tanh,
+                               Named<"u", Dense<64>>, Tanh, Named<"e", Dense<7>>, Named<"f", Dense<3>>>(3);
+    graph.set_shared({{"a.weight", {"kernel"}},
+                      {"b.weight", {"kernel"}},
+                      {"n.weight", {"factor"}},
+                      {"m.weight", {"factor"}},
+                      {"a.bias", {"bias"}},
+                      {"m.bias", {"bias"}},
+                      {"d.weight", {"matrix"}},
+                      {"u.weight", {"matrix", true}},
+                      {"e.weight", {"matrix"}}});
+    check_slopes(graph, 0.05);
+    Ready net(graph);
+    (void)net.run();
+    std::vector<std::string> names;
+    for (ps::TrainedWeight const& weight : net.step.trained()) names.push_back(weight.name);
+    CHECK(names.size() == ps::own_weight_specs(graph).size() - 4);  // but for the statistics
+    CHECK(std::ranges::find(names, "u.weight") == names.end());
+    CHECK(net.step.program().weight_bytes() == 0);
 }
 
 TEST_CASE("slopes of normalisation, pooling, activations, sums, concatenations and products") {

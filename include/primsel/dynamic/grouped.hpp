@@ -6,6 +6,7 @@
 #include <primsel/engine/kernels_for.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/network.hpp>
+#include <primsel/network/weight_specs.hpp>
 
 #include <cstddef>
 #include <string>
@@ -30,6 +31,10 @@ struct GroupOptions {
 /// convolutional part does not end in a single result, or simplify has fused layers: group first, and simplify then.
 [[nodiscard]] inline Graph grouped(Graph const& graph, int groups, GroupOptions const& options = {}) {
     if (groups < 1) fail("grouped: impossible number of groups ", groups);
+    if (const auto owners = weight_owners(graph); !owners.empty()) {
+        auto const& [name, owner] = *owners.begin();
+        fail("grouped: weights ", owner.name, " and ", name, " are shared; groups have weights of their own");
+    }
     const detail::ConvolutionalPart part(graph, options.head);
     const detail::DividedLayer divided(graph, groups, options.round);
     Graph result(graph.batch());

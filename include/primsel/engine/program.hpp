@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <exception>
+#include <map>
 #include <new>
 #include <optional>
 #include <span>
@@ -68,6 +70,7 @@ public:
             check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
+        packed_.clear();
         for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
@@ -217,6 +220,66 @@ private:
         return settled(all, node);
     }
 
+    /// A kernel as a step reads it, and how it was packed.
+    struct PackedKernel {
+        std::size_t node = 0;
+        const void* how = nullptr;  // the primitive or op
+        ConvShape shape{};
+        Shape input{};
+        bool turned = false;
+        std::size_t bytes = 0;
+        const float* weights = nullptr;
+        const float* bias = nullptr;
+
+        [[nodiscard]] bool is_packed_like(PackedKernel const& other) const {
+            return how == other.how && shape == other.shape && input == other.input && turned == other.turned &&
+                   bytes == other.bytes;
+        }
+    };
+    /// Whether two layers are alike, and so are all of their weights.
+    [[nodiscard]] static bool is_alike(Graph const& graph, Weights const& weights, std::size_t a, std::size_t b) {
+        Node const &left = graph[a], &right = graph[b];
+        if (left.layer != right.layer) return false;
+        if (!std::ranges::equal(left.epilogue.folded, right.epilogue.folded, {}, &Folded::layer, &Folded::layer))
+            return false;
+        const auto same = [&](WeightSpec const& one, WeightSpec const& other) {
+            return detail::same_values(weights.at(one.name), weights.at(other.name), false);
+        };
+        return std::ranges::equal(weight_specs(graph, left), weight_specs(graph, right), same);
+    }
+    /// The kernel of a weight, packed by pack(dst): once for all layers that share the weight and read it alike.
+    template <class Pack>
+    PackedKernel& packed_kernel(PackedKernel kernel, std::string const& weight, Graph const& graph,
+                                Weights const& weights, Pack const& pack) {
+        std::vector<PackedKernel>& known = packed_[weights.at(weight).values.place()];
+        for (PackedKernel& other : known) {
+            if (other.is_packed_like(kernel) && is_alike(graph, weights, other.node, kernel.node)) return other;
+        }
+        Node const& node = graph[kernel.node];
+        float* const dst = keep(kernel.bytes, node);
+        pack(dst);
+        // Images of another size or other paddings make no difference to most primitives.
+        const auto same = std::ranges::find_if(known, [&](PackedKernel const& other) {
+            return kernel.how == other.how && kernel.bytes == other.bytes &&
+                   std::memcmp(dst, other.weights, kernel.bytes) == 0;
+        });
+        if (same == known.end()) {
+            kernel.weights = settled(dst, node);
+        } else {
+            kernel.weights = same->weights;
+            kept_.pop_back();
+            weight_bytes_ -= kernel.bytes;
+        }
+        return known.emplace_back(kernel);
+    }
+    [[nodiscard]] static PackedKernel kernel_of(Step const& step) {
+        return {.node = step.node,
+                .how = step.primitive,
+                .shape = step.shape,
+                .turned = step.turned,
+                .bytes = step.primitive->packed_bytes(step.shape)};
+    }
+
     /// last_bias: that of the convolution packed last, which the epilogue after it adds.
     [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias,
                                   ExecutorRef packing) {
@@ -237,32 +300,49 @@ private:
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             if (!graph.changing().empty() && node.epilogue.folded.empty()) {
                 const std::span<const float> kernel(weights.at(packed.kernel).values);
-                if (packed.packed != Step::none)
-                    result.weights = kernel.data();
-                else
-                    result.weights = pack_once(packed, kernel, node);
+                result.weights = kernel.data();
+                if (packed.packed == Step::none) {  // it does not change, though others do
+                    const auto pack = [&](float* dst) {
+                        Sequential here;
+                        packed.primitive->repack(packed.shape, {kernel.data(), packed.turned}, dst, here);
+                    };
+                    result.weights = packed_kernel(kernel_of(packed), packed.kernel, graph, weights, pack).weights;
+                }
                 if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
                 if (packed.bias) result.bias = last_bias;
                 return result;
             }
-            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
-            const PreparedWeights prepared = prepare_weights(node, weights);
-            packed.primitive->repack(packed.shape, {prepared.kernel.data()}, kernel, packing);
-            result.weights = settled(kernel, node);
-            if (!prepared.bias.empty()) {
-                float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
-                std::ranges::copy(prepared.bias, bias);
-                last_bias = settled(bias, node);
+            std::optional<PreparedWeights> prepared;
+            const auto pack = [&](float* dst) {
+                prepared.emplace(prepare_weights(node, weights));
+                packed.primitive->repack(packed.shape, {prepared->kernel.data()}, dst, packing);
+            };
+            PackedKernel& kernel = packed_kernel(kernel_of(packed), packed.kernel, graph, weights, pack);
+            result.weights = kernel.weights;
+            if (prepared && !prepared->bias.empty()) {
+                float* bias = keep(bytes_of_floats(prepared->bias.size()), node);
+                std::ranges::copy(prepared->bias, bias);
+                kernel.bias = settled(bias, node);
             }
+            if (kernel.bias != nullptr) last_bias = kernel.bias;
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
-            float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
-            if (packed.op->outputs_apart != 0) {
-                pack_parts(packed, graph, weights, kernel, packing);
-            } else {
+            const std::size_t bytes = packed.op->packed_bytes(node.layer, packed.src_shapes[0]);
+            const auto pack = [&](float* dst) {
+                if (packed.op->outputs_apart != 0) return pack_parts(packed, graph, weights, dst, packing);
                 const PreparedWeights prepared = prepare_weights(node, weights);
-                packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+                packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
+            };
+            const bool vectors =
+                std::holds_alternative<BatchNormParams>(node.layer) || std::holds_alternative<ScaleParams>(node.layer);
+            if (vectors) {
+                float* const dst = keep(bytes, node);
+                pack(dst);
+                result.weights = settled(dst, node);
+            } else {
+                const PackedKernel kernel{
+                    .node = packed.node, .how = packed.op, .input = packed.src_shapes[0], .bytes = bytes};
+                result.weights = packed_kernel(kernel, node.name + ".weight", graph, weights, pack).weights;
             }
-            result.weights = settled(kernel, node);
         }
         if (packed.bias) result.bias = last_bias;
         return result;
@@ -299,14 +379,6 @@ private:
             fail("engine: no memory to pack the weights of layer ", node.name);
         }
         if (faulty && graph.changing().empty()) check_weights(graph, weights);
-    }
-
-    /// A kernel that does not change, in a program whose others do.
-    [[nodiscard]] const float* pack_once(Step const& step, std::span<const float> kernel, Node const& node) {
-        float* dst = keep(step.primitive->packed_bytes(step.shape), node);
-        Sequential here;
-        step.primitive->repack(step.shape, {kernel.data(), step.turned}, dst, here);
-        return settled(dst, node);
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -386,6 +458,8 @@ private:
     SharedRoom* room_ = nullptr;
     AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
+    std::map<StoredFloats::Place, std::vector<PackedKernel>>
+        packed_;  // by where a weight lies, while weights are packed
     std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
 };
 

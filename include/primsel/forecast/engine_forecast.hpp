@@ -15,8 +15,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -43,27 +48,49 @@ struct EngineForecast {
 
 namespace detail {
 
-/// What a Program packs of a step.
-[[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Step const& step) {
-    std::size_t bytes = 0;
-    for (Step const& part : step.parts) bytes += packed_bytes(graph, part);
-    Node const& node = graph[step.node];
-    if (step.kind == Step::Kind::op) {
-        if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
-    } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
-        const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
-        if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
-        const bool own = std::visit(
-            [](auto const& layer) {
-                if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
-                return false;
-            },
-            node.layer);
-        const bool bias = own || !node.epilogue.folded.empty();
-        if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+/// What a Program packs.
+class PackedBytes {
+public:
+    explicit PackedBytes(Graph const& graph) : graph_(graph), owners_(weight_owners(graph)) {}
+
+    /// Of a step: nothing of a kernel that an earlier one packed in the same way.
+    [[nodiscard]] std::size_t of(Step const& step) {
+        std::size_t bytes = 0;
+        for (Step const& part : step.parts) bytes += of(part);
+        Node const& node = graph_[step.node];
+        if (step.kind == Step::Kind::op && step.op->packed_bytes != nullptr) {
+            const std::size_t packed = step.op->packed_bytes(node.layer, step.src_shapes[0]);
+            if (is_new(node.name + ".weight", step.op, packed)) bytes += packed;
+        } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
+            const bool in_place = !graph_.changing().empty() && node.epilogue.folded.empty();
+            const std::size_t packed = step.primitive->packed_bytes(step.shape);
+            if (in_place && step.packed != Step::none) return bytes;
+            if (!is_new(step.kernel, step.primitive, packed)) return bytes;
+            bytes += packed;
+            const bool own = std::visit(
+                [](auto const& layer) {
+                    if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
+                    return false;
+                },
+                node.layer);
+            const bool bias = own || !node.epilogue.folded.empty();
+            if (!in_place && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+        }
+        return bytes;
     }
-    return bytes;
-}
+
+private:
+    [[nodiscard]] bool is_new(std::string const& weight, const void* how, std::size_t bytes) {
+        if (!graph_.shared().contains(weight)) return true;
+        const auto owner = owners_.find(weight);
+        const WeightOwner of = owner == owners_.end() ? WeightOwner{weight} : owner->second;
+        return packed_.emplace(of.name, of.transposed, how, bytes).second;
+    }
+
+    Graph const& graph_;
+    std::map<std::string, WeightOwner, std::less<>> owners_;
+    std::set<std::tuple<std::string, bool, const void*, std::size_t>> packed_;
+};
 /// What a Program packs, and constants in the layout in which they are read.
 [[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
     std::size_t bytes = 0;
@@ -71,7 +98,8 @@ namespace detail {
         bytes += static_cast<std::size_t>(graph.batch()) *
                  kernels.layouts[constant.layout].image_bytes(graph[constant.node].shape);
     }
-    for (Step const& step : schedule.steps) bytes += packed_bytes(graph, step);
+    PackedBytes packed(graph);
+    for (Step const& step : schedule.steps) bytes += packed.of(step);
     return bytes;
 }
 [[nodiscard]] inline std::size_t floats_of(WeightSpec const& spec) {
@@ -110,21 +138,34 @@ template <class Policies = DefaultTraining>
     const auto images = static_cast<std::size_t>(graph.batch());
 
     std::size_t weights = 0, trained = 0, results = 0;
-    for (WeightSpec const& spec : weight_specs(graph)) weights += detail::floats_of(spec);
+    const auto owners = weight_owners(graph);
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        const auto owner = owners.find(spec.name);
+        if (owner == owners.end() || owner->second.transposed) weights += detail::floats_of(spec);
+    }
     for (Node const& node : planned.graph.nodes()) {
         const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
                           (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
         if (made) weights += node.shape.size();
     }
     if (!step.seed.empty()) weights += 2;
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        for (WeightGradient const& of : step.weights) trained += of.weight == spec.name ? detail::floats_of(spec) : 0;
+    std::size_t summed = 0;  // gradients of shared weights
+    for (WeightSpec const& spec : own_weight_specs(graph)) {
+        const std::size_t floats = detail::floats_of(spec);
+        std::size_t parts = 0;
+        bool transposed = false;
+        for (WeightGradient const& of : step.weights) {
+            if (of.weight != spec.name) continue;
+            ++parts, transposed = of.transposed;
+        }
+        if (parts > 0) trained += floats;
+        if (parts > 1 || transposed) summed += floats;
     }
     for (const std::size_t output : planned.graph.outputs()) {
         Node const& node = planned.graph[output];
         results += (of_batch(node.layer) ? 1 : images) * kernels.layouts[0].size(node.shape);
     }
-    results += images * kernels.layouts[0].size(planned.graph[planned.graph.inputs()[1]].shape);
+    results += images * kernels.layouts[0].size(planned.graph[planned.graph.inputs()[1]].shape) + summed;
     const std::size_t sums = options.parts() > 1 ? trained : 0;
     // The gradient is read, weights and what is remembered of each are read and written.
     const auto floats = static_cast<double>(trained), states = static_cast<double>(optimizer.state_per_weight());

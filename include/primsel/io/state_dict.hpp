@@ -63,8 +63,8 @@ namespace detail {
 
 /// The weights of a network from the tensors of a PyTorch state dict, which they share. Names go through the map;
 /// counts of training steps (`num_batches_tracked`) are left out; shapes may differ in ones at the end, such as k x c
-/// for k x c x 1 x 1. Throws error, naming every tensor that is missing, misshapen or unknown to the network, or two
-/// that get one name.
+/// for k x c x 1 x 1; of weights that the graph shares one is enough. Throws error, naming every tensor that is
+/// missing, misshapen or unknown to the network, or two that get one name.
 [[nodiscard]] inline Weights state_dict(Weights const& tensors, Graph const& graph, NameMap const& map = {}) {
     std::map<std::string, std::vector<std::int64_t>> needed;
     for (WeightSpec& spec : weight_specs(graph)) needed.emplace(std::move(spec.name), std::move(spec.dims));
@@ -85,6 +85,7 @@ namespace detail {
         }
         weights.add(*name, std::move(renamed));
     }
+    weights = with_shared(graph, std::move(weights));
     check_weights(graph, weights);
     return weights;
 }

@@ -9,9 +9,9 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Reads the weights of a network from a safetensors file. Throws error, naming the file and every weight that is
-/// missing, misshapen or unknown to the network.
+/// missing, misshapen or unknown to the network. Of weights that the graph shares one is enough.
 [[nodiscard]] inline Weights read_weights(std::string const& path, Graph const& graph) {
-    Weights weights = read_safetensors(path);
+    Weights weights = with_shared(graph, read_safetensors(path));
     check_weights(graph, weights);
     return weights;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <ostream>
 #include <set>
 #include <span>
@@ -52,6 +53,16 @@ struct Node {
     Epilogue epilogue;
     friend bool operator==(Node const&, Node const&) = default;
 };
+
+/// One of several weights that are a single one: all of a group have the same values.
+struct SharedWeight {
+    std::string group;
+    /// A matrix that has them as the transposed of another of the group, for which this is false.
+    bool transposed = false;
+    friend bool operator==(SharedWeight const&, SharedWeight const&) = default;
+};
+/// By the names of the weights.
+using SharedWeights = std::map<std::string, SharedWeight, std::less<>>;
 
 /// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. Its
 /// results are those of some of its nodes: the last, unless told otherwise.
@@ -142,6 +153,10 @@ public:
     /// Weights that change between runs, by name: those that are trained. All others are constant.
     [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
     void set_changing(std::set<std::string, std::less<>> weights) { changing_ = std::move(weights); }
+    /// Weights that several layers share. Training keeps them equal, pruning takes the same filters from all of them,
+    /// and files have them once. Names of weights that the graph lacks mean nothing.
+    [[nodiscard]] SharedWeights const& shared() const { return shared_; }
+    void set_shared(SharedWeights weights) { shared_ = std::move(weights); }
     /// How many inputs read each node; each result of the graph counts as read once more.
     [[nodiscard]] std::vector<std::size_t> uses() const {
         std::vector<std::size_t> uses(nodes_.size(), 0);
@@ -159,7 +174,8 @@ public:
     }
 
     friend bool operator==(Graph const& a, Graph const& b) {
-        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_ || a.changing_ != b.changing_) return false;
+        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_ || a.changing_ != b.changing_ || a.shared_ != b.shared_)
+            return false;
         return a.nodes_.empty() || a.outputs() == b.outputs();
     }
 
@@ -174,6 +190,7 @@ private:
     std::vector<std::size_t> outputs_;  // empty: the last node
     std::unordered_map<std::string, std::size_t> positions_;
     std::set<std::string, std::less<>> changing_;
+    SharedWeights shared_;
 };
 
 /// Whether all images of a batch go through a layer before any goes through the next, as in a step of training.

@@ -22,6 +22,7 @@ public:
           removed_(graph.size(), false),
           outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
           changing_(graph.changing()),
+          shared_(graph.shared()),
           batch_(graph.batch()) {
         for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
@@ -139,6 +140,7 @@ public:
             if (!removed_[i]) place(i, build);
         }
         build.graph.set_changing(changing_);
+        build.graph.set_shared(shared_);
         if (outputs_.empty()) return std::move(build.graph);
         std::vector<std::size_t> outputs;
         for (const std::size_t output : outputs_) outputs.push_back(build.position[output]);
@@ -215,6 +217,7 @@ private:
     std::vector<bool> removed_;
     std::vector<std::size_t> outputs_;
     std::set<std::string, std::less<>> changing_;
+    SharedWeights shared_;
     int batch_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
+#include <primsel/network/weight_specs.hpp>
 #include <primsel/network/weights.hpp>
 
 #include <algorithm>
@@ -20,13 +21,6 @@
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// The name and dimensions of a weight that a graph needs.
-struct WeightSpec {
-    std::string name;
-    std::vector<std::int64_t> dims;
-    WeightValues values = WeightValues::finite;
-};
 
 namespace detail {
 using AffineLayer = decltype(Folded::layer);
@@ -90,43 +84,7 @@ using AffineLayer = decltype(Folded::layer);
     return "";
 }
 
-/// The name of a layer's weight in the network.
-[[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
-    return weight.empty() ? layer : layer + '.' + std::string(weight);
-}
-
 }  // namespace detail
-
-/// The name of a constant's weight.
-[[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
-}
-
-/// The weights that a node of the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
-[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph, Node const& node) {
-    std::vector<WeightSpec> specs;
-    const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
-        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
-            specs.push_back({detail::weight_name(name, weight), dims, values});
-        };
-        if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
-    };
-    const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-    std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
-    for (Folded const& folded : node.epilogue.folded) {
-        std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
-    }
-    return specs;
-}
-
-/// Those of all its nodes.
-[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
-    std::vector<WeightSpec> specs;
-    for (Node const& node : graph.nodes()) {
-        for (WeightSpec& spec : weight_specs(graph, node)) specs.push_back(std::move(spec));
-    }
-    return specs;
-}
 
 namespace detail {
 /// Whether a weight has the dimensions that are needed. A constant's c x h x w may lack ones at the end, as PyTorch's
@@ -143,8 +101,8 @@ namespace detail {
 enum class WeightCheck { shapes, values };
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
-/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message, which names
-/// the weights' source.
+/// (see WeightValues), when weights differ that are shared, or when there are some that the graph does not know: all of
+/// them in one message, which names the weights' source.
 inline void check_weights(Graph const& graph, Weights const& weights, WeightCheck check = WeightCheck::values) {
     std::string faults;
     std::size_t known = 0;
@@ -165,6 +123,12 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
         }
         known += fault.empty() ? 1 : 0;
         faults += fault;
+    }
+    for (auto const& [name, owner] : weight_owners(graph)) {
+        const WeightTensor *tensor = weights.find(name), *owned = weights.find(owner.name);
+        if (tensor == nullptr || owned == nullptr || detail::same_values(*owned, *tensor, owner.transposed)) continue;
+        faults += join("\n  differ though they are one weight", owner.transposed ? ", transposed" : "", ": ",
+                       owner.name, " and ", name);
     }
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
@@ -289,7 +253,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     std::mt19937 bits(seed);
     std::normal_distribution<float> normal;
     Weights weights;
-    for (WeightSpec const& spec : weight_specs(graph)) {
+    for (WeightSpec const& spec : own_weight_specs(graph)) {
         std::size_t size = 1, depth = 1;
         for (std::size_t i = 0; i < spec.dims.size(); ++i) {
             size *= static_cast<std::size_t>(spec.dims[i]);
@@ -305,7 +269,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
         }
         weights.add(spec.name, spec.dims, std::move(values));
     }
-    return weights;
+    return with_shared(graph, std::move(weights));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

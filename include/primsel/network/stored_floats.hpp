@@ -81,6 +81,12 @@ public:
         return some;
     }
 
+    /// The memory or file that has them, and where in it: equal for all that are the same floats.
+    using Place = std::pair<const void*, std::size_t>;
+    [[nodiscard]] Place place() const noexcept {
+        if (file() != nullptr) return {file(), copied_->offset};
+        return {copied_ == nullptr ? static_cast<const void*>(ready_) : copied_->bytes, 0};
+    }
     /// Where they are stored in memory; of a file's, the copy.
     [[nodiscard]] std::span<const std::byte> bytes() const {
         if (copied_ == nullptr || copied_->bytes == nullptr) return std::as_bytes(std::span(data(), size_));

@@ -52,6 +52,7 @@ namespace detail {
         result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
     }
     result.set_outputs(graph.outputs());
+    result.set_shared(graph.shared());
     return result;
 }
 
@@ -73,7 +74,9 @@ namespace detail {
     detail::check_choice(graph, coupling, choice);
     const detail::KeptChannels kept(graph, coupling, choice);
     Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
+    const auto owners = weight_owners(graph);
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        if (owners.contains(spec.name)) return;
         const detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
         std::vector<float> values;
@@ -83,6 +86,7 @@ namespace detail {
         if (dims.size() > 1) dims[1] = static_cast<std::int64_t>(slices.columns());
         result.weights.add(spec.name, std::move(dims), std::move(values));
     });
+    result.weights = with_shared(result.graph, std::move(result.weights));
     return result;
 }
 
@@ -114,7 +118,9 @@ namespace detail {
     detail::check_choice(graph, coupling, choice);
     const detail::KeptChannels kept(graph, coupling, choice);
     Weights result(weights.source());
+    const auto owners = weight_owners(graph);
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        if (owners.contains(spec.name)) return;
         WeightTensor const& tensor = weights.at(spec.name);
         // A variance of zero would be none.
         const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
@@ -123,7 +129,7 @@ namespace detail {
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
         result.add(spec.name, spec.dims, std::move(values));
     });
-    return result;
+    return with_shared(graph, std::move(result));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -46,11 +46,13 @@ static_assert(Criterion<Taylor>);
 
 namespace detail {
 
-/// Adds to each of the sums its part of weights times gradients.
-inline void add_products(TrainedWeight const& weight, std::span<double> sums) {
+/// Adds to each of the sums its part of weights times gradients: a row each, or a column where a layer has the
+/// transposed weight.
+inline void add_products(TrainedWeight const& weight, bool transposed, std::span<double> sums) {
     const std::size_t size = weight.values.size() / sums.size();
     for (std::size_t i = 0; i < weight.values.size(); ++i) {
-        sums[i / size] += static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
+        sums[transposed ? i % sums.size() : i / size] +=
+            static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
     }
 }
 
@@ -72,6 +74,7 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
     std::map<std::string, const TrainedWeight*, std::less<>> trained;
     for (TrainedWeight const& weight : step.trained()) trained.emplace(weight.name, &weight);
     const std::vector<std::size_t> uses = graph.uses();
+    const auto owners = weight_owners(graph);
     Taylor result;
     std::size_t taken = 0;
     Batches<Source> images(source, {.batch = graph.batch(), .shuffle = false, .epochs = 1}, normalise);
@@ -82,8 +85,12 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
             std::vector<double> sums(static_cast<std::size_t>(graph[i].shape.c), 0.0);
             std::string const& judged = graph[detail::norm_behind(graph, i, uses).value_or(i)].name;
             for (const std::string_view part : {".weight", ".bias"}) {
-                const auto found = trained.find(judged + std::string(part));
-                if (found != trained.end()) detail::add_products(*found->second, sums);
+                const std::string name = judged + std::string(part);
+                const auto owner = owners.find(name);
+                const bool shared = owner != owners.end();
+                const auto found = trained.find(shared ? owner->second.name : name);
+                if (found == trained.end()) continue;
+                detail::add_products(*found->second, shared && owner->second.transposed, sums);
             }
             std::vector<double>& scores = result.of_layers[graph[i].name];
             scores.resize(sums.size(), 0.0);

@@ -24,14 +24,22 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Of weights, by their names, the places of values that are to be zero.
 using ZeroWeights = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
-/// The weights of a network while they change: a copy of its own of each, that stays where it is.
+/// The weights of a network while they change: a copy of its own of each, that stays where it is. Weights that are
+/// shared are one copy; a transposed one follows its owner.
 class Parameters {
 public:
     /// Throws error, as engines do, when the weights do not fit the network.
     Parameters(Graph const& graph, Weights const& initial) {
         check_weights(graph, initial);
+        const auto owners = weight_owners(graph);
         for (auto const& [name, tensor] : initial) {
+            const auto owner = owners.find(name);
+            if (owner != owners.end() && !owner->second.transposed) continue;
             add(name, tensor.dims, std::vector<float>(tensor.values.begin(), tensor.values.end()));
+            if (owner != owners.end()) transposed_.push_back({owner->second.name, name});
+        }
+        for (auto const& [name, owner] : owners) {
+            if (!owner.transposed) add_shared(name, initial.at(name).dims, owner.name);
         }
     }
     Parameters(Parameters const&) = delete;
@@ -60,8 +68,7 @@ public:
             if (values_.contains(spec.name)) continue;
             std::string first = spec.name;
             first.erase(first.rfind(again_suffix), again_suffix.size());
-            values_.emplace(spec.name, (*this)[first]);
-            weights_.add(spec.name, WeightTensor(weights_.at(first)));
+            add_shared(spec.name, weights_.at(first).dims, first);
         }
         join_running();
         return *this;
@@ -77,6 +84,14 @@ public:
                               values.begin() + static_cast<std::ptrdiff_t>(mean.size()));
         }
     }
+    /// After a change of weights: transposed ones follow their owners.
+    void join_transposed() {
+        for (auto const& [owner, name] : transposed_) {
+            const auto rows = static_cast<std::size_t>(weights_.at(owner).dims[0]);
+            const std::span<const float> values = (*this)[owner];
+            detail::transpose_into(values.data(), rows, values.size() / rows, (*this)[name].data());
+        }
+    }
     /// Throws error when there is no such weight.
     [[nodiscard]] std::span<float> operator[](std::string_view name) const {
         const auto found = values_.find(name);
@@ -85,17 +100,37 @@ public:
     }
     /// As they are now and will be: they change with the parameters.
     [[nodiscard]] Weights const& view() const { return weights_; }
-    /// Those that the network needs, as they are now.
-    [[nodiscard]] Weights copy(Graph const& graph) const {
+    /// Those that the network needs, as they are now: of shared ones only the owners.
+    [[nodiscard]] Weights copy_own(Graph const& graph) const {
         Weights copied;
-        for (WeightSpec const& spec : weight_specs(graph)) {
+        for (WeightSpec const& spec : own_weight_specs(graph)) {
             WeightTensor const& tensor = weights_.at(spec.name);
             copied.add(spec.name, tensor.dims, std::vector<float>(tensor.values.begin(), tensor.values.end()));
         }
         return copied;
     }
+    /// The same, with those that share them.
+    [[nodiscard]] Weights copy(Graph const& graph) const { return with_shared(graph, copy_own(graph)); }
+    /// The floats that they take.
+    [[nodiscard]] std::size_t floats() const {
+        std::map<const float*, std::size_t> stored;
+        for (auto const& [name, values] : values_) stored.emplace(values.data(), values.size());
+        std::size_t floats = 0;
+        for (auto const& [place, size] : stored) floats += size;
+        return floats;
+    }
 
 private:
+    /// Another name of a weight.
+    void add_shared(std::string const& name, std::vector<std::int64_t> dims, std::string const& owner) {
+        values_.emplace(name, (*this)[owner]);
+        weights_.add(name, detail::shared_tensor(weights_.at(owner), std::move(dims), false));
+    }
+
+    struct Transposed {
+        std::string owner, name;
+    };
+    std::vector<Transposed> transposed_;
     std::map<std::string, std::span<float>, std::less<>> values_;
     Weights weights_;
 };

@@ -178,7 +178,7 @@ public:
 
     /// All that the training goes on from. Between two updates.
     [[nodiscard]] Checkpoint checkpoint() const {
-        Checkpoint result{weights(), facts(), plan()};
+        Checkpoint result{parameters_->copy_own(graph_), facts(), plan()};
         for (PlannedLayer& layer : result.plan->layers) layer.candidates.clear();
         result.tensors.set_source("checkpoint");
         const auto add = [&](std::string const& name, std::span<const float> values) {
@@ -206,7 +206,8 @@ public:
         if (from.plan && from.plan->key == plan().key && !detail::same_choices(*from.plan, plan())) {
             fail(from.tensors.source(), ": its plan is another, which Parts::plan would take");
         }
-        for (WeightSpec const& spec : weight_specs(graph_)) {
+        const std::vector<WeightSpec> specs = own_weight_specs(graph_);
+        for (WeightSpec const& spec : specs) {
             (void)reader.values(spec.name, (*parameters_)[spec.name].size());
         }
         std::vector<std::vector<float>> state;
@@ -217,7 +218,7 @@ public:
         std::optional<Weights> best;
         if (from.facts.contains("best") && from.facts.at("best") == "yes") {
             best.emplace();
-            for (auto const& [name, tensor] : weights()) {
+            for (auto const& [name, tensor] : parameters_->copy_own(graph_)) {
                 const auto values = reader.values("best/" + name, tensor.values.size());
                 best->add(name, tensor.dims, {values.begin(), values.end()});
             }
@@ -229,10 +230,11 @@ public:
         const auto loss = reader.number<double>("loss of the epoch"), accuracy = reader.number<double>("best accuracy");
         if (updates < 0 || batches < 0 || since < 0) fail(from.tensors.source(), ": it counts below nothing");
 
-        for (WeightSpec const& spec : weight_specs(graph_)) {
+        for (WeightSpec const& spec : specs) {
             std::ranges::copy(from.tensors.at(spec.name).values, (*parameters_)[spec.name].begin());
         }
         parameters_->join_running();
+        parameters_->join_transposed();
         state_ = std::move(state), best_ = std::move(best);
         next_batch_ = updates, epoch_batches_ = batches, epochs_since_best_ = since;
         epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;
@@ -260,7 +262,7 @@ public:
     /// As they are now, running statistics included.
     [[nodiscard]] Weights weights() const { return parameters_->copy(graph_); }
     /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
-    [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
+    [[nodiscard]] Weights best_weights() const { return best_ ? with_shared(graph_, *best_) : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
     [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
@@ -271,8 +273,7 @@ public:
     /// What the training holds in all, known before the first step: the arena, weights, gradients, and what the
     /// optimiser remembers. The images come on top, and a copy of the weights where the best are kept.
     [[nodiscard]] std::size_t memory_bytes() const {
-        std::size_t floats = 0;
-        for (auto const& [name, tensor] : parameters_->view()) floats += tensor.values.size();
+        std::size_t floats = parameters_->floats();
         for (auto const& state : state_) floats += state.size();
         for (auto const& sum : sums_) floats += sum.size();
         return step_.memory_bytes() + floats * sizeof(float);
@@ -342,6 +343,7 @@ private:
                                   group.weight_decay.value_or(options_.weight_decay));
             for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
+        parameters_->join_transposed();
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -355,7 +357,7 @@ private:
         const double accuracy = epoch.validation->accuracy();
         epoch.best = !best_ || accuracy > best_accuracy_;
         if (epoch.best) {
-            best_ = weights();
+            best_ = parameters_->copy_own(graph_);
             best_accuracy_ = accuracy;
             epochs_since_best_ = 0;
         } else {

@@ -17,10 +17,13 @@ inline constexpr std::string_view running_suffix = "/running";
 /// Ends the name of a parameter that is zero.
 inline constexpr std::string_view zero_suffix = "/zero";
 
-/// Where the gradient of a trained weight is: so many floats into a result of the graph.
+/// Where the gradient of a trained weight is: so many floats into a result of the graph. Of a weight that several
+/// layers share there are several, whose sum is its gradient.
 struct WeightGradient {
     std::string weight;
     std::size_t result = 0, offset = 0;
+    /// Whether it is that of the transposed weight.
+    bool transposed = false;
 };
 
 /// A batch norm whose statistics (c means, then c variances of this batch) are a result of the graph.

@@ -94,18 +94,26 @@ struct IgnoreUpdates {
     return rest;
 }
 
-/// Throws error when a group's pattern fits none of the network's weights.
+/// Throws error when a group's pattern fits none of the network's weights, or some of the names of a shared one.
 inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const& graph) {
     const std::vector<WeightSpec> specs = weight_specs(graph);
     for (WeightGroup const& group : groups) {
         const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
         if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
     }
+    for (auto const& [name, owner] : weight_owners(graph)) {
+        if (&group_of(groups, name) == &group_of(groups, owner.name)) continue;
+        fail("train: ", owner.name, " and ", name, " are one weight, but belong to two groups");
+    }
 }
 /// Throws error when values are to stay of a weight that the network has not, or that it has not so many of.
 inline void check_fixed(std::map<std::string, std::vector<std::size_t>> const& fixed, Graph const& graph) {
     const std::vector<WeightSpec> specs = weight_specs(graph);
+    const auto owners = weight_owners(graph);
     for (auto const& [name, positions] : fixed) {
+        if (const auto owner = owners.find(name); owner != owners.end() && !fixed.contains(owner->second.name)) {
+            fail("train: values of ", name, " are to stay; name its owner, ", owner->second.name);
+        }
         const auto spec = std::ranges::find(specs, name, &WeightSpec::name);
         if (spec == specs.end()) fail("train: values of ", name, " are to stay; there is no such weight");
         std::size_t size = 1;

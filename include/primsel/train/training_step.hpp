@@ -9,7 +9,9 @@
 #include <primsel/train/policies.hpp>
 #include <primsel/train/recompute.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -48,11 +50,7 @@ public:
             outputs_.push_back(results_.back().data());
         }
         gradient_ = AlignedBuffer(program_.in_floats(1));
-        for (WeightGradient const& of : step_.weights) {
-            const std::span<float> values = parameters[of.weight];
-            trained_.push_back(
-                {of.weight, values, std::span<const float>(results_[of.result].data() + of.offset, values.size())});
-        }
+        find_trained();
     }
 
     /// Runs a batch with the weights as they are now, and returns its loss; the gradients are then those of the mean
@@ -65,6 +63,7 @@ public:
         for (std::size_t step = 0; step < forward_steps_; ++step) program_.run_step(step, executor_);
         const double value = loss(result(), targets, gradient_.span(), program_.batch());
         for (std::size_t step = forward_steps_; step < program_.steps(); ++step) program_.run_step(step, executor_);
+        for (SharedGradient& shared : shared_) sum_up(shared);
         return value;
     }
 
@@ -102,12 +101,57 @@ public:
     [[nodiscard]] std::size_t memory_bytes() const {
         std::size_t floats = gradient_.size();
         for (AlignedBuffer const& result : results_) floats += result.size();
+        for (SharedGradient const& shared : shared_) floats += shared.sum.size();
         return program_.arena_bytes() + program_.weight_bytes() + floats * sizeof(float);
     }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 
 private:
+    /// The gradient of a weight that several layers share: the sum of what each of them contributes.
+    struct SharedGradient {
+        struct Part {
+            const float* gradient;
+            bool transposed;
+        };
+        std::vector<Part> parts;
+        std::size_t rows = 0;  // of the weight
+        std::vector<float> sum{};
+    };
+
+    void find_trained() {
+        std::map<std::string, std::vector<WeightGradient>> gradients;
+        for (WeightGradient const& of : step_.weights) gradients[of.weight].push_back(of);
+        for (WeightGradient const& of : step_.weights) {
+            const auto found = gradients.find(of.weight);
+            if (found == gradients.end()) continue;  // a shared one that has been listed
+            const auto node = gradients.extract(found);
+            const std::span<float> values = parameters_[of.weight];
+            const auto place = [&](WeightGradient const& part) { return results_[part.result].data() + part.offset; };
+            if (node.mapped().size() == 1 && !of.transposed) {
+                trained_.push_back({of.weight, values, std::span<const float>(place(of), values.size())});
+                continue;
+            }
+            SharedGradient shared{{}, static_cast<std::size_t>(parameters_.view().at(of.weight).dims[0])};
+            for (WeightGradient const& part : node.mapped()) shared.parts.push_back({place(part), part.transposed});
+            shared.sum.resize(values.size());
+            trained_.push_back({of.weight, values, shared.sum});
+            shared_.push_back(std::move(shared));
+        }
+    }
+    /// Always in the same order: the same bits for any number of threads.
+    static void sum_up(SharedGradient& shared) {
+        std::ranges::fill(shared.sum, 0.0F);
+        const std::size_t rows = shared.rows, columns = shared.sum.size() / rows;
+        for (auto const& [gradient, transposed] : shared.parts) {
+            const std::size_t from_row = transposed ? 1 : columns, from_column = transposed ? rows : 1;
+            for (std::size_t row = 0; row < rows; ++row) {
+                float* const sums = shared.sum.data() + row * columns;
+                const float* const from = gradient + row * from_row;
+                for (std::size_t column = 0; column < columns; ++column) sums[column] += from[column * from_column];
+            }
+        }
+    }
     template <class How>
     static PlannedStep planned(TrainingGraph const& step, How const& how, std::size_t workers, std::size_t max_arena) {
         const Graph simple = simplify(step.graph);
@@ -134,6 +178,7 @@ private:
     std::vector<AlignedBuffer> results_;
     std::vector<float*> outputs_;
     AlignedBuffer gradient_;
+    std::vector<SharedGradient> shared_;
     std::vector<TrainedWeight> trained_;
 };
 

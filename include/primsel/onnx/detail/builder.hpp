@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,6 +128,20 @@ public:
     }
     void add_weight(std::size_t node, std::string_view suffix, Sizes dims, std::vector<float> values) {
         add_weight(node, suffix, dims, own_elements(dims, OnnxType::float32, std::move(values)));
+    }
+    /// A constant matrix, transposed. All who ask for the same one share it.
+    [[nodiscard]] OnnxTensor transposed(OnnxTensor const& matrix) {
+        const auto [found, is_new] = transposed_.try_emplace(matrix.floats.bytes().data());
+        if (is_new) found->second = pick(matrix, permutation(matrix.dims, {1, 0}), constants);
+        OnnxTensor const& result = found->second;
+        if (result.dims == Sizes{matrix.dims[1], matrix.dims[0]}) return result;
+        return pick(matrix, permutation(matrix.dims, {1, 0}), constants);  // another view of the same elements
+    }
+    /// Where the elements of weights lie of which there are transposed ones: by where those lie.
+    [[nodiscard]] std::map<const void*, const void*> origins() const {
+        std::map<const void*, const void*> origins;
+        for (auto const& [origin, turned] : transposed_) origins.emplace(turned.floats.bytes().data(), origin);
+        return origins;
     }
     /// By their suffixes.
     [[nodiscard]] std::vector<std::pair<std::string, WeightTensor>> const& weights(std::size_t node) const {
@@ -269,6 +284,7 @@ private:
     std::string name_;
     std::vector<std::vector<std::pair<std::string, WeightTensor>>> weights_;  // of each node
     std::unordered_map<std::string, std::size_t> uses_;
+    std::map<const void*, OnnxTensor> transposed_;  // by where the elements lie of what was transposed
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

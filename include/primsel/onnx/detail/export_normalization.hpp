@@ -38,7 +38,7 @@ inline void write_layer(LayerWriter& layer, BatchNormParams const& p) {
     const Ints dims{layer.in_shape().c};
     Names inputs = layer.alike();
     for (const std::string_view suffix : {"weight", "bias", "running_mean", "running_var"}) {
-        inputs.push_back(layer.floats(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
+        inputs.push_back(layer.weight(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
     }
     layer.step("BatchNormalization", std::move(inputs), {{"epsilon", p.epsilon}});
 }
@@ -56,7 +56,7 @@ inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
     } else {
         for (const std::string_view suffix : {"weight", "bias"}) {
             inputs.push_back(
-                layer.floats(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
+                layer.weight(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
         }
     }
     inputs.push_back(layer.floats("mean", dims, zeros));

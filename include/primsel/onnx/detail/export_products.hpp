@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
@@ -15,9 +16,9 @@ namespace detail {
 /// The input, the weight and, where there is one, the bias of a layer.
 [[nodiscard]] inline Names weighted(LayerWriter& layer, std::string const& input, Ints const& dims) {
     const PreparedWeights prepared = prepare_weights(layer.node(), layer.weights());
-    Names inputs{input, layer.floats("weight", dims, prepared.kernel)};
+    Names inputs{input, layer.weight("weight", dims, prepared.kernel)};
     if (!prepared.bias.empty()) {
-        inputs.push_back(layer.floats("bias", {static_cast<std::int64_t>(prepared.bias.size())}, prepared.bias));
+        inputs.push_back(layer.weight("bias", {static_cast<std::int64_t>(prepared.bias.size())}, prepared.bias));
     }
     return inputs;
 }
@@ -55,9 +56,12 @@ inline void write_layer(LayerWriter& layer, ConvTransposeParams const& p) {
 inline void write_layer(LayerWriter& layer, DenseParams const& p) {
     const std::string input =
         layer.in().flat ? layer.read() : layer.step("Flatten", {layer.read()}, {whole("axis", 1)});
-    layer.clamp(layer.step("Gemm",
-                           detail::weighted(layer, input, {p.k, static_cast<std::int64_t>(layer.in_shape().size())}),
-                           {whole("transB", 1)}));
+    const PreparedWeights prepared = prepare_weights(layer.node(), layer.weights());
+    const auto [matrix, turned] =
+        layer.matrix("weight", {p.k, static_cast<std::int64_t>(layer.in_shape().size())}, prepared.kernel);
+    Names inputs{input, matrix};
+    if (!prepared.bias.empty()) inputs.push_back(layer.weight("bias", {p.k}, prepared.bias));
+    layer.clamp(layer.step("Gemm", std::move(inputs), {whole("transB", turned ? 0 : 1)}));
     layer.value().flat = true;
 }
 

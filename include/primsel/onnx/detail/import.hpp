@@ -4,6 +4,7 @@
 #include <primsel/network/graph_editor.hpp>
 #include <primsel/onnx/detail/operators.hpp>
 #include <primsel/onnx/detail/order.hpp>
+#include <primsel/onnx/detail/shared_weights.hpp>
 #include <primsel/onnx/detail/signature.hpp>
 
 #include <cstddef>
@@ -329,6 +330,7 @@ private:
             if (editor.removed(i)) continue;
             for (auto const& [suffix, weight] : build_.weights(i)) result.weights.add(editor[i].name + suffix, weight);
         }
+        result.graph.set_shared(shared_weights(result.graph, result.weights, build_.origins()));
         return result;
     }
 

@@ -3,6 +3,7 @@
 
 #include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
+#include <primsel/network/weight_specs.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/onnx/detail/signature.hpp>
 #include <primsel/onnx/detail/writer.hpp>
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -138,7 +141,15 @@ public:
     }
     /// A result that the file has.
     void constant(Shape shape, std::span<const float> values) {
-        model_.initializer(value().name, Ints{1, shape.c, shape.h, shape.w}, values);
+        const Ints dims{1, shape.c, shape.h, shape.w};
+        if (const SharedWeight* shared = shared_weight("value")) {
+            const auto [name, is_new] = shared_.try_emplace({shared->group, dims}, value().name);
+            if (!is_new) {
+                value().name = name->second;
+                return;
+            }
+        }
+        model_.initializer(value().name, dims, values);
     }
 
     /// A node; gives the name of its result.
@@ -151,6 +162,24 @@ public:
     /// A name that begins with the layer's.
     [[nodiscard]] std::string unique(std::string_view suffix) { return model_.unique(join(node().name, suffix)); }
 
+    /// A weight of the layer; gives its name. One that layers share is written once, but where another layer is folded
+    /// into one of them.
+    std::string weight(std::string_view suffix, Ints const& dims, std::span<const float> values) {
+        const SharedWeight* shared = shared_weight(suffix);
+        if (shared == nullptr) return floats(suffix, dims, values);
+        const auto [name, is_new] = shared_.try_emplace({shared->group, dims}, std::string());
+        if (is_new) name->second = floats(suffix, dims, values);
+        return name->second;
+    }
+    /// The same for a matrix; gives whether the file has it transposed, as others of the group have it.
+    std::pair<std::string, bool> matrix(std::string_view suffix, Ints const& dims, std::span<const float> values) {
+        const SharedWeight* shared = shared_weight(suffix);
+        if (shared == nullptr || !shared->transposed) return {weight(suffix, dims, values), false};
+        std::vector<float> turned(values.size());
+        primsel::detail::transpose_into(values.data(), static_cast<std::size_t>(dims[0]),
+                                        static_cast<std::size_t>(dims[1]), turned.data());
+        return {weight(suffix, {dims[1], dims[0]}, turned), true};
+    }
     /// Constants of the file; gives their names.
     std::string floats(std::string_view suffix, Ints const& dims, std::span<const float> values) {
         std::string name = model_.unique(join(node().name, '.', suffix));
@@ -228,10 +257,18 @@ private:
         std::string name;
     };
 
+    /// How the layer shares the weight; null where it has it alone.
+    [[nodiscard]] const SharedWeight* shared_weight(std::string_view suffix) const {
+        const auto shared = graph_.shared().find(join(node().name, '.', suffix));
+        return shared == graph_.shared().end() || !node().epilogue.folded.empty() ? nullptr : &shared->second;
+    }
     /// About the model's size. Throws error when that is too large, before anything is copied.
     static std::size_t bytes_of(Weights const& weights) {
         std::size_t bytes = 0;
-        for (auto const& [name, tensor] : weights) bytes += tensor.values.size_bytes();
+        std::set<StoredFloats::Place> known;  // shared weights are written once
+        for (auto const& [name, tensor] : weights) {
+            if (known.insert(tensor.values.place()).second) bytes += tensor.values.size_bytes();
+        }
         if (bytes > largest_model) {
             fail("ONNX export: the weights take ", bytes, " bytes; a model may have ", largest_model);
         }
@@ -367,6 +404,7 @@ private:
     std::size_t at_ = 0;
     std::vector<Value> values_;
     std::vector<Step> steps_;
+    std::map<std::pair<std::string, Ints>, std::string> shared_;  // names of weights, by group and extents
 };
 
 }  // namespace onnx

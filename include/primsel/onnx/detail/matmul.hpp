@@ -16,9 +16,6 @@ inline Operand emit_dense(Builder& build, Operand const& row, OnnxTensor const& 
     if (bias) build.add_weight(node, ".bias", {k}, *bias);
     return build.operand(node, std::move(dims));
 }
-[[nodiscard]] inline OnnxTensor transposed(OnnxTensor const& matrix, Constants& constants) {
-    return pick(matrix, permutation(matrix.dims, {1, 0}), constants);
-}
 [[nodiscard]] inline OnnxTensor times(OnnxTensor const& tensor, float factor, Constants& constants) {
     if (factor == 1.0F) return tensor;
     return map_elements(tensor, tensor.dims, [&]<class T>(std::span<const T> src) {
@@ -74,8 +71,7 @@ inline void translate_gemm(Call& call) {
     if (const OnnxTensor* b = call.known(1); b != nullptr && is_row && call.known(0) == nullptr) {
         if (!b->is_float()) fail("its weight is of ", to_string(b->type));
         const Operand row = call.operand(0);
-        const OnnxTensor weight =
-            detail::times(turn_b ? *b : detail::transposed(*b, build.constants), alpha, build.constants);
+        const OnnxTensor weight = detail::times(turn_b ? *b : build.transposed(*b), alpha, build.constants);
         std::optional<OnnxTensor> bias;
         if (call.has(2) && call.known(2) != nullptr) {
             const OnnxTensor c = build.broadcast_image_of(call.floats(2, "bias"), 2);
@@ -134,8 +130,8 @@ inline void translate_matmul(Call& call) {
         }
         (void)elements(known_b->dims);
         const Sizes result{call.dims(0)[0], known_b->dims[1]};
-        return call.give(detail::emit_dense(build, row, detail::transposed(*known_b, build.constants), std::nullopt,
-                                            build.image_dims(result)));
+        return call.give(
+            detail::emit_dense(build, row, build.transposed(*known_b), std::nullopt, build.image_dims(result)));
     }
     if (!build.is_whole()) {
         const auto is_image = [&](std::size_t i) { return call.known(i) != nullptr || call.rank(i) >= 3; };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,7 +47,9 @@ public:
         outputs_.insert(outputs_.end(), statistics_.begin(), statistics_.end());
         contributions_[last].push_back(add(result_.gradient, InputParams{form_[last].shape}, {}));
         for (std::size_t i = form_.size(); i-- > 0;) backward(i);
+        find_owners();
         for (std::string const& weight : trained_) {
+            if (owners_.contains(weight)) continue;
             if (std::ranges::find(result_.weights, weight, &WeightGradient::weight) == result_.weights.end()) {
                 fail("train: nothing that leads to the result depends on weight ", weight);
             }
@@ -69,6 +72,16 @@ private:
         for (std::size_t i = 0; i < form_.size(); ++i) {
             needs_[i] = trains(form_[i]) ||
                         std::ranges::any_of(form_[i].inputs, [&](std::size_t input) { return needs_[input]; });
+        }
+    }
+    /// The gradients of shared weights are those of their owners.
+    void find_owners() {
+        owners_ = weight_owners(form_);
+        for (WeightGradient& gradient : result_.weights) {
+            const auto owner = owners_.find(gradient.weight);
+            if (owner == owners_.end()) continue;
+            gradient.weight = owner->second.name;
+            gradient.transposed = owner->second.transposed;
         }
     }
     /// The activation that alone reads a batch norm, and only cuts its result, becomes part of it.
@@ -318,9 +331,10 @@ private:
 
     Graph form_;
     std::vector<std::string> trained_;
-    std::vector<std::size_t> at_;          // where each layer's result is in the step
-    std::vector<bool> needs_;              // whether it depends on a trained weight
-    std::vector<std::size_t> activation_;  // of a batch norm: the activation that became part of it
+    std::map<std::string, WeightOwner, std::less<>> owners_;  // of shared weights
+    std::vector<std::size_t> at_;                             // where each layer's result is in the step
+    std::vector<bool> needs_;                                 // whether it depends on a trained weight
+    std::vector<std::size_t> activation_;                     // of a batch norm: the activation that became part of it
     std::vector<std::vector<std::size_t>> contributions_;
     std::map<std::size_t, Norm> norms_;
     std::map<std::string, std::size_t> parameters_;

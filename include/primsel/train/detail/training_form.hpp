@@ -40,6 +40,7 @@ public:
             }
             if (i == last) break;
         }
+        result.set_shared(graph_.shared());
         return result;
     }
 
