@@ -60,5 +60,6 @@
 #endif
 
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
+#define PRIMSEL_INLINE_LAMBDA __attribute__((always_inline))
 #define PRIMSEL_NOINLINE __attribute__((noinline))
 #define PRIMSEL_RESTRICT __restrict__

@@ -10,7 +10,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Of each piece first the mean, then sums of deviations from it and of their squares: neither is small beside what it
-/// is computed from.
+/// is computed from. Pieces come together as deviations from the mean of the first one.
 template <>
 struct Op<BatchStatisticsParams> {
     static constexpr bool in_place = false;
@@ -47,6 +47,8 @@ private:
         double elements;
         double sum[detail::channel_group] = {}, squares[detail::channel_group] = {};
         alignas(64) float mean[detail::channel_group] = {};  // of a piece
+        double start[detail::channel_group] = {};            // the mean of the first piece
+        bool started = false;
         detail::VectorSums<Arch, 1> total{};
         detail::VectorSums<Arch, 2> deviations{};
 
@@ -80,15 +82,18 @@ private:
             double off[2][detail::channel_group];
             deviations.get(piece.one_channel, off);
             for (std::size_t i = 0; i < channels; ++i) {
-                const double centre = static_cast<double>(mean[i]);
+                if (!started) start[i] = static_cast<double>(mean[i]);
+                const double centre = static_cast<double>(mean[i]) - start[i];
                 sum[i] += count * centre + off[0][i];
                 squares[i] += off[1][i] + centre * (2 * off[0][i] + count * centre);
             }
+            started = true;
         }
         void finish() {
             for (std::size_t i = 0; i < channels; ++i) {
-                const double mean = sum[i] / elements, variance = squares[i] / elements - mean * mean;
-                means[i] = static_cast<float>(mean);
+                const double from_start = sum[i] / elements;
+                const double variance = squares[i] / elements - from_start * from_start;
+                means[i] = static_cast<float>(start[i] + from_start);
                 variances[i] = static_cast<float>(variance < 0 ? 0 : variance);  // NaN stays
             }
         }

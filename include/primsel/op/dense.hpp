@@ -73,9 +73,11 @@ private:
     static constexpr std::size_t panel = outputs_apart, half = 16;
     static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
 
-    /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums
-    /// lose less to rounding.
+    /// Elements of an image at a time: their part of a panel stays in L2 for several images. Their products add up in
+    /// float, the blocks in double, so that the errors of long sums do not grow with their length.
     static constexpr std::size_t block = 512;
+    /// Images whose sums in double have room on the stack.
+    static constexpr std::size_t most_images = 48;
 
     template <class Arch>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
@@ -105,6 +107,7 @@ private:
     static void side_by_side(DenseParams const& params, OpArgs const& args, std::size_t begin) noexcept {
         const std::size_t depth = args.src_shape[0].size(), apart = panel * (depth + 1);
         const float* const first = args.weights + begin * (depth + 1);
+        alignas(64) double totals[streams<Arch> * panel];
         for (std::size_t from = 0; from < depth; from += block) {
             const std::size_t count = std::min(block, depth - from);
             add_block<Arch>({.src = args.src[0] + from,
@@ -112,47 +115,57 @@ private:
                              .count = count,
                              .weights = first + panel + from * panel,
                              .bias = from == 0 ? first : nullptr,
+                             .totals = depth > block ? totals : nullptr,
+                             .is_last = from + count == depth,
                              .dst = args.dst + begin,
                              .k = static_cast<std::size_t>(params.k),
                              .outputs = panel,
-                             .clamp = from + count == depth ? args.clamp : Clamp{}},
+                             .clamp = args.clamp},
                             apart);
         }
     }
 
     template <class Arch, std::size_t width>
     static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
-                          const float* weights) noexcept {
+                          const float* panel_weights) noexcept {
         constexpr std::size_t vectors = width / lanes<Arch>;
         constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
+        static_assert(most_images % several == 0);
         const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
         const auto batch = static_cast<std::size_t>(args.batch);
-        const float* bias = weights;
-        weights += width;
-        for (std::size_t from = 0; from < depth; from += block) {
-            const std::size_t count = std::min(block, depth - from);
-            const Block part{.src = args.src[0] + from,
-                             .depth = depth,
-                             .count = count,
-                             .weights = weights,
-                             .bias = from == 0 ? bias : nullptr,
-                             .dst = args.dst + begin,
-                             .k = k,
-                             .outputs = std::min(width, k - begin),
-                             .clamp = from + count == depth ? args.clamp : Clamp{}};
-            std::size_t image = 0;
-            for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
-            for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);
-            weights += count * width;
+        alignas(64) double totals[most_images * width];
+        for (std::size_t first = 0; first < batch; first += most_images) {
+            const std::size_t images = std::min(most_images, batch - first);
+            const float* weights = panel_weights + width;
+            for (std::size_t from = 0; from < depth; from += block) {
+                const std::size_t count = std::min(block, depth - from);
+                const Block part{.src = args.src[0] + first * depth + from,
+                                 .depth = depth,
+                                 .count = count,
+                                 .weights = weights,
+                                 .bias = from == 0 ? panel_weights : nullptr,
+                                 .totals = depth > block ? totals : nullptr,
+                                 .is_last = from + count == depth,
+                                 .dst = args.dst + first * k + begin,
+                                 .k = k,
+                                 .outputs = std::min(width, k - begin),
+                                 .clamp = args.clamp};
+                std::size_t image = 0;
+                for (; image + several <= images; image += several) add_block<Arch, width, several>(part, image);
+                for (; image < images; ++image) add_block<Arch, width, 1>(part, image);
+                weights += count * width;
+            }
         }
     }
 
-    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums;
-    /// without one they go on from dst.
+    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums.
+    /// Where there are several blocks, each image has its totals of a panel, and the last block writes them to dst.
     struct Block {
         const float* src;
         std::size_t depth, count;
         const float *weights, *bias;
+        double* totals;
+        bool is_last;
         float* dst;
         std::size_t k, outputs;
         Clamp clamp;
@@ -183,7 +196,10 @@ private:
             }
         }
         PRIMSEL_UNROLL
-        for (std::size_t n = 0; n < images; ++n) finish<Arch>(block, sum[n], block.bias, dst + n * block.k);
+        for (std::size_t n = 0; n < images; ++n) {
+            double* totals = block.totals == nullptr ? nullptr : block.totals + (image + n) * width;
+            finish<Arch>(block, sum[n], block.bias, totals, dst + n * block.k);
+        }
     }
 
     /// The block of one image and of as many whole panels as are `streams`, each so many floats after the one before.
@@ -211,23 +227,33 @@ private:
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < streams<Arch>; ++n) {
             finish<Arch>(block, sum[n], block.bias == nullptr ? nullptr : block.bias + n * apart,
-                         block.dst + n * panel);
+                         block.totals == nullptr ? nullptr : block.totals + n * panel, block.dst + n * panel);
         }
     }
 
-    /// Adds a panel's sums to its biases, or to what is in dst.
+    /// Adds an image's sums to the panel's biases or, of several blocks, to the image's totals.
     template <class Arch, std::size_t vectors>
     PRIMSEL_INLINE static void finish(Block const& block, Floats<Arch> const (&sum)[vectors], const float* bias,
-                                      float* dst) noexcept {
+                                      double* totals, float* dst) noexcept {
         using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        alignas(64) float lane[vectors * width];
+        if (totals != nullptr) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) store<Arch>(lane + v * width, sum[v]);
+            for (std::size_t i = 0; i < vectors * width; ++i) {
+                totals[i] = static_cast<double>(lane[i]) + (bias != nullptr ? static_cast<double>(bias[i]) : totals[i]);
+            }
+            if (!block.is_last) return;
+            for (std::size_t i = 0; i < vectors * width; ++i) lane[i] = static_cast<float>(totals[i]);
+        }
         const V low(block.clamp.low), high(block.clamp.high);
         PRIMSEL_UNROLL
         for (std::size_t v = 0; v < vectors; ++v) {
-            const std::size_t at = v * lanes<Arch>;
+            const std::size_t at = v * width;
             if (at >= block.outputs) break;
-            const V before =
-                bias != nullptr ? load<Arch>(bias + at) : detail::load_up_to<Arch>(dst + at, block.outputs - at);
-            detail::store_up_to<Arch>(dst + at, clamp<Arch>(before + sum[v], low, high), block.outputs - at);
+            const V result = totals != nullptr ? load<Arch>(lane + at) : load<Arch>(bias + at) + sum[v];
+            detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), block.outputs - at);
         }
     }
 };

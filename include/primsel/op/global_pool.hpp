@@ -39,9 +39,9 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
         std::size_t image = first / channels, c = first % channels;
         for (std::size_t item = first; item < last; ++item) {
             const float* channel = src + image * in.size() + c * from.c;
-            const float total = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels())
-                                      : reduce_rows<Arch, Reduction>({channel, h, from.h}, w);
-            dst[item] = Reduction::averages ? total / static_cast<float>(in.pixels()) : total;
+            const auto pixels = static_cast<double>(in.pixels());
+            dst[item] = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels(), pixels)
+                              : reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
             if (++c == channels) c = 0, ++image;
         }
     });

@@ -2,16 +2,20 @@
 
 #include <primsel/layer/combine.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/long_sums.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/layout.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
+#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Tiles of the result stay in registers while the matrices run past. Every sum goes through the first input's columns
-/// in their order.
+/// Tiles of the result stay in registers while the matrices run past. Every sum goes through blocks of the first
+/// input's columns in their order.
 template <>
 struct Op<MatMulParams> {
     static constexpr bool in_place = false;
@@ -34,6 +38,8 @@ private:
         std::size_t m, n, depth;
     };
     static constexpr std::size_t tile_rows = 6;
+    /// Products that a float adds up, and then gives to a double.
+    static constexpr std::size_t block = 256;
     template <class Arch>
     static constexpr std::size_t tile_vectors = registers<Arch> == 32 ? 4 : 2;
 
@@ -59,64 +65,74 @@ private:
                                    one.a += image * a.size() + channel * a_step;
                                    one.b += image * b.size() + channel * b_step;
                                    one.c += matrix * c.pixels();
-                                   columns<Arch>(one, begin, std::min(panel, one.n - begin));
+                                   const std::size_t count = std::min(panel, one.n - begin);
+                                   one.depth > block ? columns<Arch, true>(one, begin, count)
+                                                     : columns<Arch, false>(one, begin, count);
                                }
                            });
     }
 
     /// Columns [begin, begin + count) of a product.
-    template <class Arch>
+    template <class Arch, bool blocks>
     static void columns(Product const& product, std::size_t begin, std::size_t count) noexcept {
         constexpr std::size_t vectors = tile_vectors<Arch>, width = lanes<Arch>;
-        if (count == vectors * width) return rows<Arch, vectors>(product, begin, count);
-        for (std::size_t at = 0; at < count; at += width) rows<Arch, 1>(product, begin + at, count - at);
+        if (count == vectors * width) return rows<Arch, vectors, blocks>(product, begin, count);
+        for (std::size_t at = 0; at < count; at += width) rows<Arch, 1, blocks>(product, begin + at, count - at);
     }
 
-    template <class Arch, std::size_t vectors>
+    template <class Arch, std::size_t vectors, bool blocks>
     static void rows(Product const& product, std::size_t begin, std::size_t count) noexcept {
         if (product.m < tile_rows) {
-            for (std::size_t row = 0; row < product.m; ++row) tile<Arch, 1, vectors>(product, row, begin, count);
+            for (std::size_t row = 0; row < product.m; ++row)
+                tile<Arch, 1, vectors, blocks>(product, row, begin, count);
             return;
         }
         for (std::size_t row = 0; row < product.m; row += tile_rows) {
             // The last tile computes some rows again, to the same bits.
-            tile<Arch, tile_rows, vectors>(product, std::min(row, product.m - tile_rows), begin, count);
+            tile<Arch, tile_rows, vectors, blocks>(product, std::min(row, product.m - tile_rows), begin, count);
         }
     }
 
     /// `count` columns count, at most `vectors` vectors.
-    template <class Arch, std::size_t height, std::size_t vectors>
+    template <class Arch, std::size_t height, std::size_t vectors, bool blocks>
     static void tile(Product const& product, std::size_t row, std::size_t column, std::size_t count) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
-        V sum[height][vectors];
-        PRIMSEL_UNROLL
-        for (std::size_t y = 0; y < height; ++y) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = V(0.0F);
-        }
         const float *a = product.a + row * product.depth, *b = product.b + column;
         const auto load_b = [count](const float* src) {
             if constexpr (vectors > 1) return load<Arch>(src);
             return detail::load_up_to<Arch>(src, count);
         };
-        for (std::size_t i = 0; i < product.depth; ++i, b += product.n) {
-            V of_b[vectors];
+        struct Nothing {};
+        std::conditional_t<blocks, detail::LaneSums<Arch, height * vectors>, Nothing> total{};
+        V sum[height * vectors];
+        for (std::size_t i = 0; i < product.depth;) {
             PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load_b(b + v * width);
-            PRIMSEL_UNROLL
-            for (std::size_t y = 0; y < height; ++y) {
-                const V of_a(a[y * product.depth + i]);
+            for (V& one : sum) one = V(0.0F);
+            for (const std::size_t last = blocks ? std::min(i + block, product.depth) : product.depth; i < last;
+                 ++i, b += product.n) {
+                V of_b[vectors];
                 PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = fma<Arch>(of_a, of_b[v], sum[y][v]);
+                for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load_b(b + v * width);
+                PRIMSEL_UNROLL
+                for (std::size_t y = 0; y < height; ++y) {
+                    const V of_a(a[y * product.depth + i]);
+                    PRIMSEL_UNROLL
+                    for (std::size_t v = 0; v < vectors; ++v) {
+                        sum[y * vectors + v] = fma<Arch>(of_a, of_b[v], sum[y * vectors + v]);
+                    }
+                }
             }
+            if constexpr (blocks) total.add(sum);
         }
         float* c = product.c + row * product.n + column;
         PRIMSEL_UNROLL
         for (std::size_t y = 0; y < height; ++y) {
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < vectors; ++v) {
-                detail::store_up_to<Arch>(c + y * product.n + v * width, sum[y][v], count - v * width);
+                const std::size_t i = y * vectors + v;
+                if constexpr (blocks) sum[i] = total.get(i, 1);
+                detail::store_up_to<Arch>(c + y * product.n + v * width, sum[i], count - v * width);
             }
         }
     }

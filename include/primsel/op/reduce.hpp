@@ -30,9 +30,9 @@ private:
         if (kind == ReduceKind::arg_max) {
             positions<Arch>(view, args);
         } else if (kind == ReduceKind::max) {
-            lines<Arch, detail::Maximum>(view, 1.0F, args);
+            lines<Arch, detail::Maximum>(view, 1, args);
         } else {
-            lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<float>(view.count) : 1.0F, args);
+            lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<double>(view.count) : 1, args);
         }
     }
 
@@ -77,7 +77,7 @@ private:
     }
 
     template <class Arch, class Reduction>
-    static void lines(detail::AxisView view, float divisor, OpArgs const& args) noexcept {
+    static void lines(detail::AxisView view, double divisor, OpArgs const& args) noexcept {
         constexpr std::size_t strip = 4 * lanes<Arch>;
         const std::size_t count = view.count, inner = view.inner, strips = (inner + strip - 1) / strip;
         const float* src = args.src[0];
@@ -85,7 +85,7 @@ private:
         if (inner == 1) {
             detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
                 for (std::size_t line = first; line < last; ++line) {
-                    dst[line] = detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count) / divisor;
+                    dst[line] = detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count, divisor);
                 }
             });
             return;
@@ -103,31 +103,47 @@ private:
 
     /// Up to four vectors of lines that are neighbours, and their elements `inner` apart.
     template <class Arch, class Reduction>
-    static void strip_of_lines(std::size_t count, std::size_t inner, std::size_t lines, float divisor, const float* src,
-                               float* dst) noexcept {
+    static void strip_of_lines(std::size_t count, std::size_t inner, std::size_t lines, double divisor,
+                               const float* src, float* dst) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>, several = 4;
-        V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
-                          V(Reduction::identity)};
         if (lines == several * width) {
-            for (std::size_t i = 0; i < count; ++i) {
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < several; ++v) {
-                    sum[v] = Reduction::template apply<Arch>(sum[v], load<Arch>(src + i * inner + v * width));
-                }
-            }
+            V result[several];
+            detail::with_reduction<Arch, Reduction, several>(count, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+                reduction.add(count,
+                              [=](std::size_t i, std::size_t v) { return load<Arch>(src + i * inner + v * width); });
+                reduction.finish(divisor, result);
+            });
             PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < several; ++v) store<Arch>(dst + v * width, sum[v] / V(divisor));
+            for (std::size_t v = 0; v < several; ++v) store<Arch>(dst + v * width, result[v]);
             return;
         }
-        for (std::size_t at = 0; at < lines; at += width) {
-            V one(Reduction::identity);
-            for (std::size_t i = 0; i < count; ++i) {
-                const V value = detail::load_up_to<Arch>(src + i * inner + at, lines - at);
-                one = Reduction::template apply<Arch>(one, value);
-            }
-            detail::store_up_to<Arch>(dst + at, one / V(divisor), lines - at);
+        for (std::size_t at = 0; at + width <= lines; at += width) {
+            const V result = one_vector<Arch, Reduction>(
+                count, divisor, [=](std::size_t i) { return load<Arch>(src + i * inner + at); });
+            store<Arch>(dst + at, result);
         }
+        if (const std::size_t rest = lines % width; rest > 0) {
+            const std::size_t at = lines - rest;
+            const V result = one_vector<Arch, Reduction>(
+                count, divisor, [=](std::size_t i) { return detail::load_up_to<Arch>(src + i * inner + at, rest); });
+            detail::store_up_to<Arch>(dst + at, result, rest);
+        }
+    }
+    /// Elements in turn go to several sums.
+    template <class Arch, class Reduction, class F>
+    static PRIMSEL_INLINE Floats<Arch> one_vector(std::size_t count, double divisor, F const& element) noexcept {
+        constexpr std::size_t several = 4;
+        const std::size_t whole = count / several, rest = count % several;
+        return detail::with_reduction<Arch, Reduction, several>(whole + 1, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+            reduction.add(whole, [&](std::size_t i, std::size_t v) { return element(several * i + v); });
+            if (rest > 0) {
+                reduction.add(1, [&](std::size_t, std::size_t v) {
+                    return v < rest ? element(count - rest + v) : Floats<Arch>(Reduction::identity);
+                });
+            }
+            return reduction.joined(divisor);
+        });
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/norm.hpp>
 #include <primsel/op/detail/elements.hpp>
+#include <primsel/op/detail/long_sums.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/transpose.hpp>
 
@@ -65,13 +66,13 @@ private:
             top = max<Arch>(top, detail::load_up_to<Arch>(src + c, count - c, lowest));
         }
         top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
-        V sum(0.0F);
-        for (std::size_t c = 0; c < count; c += width) {
+        const V powers = detail::reduce_terms<Arch, detail::Average>((count + width - 1) / width, [=](std::size_t i) {
+            const std::size_t c = i * width;
             const V power = exp<Arch>(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
             detail::store_up_to<Arch>(dst + c, power, count - c);
-            sum += power;
-        }
-        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
+            return power;
+        });
+        const V sum(static_cast<float>(detail::sum_lanes<Arch>(powers)));
         for (std::size_t c = 0; c < count; c += width) {
             const V power = detail::load_up_to<Arch>(dst + c, count - c);
             detail::store_up_to<Arch>(dst + c, power / sum, count - c);
@@ -107,6 +108,7 @@ private:
             return;
         }
         alignas(64) float top[strip], sum[strip];
+        alignas(64) double total[strip] = {};
         for (std::size_t i = 0; i < lines; i += width) {
             store<Arch>(top + i, V(lowest));
             store<Arch>(sum + i, V(0.0F));
@@ -124,6 +126,11 @@ private:
                 detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
                 store<Arch>(sum + i, load<Arch>(sum + i) + power);
             }
+            if ((c + 1) % detail::block_terms != 0 && c + 1 != count) continue;
+            for (std::size_t i = 0; i < lines; ++i) {
+                total[i] += static_cast<double>(sum[i]);
+                sum[i] = c + 1 == count ? static_cast<float>(total[i]) : 0.0F;
+            }
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
@@ -138,15 +145,15 @@ private:
     static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                            float* dst) noexcept {
         using V = Floats<Arch>;
-        V top(lowest), sum(0.0F);
+        V top(lowest);
         for (std::size_t i = 0; i < count; ++i) {
             top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
         }
-        for (std::size_t i = 0; i < count; ++i) {
+        const V sum = detail::reduce_terms<Arch, detail::Average>(count, [=](std::size_t i) {
             const V power = exp<Arch>(detail::load_up_to<Arch>(src + i * inner, lines) - top);
             detail::store_up_to<Arch>(dst + i * inner, power, lines);
-            sum += power;
-        }
+            return power;
+        });
         for (std::size_t i = 0; i < count; ++i) {
             const V power = detail::load_up_to<Arch>(dst + i * inner, lines);
             detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/gradient.hpp>
 #include <primsel/op/detail/elements.hpp>
+#include <primsel/op/detail/long_sums.hpp>
 #include <primsel/op/op.hpp>
 
 #include <algorithm>
@@ -53,12 +54,12 @@ private:
     template <class Arch>
     static void one_line(std::size_t count, const float* y, const float* dy, float* dst) noexcept {
         using V = Floats<Arch>;
-        V sum(0.0F);
-        for (std::size_t c = 0; c < count; c += lanes<Arch>) {
-            const V product = detail::load_up_to<Arch>(y + c, count - c);
-            sum = fma<Arch>(product, detail::load_up_to<Arch>(dy + c, count - c), sum);
-        }
-        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
+        const V products =
+            detail::reduce_terms<Arch, detail::Average>((count + lanes<Arch> - 1) / lanes<Arch>, [=](std::size_t i) {
+                const std::size_t c = i * lanes<Arch>;
+                return detail::load_up_to<Arch>(y + c, count - c) * detail::load_up_to<Arch>(dy + c, count - c);
+            });
+        const V sum(static_cast<float>(detail::sum_lanes<Arch>(products)));
         for (std::size_t c = 0; c < count; c += lanes<Arch>) {
             const V left = detail::load_up_to<Arch>(dy + c, count - c) - sum;
             detail::store_up_to<Arch>(dst + c, detail::load_up_to<Arch>(y + c, count - c) * left, count - c);
@@ -70,11 +71,9 @@ private:
     static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* y, const float* dy,
                            float* dst) noexcept {
         using V = Floats<Arch>;
-        V sum(0.0F);
-        for (std::size_t i = 0; i < count; ++i) {
-            const V product = detail::load_up_to<Arch>(y + i * inner, lines);
-            sum = fma<Arch>(product, detail::load_up_to<Arch>(dy + i * inner, lines), sum);
-        }
+        const V sum = detail::reduce_terms<Arch, detail::Average>(count, [=](std::size_t i) {
+            return detail::load_up_to<Arch>(y + i * inner, lines) * detail::load_up_to<Arch>(dy + i * inner, lines);
+        });
         for (std::size_t i = 0; i < count; ++i) {
             const V left = detail::load_up_to<Arch>(dy + i * inner, lines) - sum;
             detail::store_up_to<Arch>(dst + i * inner, detail::load_up_to<Arch>(y + i * inner, lines) * left, lines);

@@ -74,7 +74,7 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
     using Work = decltype(make(std::size_t{}, std::size_t{}));
     const std::size_t outer = view.outer, count = view.count, inner = view.inner;
     if (inner > 1 || outer == 1) {
-        constexpr std::size_t piece = 4096;
+        constexpr std::size_t piece = 2048;
         const std::size_t together = std::max(piece / inner, std::size_t{1});
         for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
             for (std::size_t c = first; c < last; ++c) {

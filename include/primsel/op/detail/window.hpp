@@ -1,36 +1,14 @@
 // Pooling one row of windows.
 #pragma once
 
-#include <primsel/op/detail/vectors.hpp>
+#include <primsel/op/detail/long_sums.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <span>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
-
-struct Maximum {
-    static constexpr bool averages = false;
-    static constexpr float identity = -std::numeric_limits<float>::infinity();
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
-        return max_or_nan<Arch>(a, b);
-    }
-    static float apply(float a, float b) { return a > b || a != a ? a : b; }
-};
-
-/// The sum, which whoever knows the number of elements divides by it.
-struct Average {
-    static constexpr bool averages = true;
-    static constexpr float identity = 0.0F;
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
-        return a + b;
-    }
-    static float apply(float a, float b) { return a + b; }
-};
 
 /// The windows along one axis of an image.
 struct PoolAxis {
@@ -64,55 +42,41 @@ struct WindowRows {
     [[nodiscard]] const float* operator[](std::size_t row) const { return src + row * stride; }
 };
 
-/// Rows of one channel whose columns are neighbours, as one number; the sum of an average.
+/// Rows of one channel whose columns are neighbours, as one number; an average is divided by the divisor.
 template <class Arch, class Reduction>
-float reduce_rows(WindowRows rows, std::size_t columns) noexcept {
-    using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>, several = 4;
-    V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity), V(Reduction::identity)};
-    for (std::size_t y = 0; y < rows.count; ++y) {
-        const float* row = rows[y];
-        std::size_t x = 0;
-        for (; x + several * width <= columns; x += several * width) {
-            PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < several; ++i) {
-                sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(row + x + i * width));
-            }
-        }
-        for (; x < columns; x += width) {
-            const V rest = load_up_to<Arch>(row + x, columns - x, Reduction::identity);
-            sum[0] = Reduction::template apply<Arch>(sum[0], rest);
-        }
-    }
-    sum[0] = Reduction::template apply<Arch>(sum[0], sum[1]);
-    sum[2] = Reduction::template apply<Arch>(sum[2], sum[3]);
-    return fold_lanes<Arch>(Reduction::template apply<Arch>(sum[0], sum[2]),
-                            [](float a, float b) { return Reduction::apply(a, b); });
+float reduce_rows(WindowRows rows, std::size_t columns, double divisor) noexcept {
+    constexpr std::size_t several = 4, step = several * lanes<Arch>;
+    return with_reduction<Arch, Reduction, several>(rows.count * ((columns + step - 1) / step),
+                                                    [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+                                                        for (std::size_t y = 0; y < rows.count; ++y)
+                                                            reduction.add_row(rows[y], columns);
+                                                        return reduction.all(divisor);
+                                                    });
 }
 
 /// Windows of columns at, at + step, ... as one vector, of which n lanes count.
 template <class Arch, class Reduction>
 PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at, std::ptrdiff_t n) {
     using V = Floats<Arch>;
-    constexpr std::ptrdiff_t width = lanes<Arch>;
-    V sum(Reduction::identity);
+    const auto taps = static_cast<std::size_t>(axis.size);
     if (axis.step == 1) {
-        for (std::ptrdiff_t j = 0; j < axis.size; ++j) sum = Reduction::template apply<Arch>(sum, load<Arch>(at + j));
-    } else if (axis.step == 2) {
-        for (std::ptrdiff_t j = 0; j < axis.size; j += 2) {
-            V even = load<Arch>(at + j), odd = load<Arch>(at + j + width);
-            split_even_odd<Arch>(even, odd);
-            sum = Reduction::template apply<Arch>(sum, even);
-            if (j + 1 < axis.size) sum = Reduction::template apply<Arch>(sum, odd);
-        }
-    } else {
-        for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
-            alignas(64) float lane[width];
-            for (std::ptrdiff_t i = 0; i < width; ++i) lane[i] = i < n ? at[i * axis.step + j] : Reduction::identity;
-            sum = Reduction::template apply<Arch>(sum, load<Arch>(lane));
-        }
+        return reduce_terms<Arch, Reduction>(taps, [at](std::size_t j) { return load<Arch>(at + j); });
     }
-    return sum;
+    if (axis.step == 2) {
+        return reduce_terms<Arch, Reduction>((taps + 1) / 2, [at, taps](std::size_t pair) {
+            const std::size_t j = 2 * pair;
+            V even = load<Arch>(at + j), odd = load<Arch>(at + j + static_cast<std::size_t>(lanes<Arch>));
+            split_even_odd<Arch>(even, odd);
+            return j + 1 < taps ? Reduction::template apply<Arch>(even, odd) : even;
+        });
+    }
+    return reduce_terms<Arch, Reduction>(taps, [&axis, at, n](std::size_t j) {
+        constexpr std::ptrdiff_t width = lanes<Arch>;
+        alignas(64) float lane[width];
+        for (std::ptrdiff_t i = 0; i < width; ++i)
+            lane[i] = i < n ? at[i * axis.step + static_cast<std::ptrdiff_t>(j)] : Reduction::identity;
+        return load<Arch>(lane);
+    });
 }
 
 /// A row of outputs and the input rows of its windows.
@@ -129,8 +93,8 @@ void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_
     for (std::ptrdiff_t out = 0; out < outputs; ++out) {
         const WindowRows window{row.window.src + axis.first(out), row.window.count, row.window.stride};
         const auto columns = static_cast<std::size_t>(axis.last(out) - axis.first(out));
-        const float sum = reduce_rows<Arch, Reduction>(window, columns);
-        row.dst[out] = Reduction::averages ? sum / (row.counted * static_cast<float>(axis.counted(out))) : sum;
+        const double counted = static_cast<double>(row.counted) * static_cast<double>(axis.counted(out));
+        row.dst[out] = reduce_rows<Arch, Reduction>(window, columns, counted);
     }
 }
 
@@ -163,13 +127,10 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
                 const WindowRows window = row.window;
                 for (std::ptrdiff_t x = first; x < last; x += width) {
                     const auto n = static_cast<std::size_t>(last - x);
-                    const float* src = window.src + x;
-                    V sum = load_up_to<Arch>(src, n, Reduction::identity);
-                    for (std::size_t y = 1; y < window.count; ++y) {
-                        src += window.stride;
-                        sum = Reduction::template apply<Arch>(sum, load_up_to<Arch>(src, n, Reduction::identity));
-                    }
-                    store<Arch>(to + (x - begin), sum);
+                    store<Arch>(to + (x - begin),
+                                reduce_terms<Arch, Reduction>(window.count, [window, x, n](std::size_t y) {
+                                    return load_up_to<Arch>(window[y] + x, n, Reduction::identity);
+                                }));
                 }
                 for (std::ptrdiff_t x = last; x < end; x += width) {
                     store<Arch>(to + (x - begin), V(Reduction::identity));
@@ -220,6 +181,9 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
     }
 }
 
+/// Taps of a window that are summed as one block.
+inline constexpr std::size_t longest_short_window = 64;
+
 /// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
 template <class Arch, class Reduction>
 void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
@@ -247,36 +211,31 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
         }
         const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
         float* to = row.dst + static_cast<std::size_t>(out) * pixel;
-        const V divisor(row.counted * static_cast<float>(axis.counted(out)));
-        const auto finish = [&](V const& sum) {
-            if constexpr (Reduction::averages) return sum / divisor;
-            return sum;
+        const double divisor = static_cast<double>(row.counted) * static_cast<double>(axis.counted(out));
+        const std::size_t columns = last - first;
+        const auto reduce = [&]<std::size_t vectors>(V(&result)[vectors], auto const& load_at) PRIMSEL_INLINE_LAMBDA {
+            const auto window = [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+                for (std::size_t y = 0; y < row.window.count; ++y) {
+                    const float* src = row.window[y] + first * pixel;
+                    reduction.add(columns, [&](std::size_t x, std::size_t v)
+                                               PRIMSEL_INLINE_LAMBDA { return load_at(src + x * pixel, v); });
+                }
+                reduction.finish(divisor, result);
+            };
+            with_reduction<Arch, Reduction, vectors>(row.window.count * columns, window, longest_short_window);
         };
         std::size_t c = 0;
         for (; c + several * width <= channels; c += several * width) {
-            V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
-                              V(Reduction::identity)};
-            for (std::size_t y = 0; y < row.window.count; ++y) {
-                for (std::size_t x = first; x < last; ++x) {
-                    const float* src = row.window[y] + x * pixel + c;
-                    PRIMSEL_UNROLL
-                    for (std::size_t i = 0; i < several; ++i) {
-                        sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(src + i * width));
-                    }
-                }
-            }
+            V result[several];
+            reduce(result, [c](const float* src, std::size_t v) { return load<Arch>(src + c + v * width); });
             PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < several; ++i) store<Arch>(to + c + i * width, finish(sum[i]));
+            for (std::size_t v = 0; v < several; ++v) store<Arch>(to + c + v * width, result[v]);
         }
         for (; c < channels; c += width) {
-            V sum(Reduction::identity);
-            for (std::size_t y = 0; y < row.window.count; ++y) {
-                for (std::size_t x = first; x < last; ++x) {
-                    const V value = load_up_to<Arch>(row.window[y] + x * pixel + c, channels - c);
-                    sum = Reduction::template apply<Arch>(sum, value);
-                }
-            }
-            store_up_to<Arch>(to + c, finish(sum), channels - c);
+            V result[1];
+            reduce(result,
+                   [c, n = channels - c](const float* src, std::size_t) { return load_up_to<Arch>(src + c, n); });
+            store_up_to<Arch>(to + c, result[0], channels - c);
         }
     }
 }
