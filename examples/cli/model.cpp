@@ -104,6 +104,7 @@ void check_dims(std::string const& name, std::vector<std::int64_t> const& dims, 
 Source open_onnx(ModelOptions const& options) {
     if (!options.weights.empty()) ps::fail("--weights: ", options.net, " has weights of its own");
     Source source{options, ps::Graph(), ps::read_file(options.net), {}};
+    ps::onnx::refuse_foreign_model(options.net, source.file->text());
     ps::onnx::ModelProto proto;
     try {
         proto = ps::onnx::read_model(source.file->text());

@@ -1,6 +1,7 @@
 #include "image.hpp"
 
 #include <primsel/io/file.hpp>
+#include <primsel/io/foreign_file.hpp>
 
 #include <spng.h>
 #include <turbojpeg.h>
@@ -136,6 +137,7 @@ Image decode(std::string const& name, std::span<const std::byte> file, int chann
     if (channels != 1 && channels != 3 && channels != 4) ps::fail(name, ": no image has ", channels, " channels");
     if (begins_with(file, png_magic)) return in_channels(read_png(name, file, pixels_limit), channels);
     if (begins_with(file, jpeg_magic)) return in_channels(read_jpeg(name, file, pixels_limit), channels);
+    ps::refuse_foreign_format(name, "a PNG or JPEG image", {reinterpret_cast<const char*>(file.data()), file.size()});
     ps::fail(name, ": no PNG or JPEG image: it begins as neither does");
 }
 

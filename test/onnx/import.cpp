@@ -305,12 +305,9 @@ TEST_CASE("numbers of every type are read from either of their places") {
     CHECK_THROWS_AS((void)ps::parse_onnx_tensor("file", shared("\x0a\xff")), ps::error);
 }
 
-TEST_CASE("data beside the model are read from its folder") {
-    const scratch::Folder folder;
-    const std::vector<float> values{1, 2, 3, 4};
-    const std::span<const std::byte> parts[] = {std::as_bytes(std::span("skip")).first(4),
-                                                std::as_bytes(std::span(values))};
-    ps::write_file(folder.file("weights.bin"), parts);
+namespace {
+/// A model with a weight in weights.bin.
+std::string with_data_beside(std::string const& checksum = "") {
     std::string text = Model({1, 2, 1, 1}).node("Conv", {"x", "w"}, {"y"}).bytes();
     std::string tensor, graph;
     protozero::pbf_builder<onnx::TensorField> builder(tensor);
@@ -318,7 +315,10 @@ TEST_CASE("data beside the model are read from its folder") {
     for (const std::int64_t dim : {2, 2, 1, 1}) builder.add_int64(onnx::TensorField::dims, dim);
     builder.add_int32(onnx::TensorField::data_type, static_cast<std::int32_t>(onnx::DataType::float32));
     builder.add_enum(onnx::TensorField::data_location, static_cast<std::int32_t>(onnx::DataLocation::external));
-    for (auto const& [key, value] : {std::pair("location", "weights.bin"), {"offset", "4"}, {"length", "16"}}) {
+    std::vector<std::pair<std::string, std::string>> entries{
+        {"location", "weights.bin"}, {"offset", "4"}, {"length", "16"}};
+    if (!checksum.empty()) entries.emplace_back("checksum", checksum);
+    for (auto const& [key, value] : entries) {
         std::string entry;
         protozero::pbf_builder<onnx::StringStringEntryField> fields(entry);
         fields.add_string(onnx::StringStringEntryField::key, key);
@@ -340,11 +340,52 @@ TEST_CASE("data beside the model are read from its folder") {
     protozero::pbf_builder<onnx::ModelField> file(model);
     file.add_message(onnx::ModelField::graph, graph);
     file.add_message(onnx::ModelField::opset_import, opset);
+    return model;
+}
+}  // namespace
+
+TEST_CASE("data beside the model are read from its folder") {
+    const scratch::Folder folder;
+    const std::vector<float> values{1, 2, 3, 4};
+    const std::span<const std::byte> parts[] = {std::as_bytes(std::span("skip")).first(4),
+                                                std::as_bytes(std::span(values))};
+    ps::write_file(folder.file("weights.bin"), parts);
+    const std::string model = with_data_beside();
     ps::write_file(folder.file("model.onnx"), model);
 
     const ps::OnnxModel loaded = ps::load_onnx(folder.file("model.onnx"));
     CHECK(run(loaded, {1, 10}) == std::vector<double>{21, 43});
     CHECK_THROWS_AS((void)ps::parse_onnx("file", shared(model)), ps::error);
+}
+
+TEST_CASE("data beside the model are those of which the model states the checksum") {
+    const scratch::Folder folder;
+    const std::string path = folder.file("model.onnx"), beside = folder.file("weights.bin");
+    const std::string data(20, '\0');
+    ps::write_file(beside, data);
+    std::string digest = ps::sha1(std::as_bytes(std::span(data)));
+    const auto refusal_of = [&](std::string const& checksum) {
+        ps::write_file(path, with_data_beside(checksum));
+        return scratch::error_of([&] { (void)ps::load_onnx(path); });
+    };
+    CHECK(digest == "6768033e216468247bd031a0a2d9876d79818f8f");
+    CHECK(refusal_of(digest).empty());
+    CHECK(refusal_of("6768033E216468247BD031A0A2D9876D79818F8F").empty());
+    CHECK(
+        refusal_of("7768033e216468247bd031a0a2d9876d79818f8f")
+            .ends_with("tensor w: its data are in weights.bin, which is another file than the model's: its SHA-1 is " +
+                       digest + ", not 7768033e216468247bd031a0a2d9876d79818f8f"));
+    CHECK_FALSE(refusal_of(digest.substr(1)).empty());
+    ps::write_file(beside, data + "1");
+    CHECK_FALSE(refusal_of(digest).empty());
+    ps::write_file(beside, std::string_view("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 20\n"));
+    CHECK(refusal_of("").find("which is a Git LFS pointer") != std::string::npos);
+}
+
+TEST_CASE("files of another format") {
+    CHECK(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1845\n")
+              .starts_with("file: not an ONNX model: it is a Git LFS pointer"));
+    CHECK(refusal("<!DOCTYPE html>").starts_with("file: not an ONNX model: it is an HTML page"));
 }
 
 TEST_CASE("a model's file that is cut, overwritten, replaced or removed before its weights are packed") {

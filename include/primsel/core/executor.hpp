@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/flush_subnormals.hpp>
 
 #include <atomic>
 #include <concepts>
@@ -99,8 +100,17 @@ public:
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
+    /// Where the calling thread flushes subnormals, so does the one that runs a block, meanwhile.
     void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
-        parallel_for_(object_, blocks, function);
+        if (!flushes_subnormals()) return parallel_for_(object_, blocks, function);
+        const auto flushing = [function](std::size_t block, std::size_t worker) {
+            const FlushSubnormals here;
+            function(block, worker);
+        };
+        if (concurrency_ == 1) return parallel_for_(object_, blocks, flushing);
+        // Threads that the executor starts now take the mode of this one, and keep it.
+        const KeepSubnormals meanwhile;
+        parallel_for_(object_, blocks, flushing);
     }
     /// Nothing, for an executor that has none.
     void begin_run() const noexcept {

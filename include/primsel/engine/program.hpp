@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/flush_subnormals.hpp>
 #include <primsel/engine/arrangement.hpp>
 #include <primsel/engine/schedule.hpp>
 #include <primsel/engine/shared_room.hpp>
@@ -54,6 +55,8 @@ public:
         for (StoredConstant const& constant : schedule.constants) in_arena_[constant.tensor] = false;
         for (SharedParameter const& parameter : schedule.parameters) in_arena_[parameter.tensor] = false;
         rearrange(arrangement);
+        // Packing computes as run does.
+        const FlushSubnormals flushing;
         // Values are checked just before they are packed, so that a file's bytes are read once.
         std::vector<bool> unchecked(graph.size(), constant);
         for (StoredConstant const& constant : schedule.constants) {
@@ -77,6 +80,7 @@ public:
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
         const RunScope scope(executor);
+        const FlushSubnormals flushing;
         bind(srcs, dsts);
         if (lanes_.empty()) return run_steps(0, steps(), executor);
         run_steps(0, lanes_.front(), executor);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/flush_subnormals.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/engine/program.hpp>
 
@@ -181,6 +182,7 @@ namespace detail {
     // The number of blocks is the same in every run; which worker takes them is not.
     tracing.restart(tracing.count());
     const RunScope scope(tracing);
+    const FlushSubnormals flushing;
     program.bind(srcs, dsts);
     for (std::size_t i = 0; i < trace.steps.size(); ++i) {
         tracing.begin_step(i);

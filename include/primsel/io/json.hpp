@@ -5,6 +5,7 @@
 #include <primsel/core/printable.hpp>
 #include <primsel/core/read_number.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/io/foreign_file.hpp>
 #include <primsel/io/json_value.hpp>
 
 #include <rapidjson/error/en.h>
@@ -135,6 +136,7 @@ private:
 /// UTF-8 or a key twice in one object, or needs more than the limits.
 [[nodiscard]] inline JsonCursor parse_json(std::string const& name, std::string_view text, JsonLimits limits = {}) {
     const auto refuse = [&](std::size_t offset, std::string_view reason) {
+        if (!text.starts_with('{')) refuse_foreign_format(name, "JSON", text);
         const std::string_view before = text.substr(0, offset);
         const auto line = 1 + std::count(before.begin(), before.end(), '\n');
         fail(name, ':', line, ':', offset - (before.rfind('\n') + 1) + 1, ": not valid JSON: ", reason);

@@ -4,6 +4,7 @@
 #include <primsel/core/finite.hpp>
 #include <primsel/core/half.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/io/foreign_file.hpp>
 #include <primsel/network/weights.hpp>
 
 #include <algorithm>
@@ -254,6 +255,7 @@ template <class T>
 [[nodiscard]] inline NpyArray parse_npy(std::string const& name, std::span<const std::byte> file) {
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
     constexpr std::size_t version_end = detail::npy_magic.size() + 2;
+    if (!text.starts_with(detail::npy_magic)) refuse_foreign_format(name, "an .npy file", text);
     if (!text.starts_with(detail::npy_magic) || text.size() < version_end) fail(name, ": not an .npy file");
     const int version = static_cast<unsigned char>(text[detail::npy_magic.size()]);
     if (version < 1 || version > 3) fail(name, ": .npy version ", version, " is not supported; 1, 2 and 3 are");

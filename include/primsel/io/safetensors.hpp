@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/half.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/io/foreign_file.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/io/weight_file.hpp>
 #include <primsel/network/weights.hpp>
@@ -221,6 +222,8 @@ inline constexpr std::size_t safetensors_size_bytes = sizeof(std::uint64_t);
 template <class File>
 [[nodiscard]] auto header_of(File const& file) {
     constexpr std::size_t size_bytes = safetensors_size_bytes;
+    const std::string head(file.text(0, std::min(file.size(), std::size_t{512})));
+    if (head.find('{') != size_bytes) refuse_foreign_format(file.name, "a safetensors file", head);
     if (file.size() < size_bytes) {
         fail(file.name, ": not a safetensors file: ", file.size(), " bytes are too few");
     }

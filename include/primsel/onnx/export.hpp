@@ -10,8 +10,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The graph and its weights as the bytes of an ONNX model. Layers keep their names, and so do their weights; what
 /// simplify folded into a layer is multiplied in. Images are batch x channels x height x width; a result that comes out
-/// of a dense layer is batch x channels. With OnnxExportOptions::signature, inputs and results have its names, types and
-/// dimensions; an OnnxModel is one:
+/// of a dense layer is batch x channels. With OnnxExportOptions::signature, inputs and results have its names, types
+/// and dimensions; an OnnxModel is one:
 ///
 ///     save_onnx("thin.onnx", thin.graph, thin.weights, {.signature = model});
 ///

@@ -20,6 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// operators that are not supported, and for sizes that do not fit each other.
 [[nodiscard]] inline OnnxModel parse_onnx(std::string const& name, SharedBytes const& file,
                                           OnnxOptions const& options = {}, std::string const& folder = "") {
+    onnx::refuse_foreign_model(name, file.text());
     try {
         onnx::Files files{file.owner, onnx::ExternalData(folder)};
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);

@@ -3,6 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/evict.hpp>
+#include <primsel/core/flush_subnormals.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
@@ -83,6 +84,7 @@ private:
     /// The median of the runs; one run is enough for what cannot be chosen.
     template <class Run>
     double time(std::span<const float> weights, double hopeless, Run const& run) {
+        const FlushSubnormals flushing;  // as within a run
         const auto once = [&] {
             if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
             const Timer timer;

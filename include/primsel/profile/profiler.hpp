@@ -3,6 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/evict.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/flush_subnormals.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/kernels/measure_machine.hpp>
@@ -275,6 +276,7 @@ private:
         if (packed > 0) primitive.pack(shape, values, weights);
         for (std::size_t i = 1; i < copies; ++i) std::memcpy(weights + i * packed, weights, packed * sizeof(float));
         float* const result = dst_.of_size(dst);
+        const FlushSubnormals flushing;  // as within a run
         ConvArgs args{.src = values,
                       .gradient = values + src,
                       .images = at_once,
@@ -304,6 +306,7 @@ private:
         const float* const values = normal(src);
         float* const result = dst_.of_size(dst);
         TransformEntry const& transform = kernels_.transform(from, to);
+        const FlushSubnormals flushing;
         return timer_
             .time(
                 [&](std::size_t calls) {

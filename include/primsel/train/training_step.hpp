@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/flush_subnormals.hpp>
 #include <primsel/engine/engine.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/train/differentiate.hpp>
@@ -59,6 +60,7 @@ public:
     double run(std::span<const float> images, std::span<const float> targets, L const& loss) {
         const float* inputs[] = {images.data(), gradient_.data()};
         const RunScope scope(executor_);
+        const FlushSubnormals flushing;
         program_.bind(inputs, outputs_);
         for (std::size_t step = 0; step < forward_steps_; ++step) program_.run_step(step, executor_);
         const double value = loss(result(), targets, gradient_.span(), program_.batch());

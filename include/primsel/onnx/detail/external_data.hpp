@@ -3,6 +3,8 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/read_number.hpp>
+#include <primsel/core/sha1.hpp>
+#include <primsel/io/foreign_file.hpp>
 #include <primsel/io/weight_file.hpp>
 #include <primsel/onnx/detail/tensor_elements.hpp>
 
@@ -22,6 +24,8 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 struct ReadFile {
     std::shared_ptr<const HeldFile> file;
     SharedBytes bytes;
+    /// Of all its bytes; empty until it is needed.
+    std::string digest{};
 
     explicit ReadFile(std::string const& path)
         : file(std::make_shared<const HeldFile>(path)), bytes(read_file(file->file())) {}
@@ -35,15 +39,18 @@ public:
 
     /// Throws error unless the tensor's location is a file in the folder (or beneath it) that holds all its elements.
     [[nodiscard]] OnnxTensor read(TensorProto const& proto) {
-        std::string_view location;
+        std::string_view location, checksum;
         std::size_t offset = 0, length = 0;
         bool has_length = false;
         for (auto const& [key, value] : proto.external) {
             if (key == "location") location = value;
             if (key == "offset") offset = number(key, value);
+            if (key == "checksum") checksum = value;
             if (key == "length") length = number(key, value), has_length = true;
         }
-        const SharedBytes& file = open(location).bytes;
+        ReadFile& read = open(location);
+        if (!checksum.empty()) require_checksum(location, read, checksum);
+        const SharedBytes& file = read.bytes;
         if (offset > file.bytes.size()) {
             fail("its data begin at byte ", offset, " of ", location, ", which has ", file.bytes.size());
         }
@@ -67,7 +74,16 @@ private:
         if (!read_number(text, value)) fail("its external ", key, " is no number: ", text);
         return value;
     }
-    [[nodiscard]] ReadFile const& open(std::string_view location) {
+    /// The standard's checksum is that of the whole file.
+    static void require_checksum(std::string_view location, ReadFile& read, std::string_view checksum) {
+        if (read.digest.empty()) read.digest = sha1(read.bytes.bytes);
+        const auto is_same = [](char a, char b) { return a == (b >= 'A' && b <= 'F' ? b - 'A' + 'a' : b); };
+        if (!std::ranges::equal(read.digest, checksum, is_same)) {
+            fail("its data are in ", location, ", which is another file than the model's: its SHA-1 is ", read.digest,
+                 ", not ", checksum);
+        }
+    }
+    [[nodiscard]] ReadFile& open(std::string_view location) {
         const auto found = files_.find(location);
         if (found != files_.end()) return found->second;
         namespace fs = std::filesystem;
@@ -83,7 +99,12 @@ private:
         if (std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first != folder.end()) {
             fail("its data are at ", location, ", which is a link that leads away from the model");
         }
-        return files_.try_emplace(std::string(location), file.string()).first->second;
+        ReadFile& read = files_.try_emplace(std::string(location), file.string()).first->second;
+        // Other formats' first bytes may be those of numbers.
+        if (read.bytes.text().starts_with("version https://git-lfs")) {
+            fail("its data are in ", location, ", which is ", foreign_format(read.bytes.text()));
+        }
+        return read;
     }
 
     std::filesystem::path folder_;

@@ -1,6 +1,7 @@
 // A model file as plain structs. Strings and elements stay where they are, in the file's bytes.
 #pragma once
 
+#include <primsel/io/foreign_file.hpp>
 #include <primsel/onnx/detail/read_tensor.hpp>
 
 #include <optional>
@@ -281,6 +282,11 @@ inline void read_opset(std::string_view bytes, ModelProto& model) {
     if (is_own_domain(domain)) model.opset = version;
 }
 }  // namespace detail
+
+/// Throws error for a file of another format. A model begins with its version.
+inline void refuse_foreign_model(std::string const& name, std::string_view bytes) {
+    if (!bytes.starts_with('\x08')) refuse_foreign_format(name, "an ONNX model", bytes);
+}
 
 /// Throws error or protozero::exception for what is no ModelProto.
 [[nodiscard]] inline ModelProto read_model(std::string_view bytes) {
