@@ -382,6 +382,32 @@ TEST_CASE("data beside the model are those of which the model states the checksu
     CHECK(refusal_of("").find("which is a Git LFS pointer") != std::string::npos);
 }
 
+TEST_CASE("elements of four bits") {
+    const auto tensor = [](onnx::DataType type, std::string const& raw, std::int64_t count) {
+        std::string bytes;
+        protozero::pbf_builder<onnx::TensorField> builder(bytes);
+        builder.add_int64(onnx::TensorField::dims, count);
+        builder.add_int32(onnx::TensorField::data_type, static_cast<std::int32_t>(type));
+        builder.add_bytes(onnx::TensorField::raw_data, raw);
+        const ps::OnnxTensor read = ps::parse_onnx_tensor("file", shared(bytes));
+        return Ints(read.integers.begin(), read.integers.end());
+    };
+    CHECK(tensor(onnx::DataType::int4, "\x71\xf8", 4) == Ints{1, 7, -8, -1});
+    CHECK(tensor(onnx::DataType::uint4, "\x71\x0f", 3) == Ints{1, 7, 15});
+    CHECK(scratch::error_of([&] {
+              (void)tensor(onnx::DataType::int4, "\x71", 3);
+          }).find("1 bytes cannot fill 3 of int4") != std::string::npos);
+    CHECK(scratch::error_of([&] {
+              (void)tensor(static_cast<onnx::DataType>(23), "\x71", 2);
+          }).find("elements of float4e2m1 are not supported") != std::string::npos);
+}
+
+TEST_CASE("an empty batch is refused") {
+    CHECK(refusal(Model().floats("w", {2, 2, 1, 1}, {1, 2, 3, 4}).node("Conv", {"x", "w"}, {"y"}).bytes(),
+                  {.dims = {{"x", {0, 2, 4, 4}}}})
+              .ends_with("a tensor of 0x2x4x4 has no elements; an empty batch cannot run"));
+}
+
 TEST_CASE("files of another format") {
     CHECK(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1845\n")
               .starts_with("file: not an ONNX model: it is a Git LFS pointer"));

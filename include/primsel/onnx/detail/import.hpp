@@ -239,7 +239,10 @@ private:
             std::vector<Value*> inputs, outputs;
             for (const std::string_view name : node.inputs) {
                 inputs.push_back(name.empty() ? nullptr : find(name));
-                if (!name.empty() && inputs.back() == nullptr) fail("its input ", name, " is defined nowhere");
+                if (!name.empty() && inputs.back() == nullptr) {
+                    fail("its input ", name, " is defined nowhere",
+                         model_.has_sparse ? ", unless as a sparse initializer: these are not supported" : "");
+                }
             }
             for (const std::string_view name : node.outputs) {
                 outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);

@@ -117,7 +117,9 @@ enum class DataType : std::int32_t {
     uint64 = 13,
     complex64 = 14,
     complex128 = 15,
-    bfloat16 = 16
+    bfloat16 = 16,
+    uint4 = 21,
+    int4 = 22
 };
 
 /// Values of TensorField::data_location.

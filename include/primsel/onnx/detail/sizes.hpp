@@ -30,7 +30,8 @@ inline constexpr std::int64_t largest_tensor = std::numeric_limits<int>::max();
     }
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) {
-        if (dim < 1) fail("a tensor of ", to_string(dims), " elements");
+        if (dim == 0) fail("a tensor of ", to_string(dims), " has no elements; an empty batch cannot run");
+        if (dim < 0) fail("a tensor of ", to_string(dims), " elements");
         if (dim > largest_tensor / count) fail("a tensor of ", to_string(dims), " elements is too large");
         count *= dim;
     }

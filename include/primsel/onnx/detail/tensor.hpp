@@ -23,9 +23,11 @@ namespace primsel::inline PRIMSEL_ABI {
 using OnnxType = onnx::DataType;
 
 [[nodiscard]] constexpr std::string_view to_string(OnnxType type) {
-    constexpr std::string_view names[] = {"undefined", "float32", "uint8",     "int8",       "uint16",  "int16",
-                                          "int32",     "int64",   "string",    "boolean",    "float16", "float64",
-                                          "uint32",    "uint64",  "complex64", "complex128", "bfloat16"};
+    constexpr std::string_view names[] = {
+        "undefined", "float32",    "uint8",      "int8",         "uint16",         "int16",      "int32",
+        "int64",     "string",     "boolean",    "float16",      "float64",        "uint32",     "uint64",
+        "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+        "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
     const auto number = static_cast<std::uint32_t>(type);
     return number < std::size(names) ? names[number] : "unknown type";
 }

@@ -89,9 +89,24 @@ void with_type(OnnxType type, F const& f) {
                                      : std::bit_cast<float>(std::uint32_t{half} << 16U);
 }
 
+/// Two elements a byte, the first in its lower half.
+[[nodiscard]] inline OnnxTensor read_nibbles(std::vector<std::int64_t> dims, OnnxType type, std::string_view raw) {
+    const std::size_t count = count_of(dims);
+    if (raw.size() != count / 2 + count % 2) {
+        fail(raw.size(), " bytes cannot fill ", to_string(dims), " of ", to_string(type));
+    }
+    std::vector<std::int64_t> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const int nibble = static_cast<unsigned char>(raw[i / 2]) >> (i % 2 * 4) & 15;
+        values[i] = type == OnnxType::int4 && nibble >= 8 ? nibble - 16 : nibble;
+    }
+    return own_elements(std::move(dims), type, std::move(values));
+}
+
 /// The elements that lie at `raw`, as the file has them. float32 is not copied but shares `owner`.
 [[nodiscard]] inline OnnxTensor read_raw(std::vector<std::int64_t> dims, OnnxType type, std::string_view raw,
                                          std::shared_ptr<const void> const& owner) {
+    if (type == OnnxType::int4 || type == OnnxType::uint4) return read_nibbles(std::move(dims), type, raw);
     const std::size_t count = count_of(dims), bytes = element_bytes(type);
     if (bytes == 0) fail("elements of ", to_string(type), " are not supported");
     if (raw.size() % bytes != 0 || raw.size() / bytes != count) {
