@@ -102,6 +102,9 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
                     "Only primitives whose error bound, relative to the RMS of the layer's output, is no larger")
         ->check(CLI::NonNegativeNumber)
         ->type_name("E");
+    command.add_flag("--exact-support", planning.exact_support,
+                     "No primitive with which one infinite, NaN or huge pixel spoils outputs that do not depend on it "
+                     "(Winograd)");
     command
         .add_option_function<std::string>(
             "--max-arena", [&planning](std::string const& text) { planning.max_arena = parse_bytes(text); },
@@ -116,7 +119,8 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
                 .add_option("--plan", planning.plan, "A plan that `primsel plan --save` wrote, in place of a new one")
                 ->type_name("P.json");
         plan->excludes(command.get_option("--calibrate"));
-        for (const char* name : {"--costs", "--solver", "--max-error", "--max-arena", "--no-strips"}) {
+        for (const char* name :
+             {"--costs", "--solver", "--max-error", "--exact-support", "--max-arena", "--no-strips"}) {
             if (saved == SavedPlan::instead) plan->excludes(command.get_option(name));
         }
     }

@@ -41,6 +41,8 @@ struct PlanningOptions {
     double calibration_seconds = 0;
     std::string solver = "exact";
     double max_error = std::numeric_limits<double>::infinity();
+    /// Only primitives that mix no pixels.
+    bool exact_support = false;
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     /// Whether convolutions may be computed together in strips of rows.
     bool strips = true;

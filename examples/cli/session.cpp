@@ -115,6 +115,7 @@ ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& so
                          std::size_t threads, ps::Calibration* calibration = nullptr) {
     ps::PlanOptions options;
     options.max_error = bounds.max_error;
+    options.exact_support = bounds.exact_support;
     options.max_arena = bounds.max_arena;
     options.strips = bounds.strips;
     constexpr std::string_view uniform = "uniform:";

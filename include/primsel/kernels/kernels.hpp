@@ -31,6 +31,7 @@ struct PrimitiveEntry {
     Pass pass;
     bool whole_batch;
     bool fuses_epilogue, strided_output, by_rows;
+    bool mixes_pixels;
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.

@@ -39,6 +39,7 @@ constexpr PrimitiveEntry make_entry() {
                              .fuses_epilogue = Traits::fuses_epilogue(),
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
+                             .mixes_pixels = Traits::mixes_pixels(),
                              .error_bound = Traits::error_bound(),
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {

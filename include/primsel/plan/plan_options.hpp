@@ -24,6 +24,9 @@ struct PlanOptions {
     std::string primitive = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
+    /// Only primitives that compute each output from the pixels it depends on alone: with Winograd's algorithm a pixel
+    /// that is infinite, NaN or huge spoils its whole tile.
+    bool exact_support = false;
     /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     std::vector<Refused> refused = {};

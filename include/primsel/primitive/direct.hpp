@@ -22,6 +22,9 @@ struct DirectSum2d {
     using in_layout = chw;
     using out_layout = chw;
 
+    /// One running sum an output: 2.6e-5 at a depth of 8192 channels x 9.
+    static constexpr double error_bound = 5e-5;
+
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
     template <class Arch>

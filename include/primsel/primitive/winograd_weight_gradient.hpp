@@ -30,7 +30,7 @@ public:
     static constexpr Pass pass = Pass::weight_gradient;
     using in_layout = hwc;
     using out_layout = chw;
-    static constexpr bool whole_batch = true;
+    static constexpr bool whole_batch = true, mixes_pixels = true;
     static constexpr double error_bound = Forward::error_bound;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return Forward::supports(s); }

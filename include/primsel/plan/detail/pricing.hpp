@@ -128,6 +128,7 @@ private:
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task,
                                       int nearest) const {
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
+        if (options_.exact_support && entry.mixes_pixels) return "it mixes pixels that outputs do not depend on";
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
             return "it must add bias and activation itself, as elements of its layout are no floats";
