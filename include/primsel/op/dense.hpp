@@ -241,9 +241,10 @@ private:
         if (totals != nullptr) {
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < vectors; ++v) store<Arch>(lane + v * width, sum[v]);
-            for (std::size_t i = 0; i < vectors * width; ++i) {
-                totals[i] = static_cast<double>(lane[i]) + (bias != nullptr ? static_cast<double>(bias[i]) : totals[i]);
+            if (bias != nullptr) {
+                for (std::size_t i = 0; i < vectors * width; ++i) totals[i] = static_cast<double>(bias[i]);
             }
+            for (std::size_t i = 0; i < vectors * width; ++i) totals[i] += static_cast<double>(lane[i]);
             if (!block.is_last) return;
             for (std::size_t i = 0; i < vectors * width; ++i) lane[i] = static_cast<float>(totals[i]);
         }
