@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -45,7 +46,7 @@ template <std::floating_point T>
     if (end != ended.c_str() + ended.size()) return false;
     const std::string_view mantissa = digits.substr(0, digits.find_first_of("eE"));
     const bool vanished = read == 0 && mantissa.find_first_of("123456789") != std::string_view::npos;
-    if (is_number && (std::isinf(read) || vanished)) return false;
+    if (is_number && (is_infinite(read) || vanished)) return false;
     value = read;
     return true;
 }
