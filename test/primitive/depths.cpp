@@ -61,8 +61,8 @@ TEST_CASE("error bounds hold over short and long depths, and Winograd's are the 
     }
     for (ps::PrimitiveEntry const& entry : list.primitives) {
         CAPTURE(std::string(entry.id));
-        if (entry.mixes_pixels) CHECK(entry.error_bound >= 2e-5);
-        if (entry.id == "im2row-copy-short-ab-ik" || entry.id == "direct-hwc") CHECK(entry.error_bound <= 1e-5);
+        if (entry.mixes_pixels) CHECK(entry.error_bound >= 4e-5);
+        if (entry.id == "im2row-copy-short-ab-ik" || entry.id == "direct-hwc") CHECK(entry.error_bound <= 2e-5);
     }
 }
 

@@ -44,7 +44,7 @@ public:
     static constexpr bool fuses_epilogue = true;
 
     /// A transposed kernel is multiplied with one running sum an element: 4e-5 at a depth of 8192 channels x 25.
-    static constexpr double error_bound = form == GemmForm::atb || form == GemmForm::atbt ? 5e-5 : 1e-5;
+    static constexpr double error_bound = form == GemmForm::atb || form == GemmForm::atbt ? 5e-5 : 2e-5;
 
     /// As in the papers' data, only copy-self and the copies from hwc take strides.
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
