@@ -38,7 +38,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are: one
 /// that is
 ///   infinite, NaN or huge spoils those beside it (see PlanOptions::exact_support);
-/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 1e-5; 3e-5 for
+/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 2e-5; 3e-5 for
 /// gradients).
 ///
 /// A minimal model is examples/own_primitive.cpp.
