@@ -21,21 +21,87 @@
 #endif
 
 // The instruction set that this translation unit is compiled for, as a name. It becomes part of every symbol (see
-// PRIMSEL_ABI), so that translation units compiled for different instruction sets may be linked into one program.
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
-#define PRIMSEL_ARCH_NAME avx512
-#elif defined(__AVX2__) && defined(__FMA__)
-#define PRIMSEL_ARCH_NAME avx2
+// PRIMSEL_ABI), so that translation units compiled for different instruction sets may be linked into one program. The
+// name is a level and the extensions that the compiler or xsimd may use by themselves: four a hexadecimal digit.
+#if defined(__AVX512F__)
+#define PRIMSEL_DETAIL_LEVEL avx512
+#elif defined(__AVX2__)
+#define PRIMSEL_DETAIL_LEVEL avx2
 #elif defined(__AVX__)
-#define PRIMSEL_ARCH_NAME avx
+#define PRIMSEL_DETAIL_LEVEL avx
 #elif defined(__SSE4_2__)
-#define PRIMSEL_ARCH_NAME sse4_2
+#define PRIMSEL_DETAIL_LEVEL sse4_2
 #elif defined(__SSE2__)
-#define PRIMSEL_ARCH_NAME sse2
+#define PRIMSEL_DETAIL_LEVEL sse2
+#elif defined(__ARM_FEATURE_SVE)
+#define PRIMSEL_DETAIL_LEVEL sve
 #elif defined(__aarch64__)
-#define PRIMSEL_ARCH_NAME neon64
+#define PRIMSEL_DETAIL_LEVEL neon64
 #else
 #error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
+#endif
+
+// 1 for a macro that is defined as 1, else 0; and the digit of four of them.
+#define PRIMSEL_DETAIL_IF_1 ~, 1
+#define PRIMSEL_DETAIL_SECOND(a, b, ...) b
+#define PRIMSEL_DETAIL_CALL_SECOND(...) PRIMSEL_DETAIL_SECOND(__VA_ARGS__)
+#define PRIMSEL_DETAIL_BIT_OF(value) PRIMSEL_DETAIL_CALL_SECOND(PRIMSEL_DETAIL_IF_##value, 0, 0)
+#define PRIMSEL_DETAIL_BIT(macro) PRIMSEL_DETAIL_BIT_OF(macro)
+#define PRIMSEL_DETAIL_DIGIT_0000 0
+#define PRIMSEL_DETAIL_DIGIT_0001 1
+#define PRIMSEL_DETAIL_DIGIT_0010 2
+#define PRIMSEL_DETAIL_DIGIT_0011 3
+#define PRIMSEL_DETAIL_DIGIT_0100 4
+#define PRIMSEL_DETAIL_DIGIT_0101 5
+#define PRIMSEL_DETAIL_DIGIT_0110 6
+#define PRIMSEL_DETAIL_DIGIT_0111 7
+#define PRIMSEL_DETAIL_DIGIT_1000 8
+#define PRIMSEL_DETAIL_DIGIT_1001 9
+#define PRIMSEL_DETAIL_DIGIT_1010 a
+#define PRIMSEL_DETAIL_DIGIT_1011 b
+#define PRIMSEL_DETAIL_DIGIT_1100 c
+#define PRIMSEL_DETAIL_DIGIT_1101 d
+#define PRIMSEL_DETAIL_DIGIT_1110 e
+#define PRIMSEL_DETAIL_DIGIT_1111 f
+#define PRIMSEL_DETAIL_PASTE_DIGIT(a, b, c, d) PRIMSEL_DETAIL_DIGIT_##a##b##c##d
+#define PRIMSEL_DETAIL_CALL_DIGIT(a, b, c, d) PRIMSEL_DETAIL_PASTE_DIGIT(a, b, c, d)
+#define PRIMSEL_DETAIL_DIGIT(a, b, c, d)                                                           \
+    PRIMSEL_DETAIL_CALL_DIGIT(PRIMSEL_DETAIL_BIT(a), PRIMSEL_DETAIL_BIT(b), PRIMSEL_DETAIL_BIT(c), \
+                              PRIMSEL_DETAIL_BIT(d))
+
+#define PRIMSEL_DETAIL_PASTE_NAME(level, a, b, c, d, e, f, g, h, i, j) level##_##a##b##c##d##e##f##g##h##i##j
+#define PRIMSEL_DETAIL_NAME(level, a, b, c, d, e, f, g, h, i, j) \
+    PRIMSEL_DETAIL_PASTE_NAME(level, a, b, c, d, e, f, g, h, i, j)
+// -ffast-math is among them: it takes NaN out of functions, of which the linker keeps those of one unit.
+#if defined(__x86_64__)
+#define PRIMSEL_ARCH_NAME                                                                                            \
+    PRIMSEL_DETAIL_NAME(PRIMSEL_DETAIL_LEVEL, PRIMSEL_DETAIL_DIGIT(__FAST_MATH__, __SSE3__, __SSSE3__, __SSE4_1__),  \
+                        PRIMSEL_DETAIL_DIGIT(__POPCNT__, __LZCNT__, __MOVBE__, __CRC32__),                           \
+                        PRIMSEL_DETAIL_DIGIT(__BMI__, __BMI2__, __TBM__, __SSE4A__),                                 \
+                        PRIMSEL_DETAIL_DIGIT(__FMA__, __F16C__, __FMA4__, __XOP__),                                  \
+                        PRIMSEL_DETAIL_DIGIT(__AVX512CD__, __AVX512VL__, __AVX512BW__, __AVX512DQ__),                \
+                        PRIMSEL_DETAIL_DIGIT(__AVX512ER__, __AVX512PF__, __AVX512IFMA__, __AVXIFMA__),               \
+                        PRIMSEL_DETAIL_DIGIT(__AVX512VBMI__, __AVX512VBMI2__, __AVX512VNNI__, __AVXVNNI__),          \
+                        PRIMSEL_DETAIL_DIGIT(__AVX512BITALG__, __AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__), \
+                        PRIMSEL_DETAIL_DIGIT(__GFNI__, __ADX__, __APX_F__, __AVX10_1__),                             \
+                        PRIMSEL_DETAIL_DIGIT(__AVXVNNIINT8__, __AVXVNNIINT16__, __AVXNECONVERT__, __AVX10_2__))
+#else
+#ifdef __ARM_FEATURE_SVE_BITS
+#define PRIMSEL_DETAIL_SVE_BITS __ARM_FEATURE_SVE_BITS
+#else
+#define PRIMSEL_DETAIL_SVE_BITS 0
+#endif
+#define PRIMSEL_ARCH_NAME                                                                                              \
+    PRIMSEL_DETAIL_NAME(                                                                                               \
+        PRIMSEL_DETAIL_LEVEL,                                                                                          \
+        PRIMSEL_DETAIL_DIGIT(__FAST_MATH__, __ARM_FEATURE_ATOMICS, __ARM_FEATURE_CRC32, __ARM_FEATURE_QRDMX),          \
+        PRIMSEL_DETAIL_DIGIT(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC, __ARM_FEATURE_FP16_SCALAR_ARITHMETIC,               \
+                             __ARM_FEATURE_FP16_FML, __ARM_FEATURE_BF16),                                              \
+        PRIMSEL_DETAIL_DIGIT(__ARM_FEATURE_DOTPROD, __ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_COMPLEX,                  \
+                             __ARM_FEATURE_JCVT),                                                                      \
+        PRIMSEL_DETAIL_DIGIT(__ARM_FEATURE_FRINT, __ARM_FEATURE_RCPC, __ARM_FEATURE_MOPS, __ARM_FEATURE_CSSC),         \
+        PRIMSEL_DETAIL_DIGIT(__ARM_FEATURE_SVE2, __ARM_FEATURE_SVE2_BITPERM, __ARM_FEATURE_SVE2p1, __ARM_FEATURE_SME), \
+        _, PRIMSEL_DETAIL_SVE_BITS, , , )
 #endif
 
 #ifdef PRIMSEL_EXTERN_KERNELS
@@ -45,7 +111,7 @@
 #endif
 #define PRIMSEL_DETAIL_ABI(a, b, c, d) PRIMSEL_DETAIL_PASTE(a, b, c, d)
 // The inline namespace of everything: the version, the instruction set, and whether kernels are compiled elsewhere
-// (engine/instantiate.hpp), e.g. v0_1_0_avx512.
+// (engine/instantiate.hpp), e.g. v0_1_0_avx512_7cc8f0f800.
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 

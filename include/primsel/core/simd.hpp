@@ -23,15 +23,20 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The instruction set of this translation unit.
+/// The instruction set of this translation unit. On aarch64 always NEON: vectors of SVE's fixed lengths have another
+/// interface, and xsimd tells their alignment, not their size.
+#if defined(__aarch64__)
+using default_arch = xsimd::neon64;
+#else
 using default_arch = xsimd::default_arch;
+#endif
 
 /// An instruction set that this translation unit may use: one of xsimd's tags.
 template <class A>
 concept InstructionSet = requires {
     { A::name() } -> std::convertible_to<std::string_view>;
     requires A::supported();
-} && xsimd::types::has_simd_register<float, A>::value;
+} && xsimd::types::has_simd_register<float, A>::value && xsimd::batch<float, A>::size * sizeof(float) == A::alignment();
 
 /// A vector of floats of the Arch.
 template <class Arch>
@@ -244,7 +249,11 @@ PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
 }
 
 /// The four-lane vector that every supported instruction set has.
+#if defined(__aarch64__)
+using FourFloats = xsimd::batch<float, xsimd::neon64>;
+#else
 using FourFloats = xsimd::make_sized_batch_t<float, 4>;
+#endif
 
 /// Four rows become four columns.
 PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
