@@ -16,6 +16,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/primselConfigVersion.cmak
 install(FILES ${PROJECT_BINARY_DIR}/primselConfig.cmake ${PROJECT_BINARY_DIR}/primselConfigVersion.cmake
               cmake/primselDependencies.cmake
               cmake/primselDispatch.cmake
+              cmake/primselNative.cmake
         DESTINATION ${package_dir} COMPONENT library)
 install(DIRECTORY cmake/dispatch DESTINATION ${package_dir} COMPONENT library USE_SOURCE_PERMISSIONS)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
