@@ -1,5 +1,4 @@
 from conan import ConanFile
-from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import load, rmdir
 import os
@@ -43,9 +42,6 @@ class PrimselRecipe(ConanFile):
             self.requires("protozero/[>=1.7 <2]")
         if self.options.with_yaml:
             self.requires("yaml-cpp/[>=0.7 <1]")
-
-    def validate(self):
-        check_min_cppstd(self, 20)
 
     def layout(self):
         cmake_layout(self)

@@ -11,5 +11,5 @@ if ! command -v conan >/dev/null; then
 fi
 export CONAN_HOME=$build/home
 conan profile detect --force
-conan create "$top" --test-folder "$top/test/build/conan" --options 'primsel/*:system=True' --settings compiler.cppstd=20 \
+conan create "$top" --test-folder "$top/test/build/conan" --options 'primsel/*:system=True' \
       --conf tools.cmake.cmaketoolchain:generator=Ninja --conf tools.cmake.cmake_layout:test_folder="$build/test_package"
