@@ -4,6 +4,7 @@
 #include <primsel/engine/policies.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/engine/program.hpp>
+#include <primsel/engine/slow_build.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/print.hpp>
@@ -103,7 +104,9 @@ EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weight
       plan_(plan_for(graph_, how, executor_.concurrency())),
       program_(graph_, kernels(), plan_, weights, executor_.concurrency(), executor_),
       src_data_(program_.in_shapes().size()),
-      dst_data_(program_.out_shapes().size()) {}
+      dst_data_(program_.out_shapes().size()) {
+    if constexpr (requires { requires Policies::warns_of_slow_build; }) warn_of_slow_build();
+}
 
 }  // namespace detail
 

@@ -36,6 +36,9 @@ struct DefaultPolicies {
     using machine = MeasuredMachine;
     using solver = ExactPbqp;
     using executor = Sequential;
+    /// Whether the first engine says on the standard error stream that it was compiled without optimisation, or for
+    /// SSE2 on a machine that has more.
+    static constexpr bool warns_of_slow_build = true;
 };
 
 namespace detail {

@@ -1,0 +1,7 @@
+// Says on the standard error stream how it was compiled, once.
+#include <primsel/engine/slow_build.hpp>
+
+int main() {
+    primsel::detail::warn_of_slow_build();
+    primsel::detail::warn_of_slow_build();
+}
