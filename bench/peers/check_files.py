@@ -80,15 +80,14 @@ def verdict(found, wanted, again):
 
 
 def check(program, path, open_extent):
-    model = onnx.load(str(path))
     plain = onnxruntime.SessionOptions()
     plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    inputs = inputs_of(model, open_extent)
     try:
+        inputs = inputs_of(onnx.load(str(path)), open_extent)
         wanted = make_session(path).run(None, inputs)
         again = make_session(path, plain).run(None, inputs)
     except Exception as reason:  # of whichever kind: the file is none of ours to judge
-        return "not run", f"by ONNX Runtime: {str(reason).splitlines()[0][:120]}"
+        return "not run", f"by ONNX Runtime: {(str(reason).splitlines() or [type(reason).__name__])[0][:120]}"
     with tempfile.TemporaryDirectory() as folder:
         found, why = ours(program, path, inputs, pathlib.Path(folder))
     return ("refused", why) if found is None else verdict(found, wanted, again)

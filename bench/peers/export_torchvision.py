@@ -17,6 +17,7 @@ Each logit is compared with PyTorch's in double; files that disagree by 1e-4 of 
 are kept. PyTorch and torchvision are needed here, onnxruntime in the interpreter that --onnxruntime names.
 """
 import argparse
+import inspect
 import os
 import pathlib
 import subprocess
@@ -57,6 +58,8 @@ def open_axes(name, options):
 
 def export(net, image, path, axes, opset, way):
     part = path.with_name(path.name + ".part")
+    if "external_data" in inspect.signature(torch.onnx.export).parameters:
+        way = {**way, "external_data": False}  # one file: ncnn's converter reads no other
     torch.onnx.export(
         net, image, part, input_names=["input"], output_names=["logits"], opset_version=opset,
         dynamic_axes=axes, **way,
