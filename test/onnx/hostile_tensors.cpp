@@ -162,13 +162,19 @@ TEST_CASE("a small file that asks for much memory gets none") {
     CHECK(refused(doubled.bytes()).find("too large") != std::string::npos);
     const std::string message = refusal(constants.bytes(), {.max_constant_bytes = 1 << 16});
     CHECK(message.find("bytes allowed") != std::string::npos);
-    // A weight that many layers want in another order is copied for each of them: that counts too.
-    Model many({1, 512});
-    many.floats("w", {512, 512}, std::vector<float>(512 * 512, 0.0F));
-    for (int i = 0; i < 100; ++i) {
-        many.node("Gemm", {i == 0 ? "x" : "g" + std::to_string(i), "w"}, {i == 99 ? "y" : "g" + std::to_string(i + 1)});
-    }
-    CHECK(refusal(many.bytes(), {.max_constant_bytes = 10 << 20}).find("bytes allowed") != std::string::npos);
+    // A weight that many layers want multiplied is copied for each of them: that counts too. In another order it is
+    // one weight for all of them.
+    const auto many = [](float factor) {
+        Model model({1, 512});
+        model.floats("w", {512, 512}, std::vector<float>(512 * 512, 0.0F));
+        for (int i = 0; i < 100; ++i) {
+            model.node("Gemm", {i == 0 ? "x" : "g" + std::to_string(i), "w"},
+                       {i == 99 ? "y" : "g" + std::to_string(i + 1)}, {{"alpha", factor}});
+        }
+        return model.bytes();
+    };
+    CHECK(refusal(many(2.0F), {.max_constant_bytes = 10 << 20}).find("bytes allowed") != std::string::npos);
+    CHECK(refusal(many(1.0F), {.max_constant_bytes = 10 << 20}).empty());
 }
 
 TEST_CASE("data outside the file stay inside its folder and its size") {
