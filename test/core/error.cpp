@@ -16,7 +16,8 @@ struct Size {
 TEST_CASE("join puts strings, characters, numbers and whatever has a to_string together") {
     CHECK(ps::join() == "");
     CHECK(ps::join("a ", std::string("b"), std::string_view(" c"), '!') == "a b c!");
-    CHECK(ps::join(-3, ' ', 18446744073709551615ULL, ' ', 0.5) == "-3 18446744073709551615 0.500000");
+    CHECK(ps::join(-3, ' ', 18446744073709551615ULL, ' ', 0.5) == "-3 18446744073709551615 0.5");
+    CHECK(ps::join(1e30F, ' ', 0.1F, ' ', 1e300, ' ', -0.0, ' ', 3.0) == "1e+30 0.1 1e+300 -0 3");
     CHECK(ps::join("is ", Size{3, 4}) == "is 3x4");
 }
 

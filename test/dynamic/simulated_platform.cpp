@@ -175,7 +175,7 @@ TEST_CASE("Impossible platforms are refused by what is impossible") {
     CHECK(refusal([](auto& d) { d.cores[1].volts.pop_back(); }) ==
           "simulated platform: core set A7 has 12 frequencies and 11 voltages");
     CHECK(refusal([](auto& d) { d.cores[1].shares.pop_back(); }).ends_with("A7 has 3 configurations of 4"));
-    CHECK(refusal([](auto& d) { d.events = {{1, Kind::cap, 0, 17}}; }).ends_with("caps A15 at level 17.000000 of 17"));
+    CHECK(refusal([](auto& d) { d.events = {{1, Kind::cap, 0, 17}}; }).ends_with("caps A15 at level 17 of 17"));
     CHECK(refusal([](auto& d) { d.events = {{1, Kind::load, 2, 1}}; }).ends_with("is of core set 2 of 2"));
     CHECK(refusal([](auto& d) {
               d.events = {{2, Kind::load, 0, 1}, {1, Kind::load, 0, 0}};

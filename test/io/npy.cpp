@@ -116,7 +116,7 @@ TEST_CASE("a float that is no value of an integer type is not written") {
     const auto refused = [](float value, ps::NpyType type) {
         return error_of([&] { (void)ps::to_npy("f", {2}, std::vector<float>{0.0F, value}, type); });
     };
-    CHECK(refused(1.5F, ps::NpyType::int64) == "f: element 1, 1.500000, is no int64");
+    CHECK(refused(1.5F, ps::NpyType::int64) == "f: element 1, 1.5, is no int64");
     for (const float value : {0x1p63F, std::nextafter(-0x1p63F, -HUGE_VALF), std::nanf(""), HUGE_VALF, -0.5F}) {
         CHECK_FALSE(refused(value, ps::NpyType::int64).empty());
         CHECK_FALSE(refused(value, ps::NpyType::uint8).empty());
@@ -160,6 +160,11 @@ TEST_CASE("headers as others write them") {
     }
     CHECK(npy_of(npy_file_of("  {\"shape\":(2,),\"fortran_order\":False,\"descr\":\"<f4\"}\n\n", data)).dims ==
           Dims{2});
+    // As Python 2 writes integers.
+    CHECK(npy_of(npy_file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 2L), }", data)).dims ==
+          std::vector<std::int64_t>{1, 2});
+    CHECK(npy_of(npy_file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2L,), }", data)).dims ==
+          std::vector<std::int64_t>{2});
     CHECK(npy_of(npy_file_of("{'shape': ( 1 , 2 , ), 'descr': '<f4', 'fortran_order': False}", data)).dims ==
           Dims{1, 2});
 }
@@ -184,6 +189,8 @@ TEST_CASE("what the format does not allow is refused, naming the file") {
     CHECK(header_error("{'descr").ends_with("a string does not end"));
     CHECK(header_error("{descr: 1}").ends_with("expected a string"));
     CHECK(header_error("{'descr' '<f4'}").ends_with("expected :"));
+    CHECK(header_error("{'descr': '<f4', 'fortran_order': False, 'shape': (1LL,)}").ends_with("expected ,"));
+    CHECK(header_error("{'descr': '<f4', 'fortran_order': False, 'shape': (L,)}").ends_with("expected a dimension"));
     CHECK(header_error("{'descr': '<f4' 'shape': ()}").ends_with("expected ,"));
     CHECK(header_error("{'fortran_order': 0}").ends_with("expected True or False"));
     CHECK(header_error(npy_header_of("<f4", "(1,)") + "{").ends_with("something follows the dict"));
@@ -247,7 +254,7 @@ TEST_CASE("a file that cannot be written stays what it was") {
         CHECK(message.starts_with(path + ": cannot write: "));
     }
     CHECK(error_of([&] { ps::write_npy(path, {1}, std::vector<float>{0.5F}, ps::NpyType::int32); }) ==
-          path + ": element 0, 0.500000, is no int32");
+          path + ": element 0, 0.5, is no int32");
     CHECK(scratch::content(path) == before);
     CHECK(folder.entries() == 1);
     CHECK(error_of([&] { (void)ps::read_npy(folder.file("none")); }).starts_with(folder.file("none: cannot read")));

@@ -231,11 +231,11 @@ TEST_CASE("whatever is missing from a plan or of another type is an error that s
 }
 
 TEST_CASE("impossible seconds, another format and another version of it are errors") {
-    CHECK(error_with("0.012502", "-0.5") == "p.json: totals.seconds: expected seconds of at least 0, not -0.500000");
+    CHECK(error_with("0.012502", "-0.5") == "p.json: totals.seconds: expected seconds of at least 0, not -0.5");
     CHECK(error_with("0.0015", "-1") ==
-          "p.json: totals.predict_seconds: expected seconds of at least 0, not -1.000000");
+          "p.json: totals.predict_seconds: expected seconds of at least 0, not -1");
     CHECK(error_with("[\"plain\", 0.5]", "[\"plain\", -2.0]") ==
-          "p.json: layers[1].candidates[1][1]: expected seconds of at least 0, not -2.000000");
+          "p.json: layers[1].candidates[1][1]: expected seconds of at least 0, not -2");
     CHECK(error_with("2e-06", "-2e-06").starts_with("p.json: transforms[0].seconds: expected seconds of at least 0"));
     for (const std::string number : {"NaN", "nan", "Infinity", "-inf"}) {
         CHECK(error_with("2e-06", number).find("not valid JSON") != std::string::npos);
@@ -250,7 +250,7 @@ TEST_CASE("impossible seconds, another format and another version of it are erro
           "p.json: format_version: this version of the library reads format version 3, not 2");
     CHECK(error_with("\"rows\": 4", "\"rows\": 0").starts_with("p.json: strips[0].rows: "));
     CHECK(error_with("\"rows\": 4", "\"rows\": 1.5").starts_with("p.json: strips[0].rows: "));
-    CHECK(error_with("0.25", "-0.25") == "p.json: strips[0].seconds: expected seconds of at least 0, not -0.250000");
+    CHECK(error_with("0.25", "-0.25") == "p.json: strips[0].seconds: expected seconds of at least 0, not -0.25");
     CHECK(error_with("[\"conv1\", \"conv2\"]", "[\"conv1\"]") ==
           "p.json: strips[0].layers: expected two layers or more, not 1");
     CHECK(error_with("[\"conv1\", \"conv2\"]", "[\"conv1\", 2]").starts_with("p.json: strips[0].layers[1]: "));

@@ -1,12 +1,11 @@
 // The one reader of text in lines of cells between commas: datasets and samples are such.
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/read_number.hpp>
 
 #include <charconv>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -72,13 +71,6 @@ private:
     Pieces pieces(line, ',');
     for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
     return cells;
-}
-
-/// A number in the fewest digits that read back as the same.
-template <class Number>
-[[nodiscard]] std::string exact_text(Number number) {
-    char text[40];
-    return {std::begin(text), std::to_chars(std::begin(text), std::end(text), number).ptr};
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/core/number_text.hpp>
 
 #include <concepts>
 #include <stdexcept>
@@ -24,7 +24,7 @@ void append(std::string& text, T part) {
 }
 template <std::floating_point T>
 void append(std::string& text, T part) {
-    text += std::to_string(part);
+    text += exact_text(part);
 }
 template <class T>
     requires requires(T const& part) {
@@ -35,7 +35,8 @@ void append(std::string& text, T const& part) {
 }
 }  // namespace detail
 
-/// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.
+/// The parts, one after the other, as text: strings, characters, numbers in the fewest digits that read back as the
+/// same, and whatever has a to_string.
 template <class... Parts>
 [[nodiscard]] std::string join(Parts const&... parts) {
     std::string text;

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/printable.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +12,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A time in milliseconds with three decimals, as "1.250" of 0.00125 seconds.
-[[nodiscard]] inline std::string milliseconds(double seconds) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.3f", seconds * 1e3);
-    return text;
-}
+[[nodiscard]] inline std::string milliseconds(double seconds) { return detail::fixed_text(seconds * 1e3, 3); }
 
 /// Rows of text in columns as wide as they need to be, two spaces apart; the last cell of a row is not padded. Cells
 /// are made printable: names come from files.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/flush_subnormals.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/engine/program.hpp>
 
@@ -238,11 +239,7 @@ private:
         }
         text_ += '"';
     }
-    void number(double value) {
-        char digits[64];
-        std::snprintf(digits, sizeof(digits), "%.3f", value);
-        text_ += digits;
-    }
+    void number(double value) { text_ += detail::fixed_text(value, 3); }
     void name(std::string_view what, int process, std::size_t thread, std::string_view name) {
         text_ += join("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
                       ",\"args\":{\"name\":");

@@ -174,6 +174,7 @@ private:
             }
         }
         if (at_ == begin) refuse("expected a dimension");
+        accept('L');  // of Python 2
         return value;
     }
     [[nodiscard]] std::vector<std::int64_t> shape() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/learn/configuration.hpp>
 #include <primsel/learn/dataset.hpp>
@@ -8,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,20 +62,15 @@ struct ProfileWork {
     if (here.version != there.version) return differ("version of primsel", here.version, there.version);
     if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
     const auto far = [&](double is, double was) { return !(std::abs(is - was) <= tolerance * was); };
-    const auto figure = [](const char* format, double value) {
-        char text[48];
-        std::snprintf(text, sizeof(text), format, value);
-        return std::string(static_cast<const char*>(text));
-    };
-    const auto beyond = [&] { return figure("; at most %.3g %% are borne", 100 * tolerance); };
+    const auto beyond = [&] { return "; at most " + rounded_text(100 * tolerance, 3) + " % are borne"; };
     if (far(here.reference_seconds, there.reference_seconds)) {
-        return differ("reference's time", figure("%.3f us", here.reference_seconds * 1e6),
-                      figure("%.3f us", there.reference_seconds * 1e6)) +
+        return differ("reference's time", fixed_text(here.reference_seconds * 1e6, 3) + " us",
+                      fixed_text(there.reference_seconds * 1e6, 3) + " us") +
                beyond();
     }
     if (far(here.peak_flops, there.peak_flops)) {
-        return differ("peak of multiply-adds", figure("%.1f GFLOP/s", here.peak_flops * 1e-9),
-                      figure("%.1f GFLOP/s", there.peak_flops * 1e-9)) +
+        return differ("peak of multiply-adds", fixed_text(here.peak_flops * 1e-9, 1) + " GFLOP/s",
+                      fixed_text(there.peak_flops * 1e-9, 1) + " GFLOP/s") +
                beyond();
     }
     return {};

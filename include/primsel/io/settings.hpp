@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,16 +46,26 @@ public:
         if (kind_ != Kind::text) fail("expected a text or a number, not ", kind_name());
         return text_;
     }
+    /// Whether the text is a number from end to end, which may begin with a plus, as in YAML.
+    template <class T>
+    [[nodiscard]] bool is_number(T& value) const {
+        std::string_view digits = text();
+        if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+        return read_number(digits, value);
+    }
     [[nodiscard]] double number(double low, double high) const {
         double value = 0;
-        if (!read_number(std::string_view(text()), value) || !(value >= low && value <= high)) {
-            fail("expected a number from ", low, " to ", high, ", not ", text());
+        if (is_number(value) && value >= low && value <= high) return value;
+        constexpr double largest = std::numeric_limits<double>::max();
+        if (low == -largest && high == largest) fail("expected a finite number, not ", text());
+        if (low == std::numeric_limits<double>::min() && high == largest) {
+            fail("expected a finite number above 0, not ", text());
         }
-        return value;
+        fail("expected a number from ", low, " to ", high, ", not ", text());
     }
     [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high) const {
         std::int64_t value = 0;
-        if (!read_number(std::string_view(text()), value) || value < low || value > high) {
+        if (!is_number(value) || value < low || value > high) {
             fail("expected an integer from ", low, " to ", high, ", not ", text());
         }
         return value;

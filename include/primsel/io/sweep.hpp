@@ -104,14 +104,14 @@ private:
     }
     [[nodiscard]] static bool is_integer(Settings const& at) {
         std::int64_t integer = 0;
-        return read_number(std::string_view(at.text()), integer);
+        return at.is_number(integer);
     }
     /// A number wherever it can be one.
     [[nodiscard]] static Value value(Settings const& at) {
         std::int64_t integer = 0;
-        if (read_number(std::string_view(at.text()), integer)) return integer;
+        if (at.is_number(integer)) return integer;
         double real = 0;
-        if (read_number(std::string_view(at.text()), real) && is_finite(real)) return real;
+        if (at.is_number(real) && is_finite(real)) return real;
         return at.text();
     }
     [[nodiscard]] static std::vector<primsel::Parameter> parameters(Settings const& at) {

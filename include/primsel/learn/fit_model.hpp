@@ -3,6 +3,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/learn/evaluate.hpp>
 #include <primsel/learn/profile.hpp>
@@ -124,7 +125,7 @@ namespace detail {
         Trained<AnyRegression> trained = detail::fit_part(measured, options, report, executor);
         model.about[report.what + "_data"] = fingerprint(measured.data);
         model.about[report.what + "_rows"] = std::to_string(report.rows);
-        model.about[report.what + "_mdrae"] = std::to_string(report.test.all.median);
+        model.about[report.what + "_mdrae"] = detail::fixed_text(report.test.all.median, 6);
         return trained;
     };
     model.primitives = learn_part(profile.primitives);

@@ -3,6 +3,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/learn/chosen_correction.hpp>
 #include <primsel/learn/evaluate.hpp>
@@ -178,7 +179,7 @@ namespace detail {
         model.about[report.what + "_rows"] = std::to_string(report.rows);
         if (report.test) {
             model.about[report.what + "_data"] = fingerprint(measured.data);
-            model.about[report.what + "_mdrae"] = std::to_string(report.test->all.median);
+            model.about[report.what + "_mdrae"] = detail::fixed_text(report.test->all.median, 6);
         }
         result.parts.insert(result.parts.begin(), std::move(report));
         return trained;

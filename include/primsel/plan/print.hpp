@@ -1,10 +1,10 @@
 #pragma once
 
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/printable.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/plan/plan.hpp>
 
-#include <cstdio>
 #include <ostream>
 #include <string>
 
@@ -13,9 +13,7 @@ namespace primsel::inline PRIMSEL_ABI {
 inline std::string Plan::optimality() const {
     if (optimal) return "proven optimal";
     if (!(bound_seconds > 0)) return "not proven optimal";
-    char text[64];
-    std::snprintf(text, sizeof(text), "within %.2g %% of optimal", (total_seconds / bound_seconds - 1) * 100);
-    return text;
+    return "within " + detail::rounded_text((total_seconds / bound_seconds - 1) * 100, 2) + " % of optimal";
 }
 
 inline std::string Plan::explain(std::string_view name) const {

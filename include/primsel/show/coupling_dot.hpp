@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/prune/coupled_layers.hpp>
 #include <primsel/show/dot.hpp>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,10 +35,7 @@ namespace primsel::inline PRIMSEL_ABI {
         std::string colour = "#e4e7ea";
         if (in_set) {
             // Hues that follow each other lie far apart on the circle.
-            char hue[32];
-            std::snprintf(hue, sizeof(hue), "%.3f 0.4 0.95",
-                          std::fmod(0.618034 * static_cast<double>(found->second), 1.0));
-            colour = hue;
+            colour = detail::fixed_text(std::fmod(0.618034 * static_cast<double>(found->second), 1.0), 3) + " 0.4 0.95";
         }
         const bool makes =
             in_set && std::ranges::find(sets[found->second].made_by, node.name) != sets[found->second].made_by.end();

@@ -2,6 +2,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/prune/sensitivity.hpp>
 #include <primsel/search/influence.hpp>
 #include <primsel/search/sweep.hpp>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -75,10 +75,7 @@ private:
         return there ? found->second : std::numeric_limits<double>::quiet_NaN();
     }
     [[nodiscard]] static std::string number(double value) {
-        if (!is_finite(value)) return "\xe2\x80\x93";
-        std::array<char, 64> digits{};
-        return {digits.data(),
-                std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, 5).ptr};
+        return is_finite(value) ? detail::rounded_text(value, 5) : "\xe2\x80\x93";
     }
     [[nodiscard]] static std::string number(Value const& value) {
         const auto* real = std::get_if<double>(&value);

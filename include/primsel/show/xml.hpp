@@ -1,10 +1,9 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/number_text.hpp>
 #include <primsel/core/printable.hpp>
 
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -67,12 +66,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A coordinate, whatever the locale.
-[[nodiscard]] inline std::string xml_number(double value) {
-    std::array<char, 64> digits{};
-    const auto end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
-    return {digits.data(), end};
-}
+/// A coordinate.
+[[nodiscard]] inline std::string xml_number(double value) { return detail::fixed_text(value, 1); }
 
 }  // namespace primsel::inline PRIMSEL_ABI

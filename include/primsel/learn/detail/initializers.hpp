@@ -1,9 +1,7 @@
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/core/number_text.hpp>
 
-#include <array>
-#include <charconv>
 #include <span>
 #include <string>
 
@@ -13,10 +11,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 [[nodiscard]] inline std::string initializer(std::span<const double> values) {
     std::string text = "{";
     for (const double value : values) {
-        std::array<char, 32> digits{};
-        const auto end =
-            std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, 4).ptr;
-        text.append(text.size() == 1 ? "" : ", ").append(digits.data(), end);
+        text.append(text.size() == 1 ? "" : ", ").append(rounded_text(value, 4));
     }
     return text + "}";
 }

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/number_text.hpp>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <string>
@@ -43,15 +42,12 @@ public:
         for (double i = 0; i <= count; ++i) at.push_back((first + i) * step_);
         return at;
     }
-    /// With a digit more than ticks need, whatever the locale; without zeros at the end.
+    /// With a digit more than ticks need; without zeros at the end.
     [[nodiscard]] std::string text(double value) const {
-        std::array<char, 64> digits{};
         const double size = std::max(std::abs(low_), std::abs(high_));
         const int needed = std::clamp(static_cast<int>(std::ceil(std::log10(size / step_))) + 2, 1, 17);
         if (std::abs(value) < 1e-9 * size) value = 0;
-        const auto end =
-            std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, needed).ptr;
-        return {digits.data(), end};
+        return rounded_text(value, needed);
     }
 
 private:
