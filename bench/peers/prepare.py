@@ -94,7 +94,9 @@ def export(python, torch, onnx, models, nets):
 
 def convert_mnn(python, onnx, dst):
     part = dst.with_suffix(".part")
-    call(python.with_name("mnnconvert"), "-f", "ONNX", "--modelFile", onnx, "--MNNModel", part, "--bizCode", "primsel")
+    # The converter itself: the program around it installs a package of its own to report what it converted.
+    convert = "import sys, _tools; _tools.mnnconvert(sys.argv)"
+    call(python, "-c", convert, "-f", "ONNX", "--modelFile", onnx, "--MNNModel", part, "--bizCode", "primsel")
     os.replace(part, dst)
 
 
