@@ -8,6 +8,25 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 
 namespace detail {
 
+/// Each less the mean, in units of the standard deviation; and one over the deviation.
+struct Normal {
+    Operand value, mean, variance, inverse;
+};
+[[nodiscard]] inline Normal emit_normal(Builder& build, Operand const& x, std::vector<std::size_t> const& axes,
+                                        float epsilon) {
+    const Operand mean = emit_reduce(build, ReduceKind::mean, x, axes);
+    const Operand near = emit_binary(build, BinaryKind::subtract, x, mean);
+    // A large mean, as a float, is rounded by a part of the deviation: what is near has a mean, too, with all its
+    // digits.
+    const Operand centred =
+        emit_binary(build, BinaryKind::subtract, near, emit_reduce(build, ReduceKind::mean, near, axes));
+    const Operand variance =
+        emit_reduce(build, ReduceKind::mean, emit_unary(build, ActivationKind::power, centred, 2.0F), axes);
+    const Operand deviation = emit_unary(build, ActivationKind::sqrt, build.scale(variance, 1.0F, epsilon));
+    const Operand inverse = emit_binary(build, BinaryKind::divide, scalar_operand(build, 1.0F), deviation);
+    return {emit_binary(build, BinaryKind::multiply, centred, inverse), mean, variance, inverse};
+}
+
 /// With the statistics of this very batch, which also move the running ones.
 inline void translate_batch_norm_training(Call& call, float epsilon) {
     if (!call.build.is_whole()) throw MixesImages{"it normalises by statistics of the whole batch"};
@@ -23,14 +42,8 @@ inline void translate_batch_norm_training(Call& call, float epsilon) {
         if (call.dims(i) != Sizes{x.dims[1]}) fail("input ", i, " has not one value a channel");
         return build.reshape(call.operand(i), channels);
     };
-    const Operand mean = emit_reduce(build, ReduceKind::mean, x, axes);
-    const Operand centred = emit_binary(build, BinaryKind::subtract, x, mean);
-    const Operand square = emit_binary(build, BinaryKind::multiply, centred, centred);
-    const Operand variance = emit_reduce(build, ReduceKind::mean, square, axes);
-    const Operand sum = build.scale(variance, 1.0F, epsilon);
-    const Operand deviation = build.apply(ActivationParams{ActivationKind::sqrt}, sum, sum.dims);
-    const Operand normal = emit_binary(build, BinaryKind::divide, centred, deviation);
-    const Operand scaled = emit_binary(build, BinaryKind::multiply, normal, vector(1));
+    const Normal normal = emit_normal(build, x, axes, epsilon);
+    const Operand scaled = emit_binary(build, BinaryKind::multiply, normal.value, vector(1));
     call.give(emit_binary(build, BinaryKind::add, scaled, vector(2)));
     const float momentum = call.real("momentum", 0.9F);
     const auto moved = [&](std::size_t running, Operand const& now) {
@@ -38,8 +51,8 @@ inline void translate_batch_norm_training(Call& call, float epsilon) {
                       fresh = build.scale(now, 1.0F - momentum, 0.0F);
         return build.reshape(emit_binary(build, BinaryKind::add, old, fresh), {x.dims[1]});
     };
-    if (call.wants(1)) call.give(moved(3, mean), 1);
-    if (call.wants(2)) call.give(moved(4, variance), 2);
+    if (call.wants(1)) call.give(moved(3, normal.mean), 1);
+    if (call.wants(2)) call.give(moved(4, normal.variance), 2);
 }
 
 }  // namespace detail
@@ -85,19 +98,6 @@ inline void translate_lrn(Call& call) {
 }
 
 namespace detail {
-/// Each less the mean, in units of the standard deviation.
-struct Normal {
-    Operand value, mean, deviation;
-};
-[[nodiscard]] inline Normal emit_normal(Builder& build, Operand const& x, std::vector<std::size_t> const& axes,
-                                        float epsilon) {
-    const Operand mean = emit_reduce(build, ReduceKind::mean, x, axes);
-    const Operand centred = emit_binary(build, BinaryKind::subtract, x, mean);
-    const Operand square = emit_unary(build, ActivationKind::power, centred, 2.0F);
-    const Operand variance = build.scale(emit_reduce(build, ReduceKind::mean, square, axes), 1.0F, epsilon);
-    const Operand deviation = emit_unary(build, ActivationKind::sqrt, variance);
-    return {emit_binary(build, BinaryKind::divide, centred, deviation), mean, deviation};
-}
 /// x * factor or x + summand, of an operand that broadcasts.
 [[nodiscard]] inline Operand emit_affine_or_binary(Builder& build, BinaryKind kind, Operand const& x,
                                                    Operand const& y) {
@@ -143,10 +143,7 @@ inline void translate_layer_norm(Call& call) {
     for (std::size_t axis = first; axis < x.dims.size(); ++axis) axes.push_back(axis);
     const detail::Normal normal = detail::emit_normal(call.build, x, axes, call.real("epsilon", 1e-5F));
     if (call.wants(1)) call.give(normal.mean, 1);
-    if (call.wants(2)) {
-        const Operand one = scalar_operand(call.build, 1.0F);
-        call.give(emit_binary(call.build, BinaryKind::divide, one, normal.deviation), 2);
-    }
+    if (call.wants(2)) call.give(normal.inverse, 2);
     Operand result = normal.value;
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
         if (!call.has(i)) continue;
