@@ -39,6 +39,7 @@ ps::Plan printed_plan() {
     plan.transforms = {{"input", "conv1", "3x8x8", "chw", "hwc", 2e-6}, {"relu1", "", "4x8x8", "hwc", "chw", 3e-6}};
     plan.total_seconds = 0.012506;
     plan.predict_seconds = 0.0015, plan.solve_seconds = 0.0001;
+    plan.key.arch = "avx2";
     return plan;
 }
 
@@ -55,7 +56,7 @@ TEST_CASE("a plan prints as a table with the changes of layout where they happen
           "relu1      4x8x8                       relu       hwc         0.001\n"
           "  (relu1)  4x8x8                       transform  hwc -> chw  0.003\n"
           "total 12.506 ms predicted by analytical, proven optimal by exact; predicted in 1.500 ms, solved in 0.100 "
-          "ms\n");
+          "ms; for avx2\n");
     ps::Plan other = printed_plan();
     other.optimal = false, other.layers[1].out_layout = "chw";
     out.str("");

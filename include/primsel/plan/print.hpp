@@ -59,7 +59,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
     return out << table.text() << "total " << milliseconds(plan.total_seconds) << " ms predicted by "
                << printable(plan.cost_model) << ", " << plan.optimality() << " by " << printable(plan.solver)
                << "; predicted in " << milliseconds(plan.predict_seconds) << " ms, solved in "
-               << milliseconds(plan.solve_seconds) << " ms\n";
+               << milliseconds(plan.solve_seconds) << " ms; for " << printable(plan.key.arch) << '\n';
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
