@@ -10,9 +10,7 @@
 #include <primsel/dynamic/grouped.hpp>
 #include <primsel/dynamic/incremental.hpp>
 #include <primsel/dynamic/incremental_options.hpp>
-#ifdef __linux__
 #include <primsel/dynamic/linux_platform.hpp>
-#endif
 #include <primsel/dynamic/nested.hpp>
 #include <primsel/dynamic/objective.hpp>
 #include <primsel/dynamic/operating_point.hpp>

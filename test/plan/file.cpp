@@ -232,8 +232,7 @@ TEST_CASE("whatever is missing from a plan or of another type is an error that s
 
 TEST_CASE("impossible seconds, another format and another version of it are errors") {
     CHECK(error_with("0.012502", "-0.5") == "p.json: totals.seconds: expected seconds of at least 0, not -0.5");
-    CHECK(error_with("0.0015", "-1") ==
-          "p.json: totals.predict_seconds: expected seconds of at least 0, not -1");
+    CHECK(error_with("0.0015", "-1") == "p.json: totals.predict_seconds: expected seconds of at least 0, not -1");
     CHECK(error_with("[\"plain\", 0.5]", "[\"plain\", -2.0]") ==
           "p.json: layers[1].candidates[1][1]: expected seconds of at least 0, not -2");
     CHECK(error_with("2e-06", "-2e-06").starts_with("p.json: transforms[0].seconds: expected seconds of at least 0"));

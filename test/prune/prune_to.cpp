@@ -148,11 +148,10 @@ TEST_CASE("a target that cannot be reached is refused, and how far it goes is sa
         return ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model, ps::ExactPbqp{},
                             target);
     };
-    CHECK_THROWS_WITH_AS(
-        (void)to({.measure = ps::Measure::filters, .share = 0.5}),
-        "prune: 50 % of the filters cannot be reached: with all that may go gone, 56.25 % are "
-        "left",
-        ps::error);
+    CHECK_THROWS_WITH_AS((void)to({.measure = ps::Measure::filters, .share = 0.5}),
+                         "prune: 50 % of the filters cannot be reached: with all that may go gone, 56.25 % are "
+                         "left",
+                         ps::error);
     CHECK(to({.measure = ps::Measure::filters, .share = 0.6}).after == 9);
     CHECK_THROWS_WITH_AS((void)to({.share = 0}), "prune: impossible share 0", ps::error);
     CHECK_THROWS_WITH_AS((void)to({.share = 0.5, .multiple = 0}), "prune: impossible multiple 0", ps::error);

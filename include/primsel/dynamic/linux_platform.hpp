@@ -1,9 +1,5 @@
 #pragma once
 
-#ifndef __linux__
-#error "primsel: dynamic/linux_platform.hpp needs Linux"
-#endif
-
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/core/printable.hpp>
@@ -12,6 +8,8 @@
 #include <primsel/dynamic/detail/system_file.hpp>
 #include <primsel/dynamic/operating_point.hpp>
 #include <primsel/dynamic/platform.hpp>
+
+#ifdef __linux__  // elsewhere there is no LinuxPlatform
 
 #include <pthread.h>
 #include <sched.h>
@@ -348,3 +346,5 @@ private:
 static_assert(Platform<LinuxPlatform>);
 
 }  // namespace primsel::inline PRIMSEL_ABI
+
+#endif
