@@ -314,6 +314,6 @@ TEST_CASE("prepare: a variance of 0 needs an epsilon, and a constant may be anyt
     weights.add("norm.running_var", {2}, {1, 1});
     CHECK(error_of(graph, weights).empty());
     zero.add("norm.running_var", {2}, {1, 0});
-    CHECK(error_of(graph, zero)
-              .ends_with("\n  variance without epsilon that is not positive: norm.running_var[1] is 0"));
+    CHECK(
+        error_of(graph, zero).ends_with("\n  variance without epsilon that is not positive: norm.running_var[1] is 0"));
 }

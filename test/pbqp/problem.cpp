@@ -64,8 +64,7 @@ TEST_CASE("problem: every error names what is wrong") {
     CHECK_THROWS_WITH_AS(problem.add_node({-infinity}), "pbqp: node 2 has the impossible cost -inf", ps::error);
     CHECK_THROWS_WITH_AS(problem.add_node({0, nan}), "pbqp: node 2 has the impossible cost nan", ps::error);
     CHECK_THROWS_WITH_AS(problem.add_matrix({2, 2, {1, 2, 3}}), "pbqp: 3 values for a matrix of 2x2", ps::error);
-    CHECK_THROWS_WITH_AS(problem.add_matrix({2, 1, {1, -1}}), "pbqp: matrix 1 has the impossible cost -1",
-                         ps::error);
+    CHECK_THROWS_WITH_AS(problem.add_matrix({2, 1, {1, -1}}), "pbqp: matrix 1 has the impossible cost -1", ps::error);
     CHECK_THROWS_WITH_AS(problem.add_matrix({1, 1, {nan}}), "pbqp: matrix 1 has the impossible cost nan", ps::error);
     CHECK_THROWS_WITH_AS(problem.add_edge(0, 2, std::size_t{0}), "pbqp: edge 0-2 with matrix 0 names what is not there",
                          ps::error);
