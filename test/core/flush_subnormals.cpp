@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+namespace flushing {
 namespace {
 
 namespace ps = primsel;
@@ -83,3 +84,5 @@ TEST_CASE("blocks flush subnormals where their caller does, on every executor, a
 }
 
 }  // namespace
+
+}  // namespace flushing
