@@ -17,8 +17,11 @@ namespace {
 
 using laws::all_kernels;
 
-/// Both an invented machine and this one.
-std::vector<ps::Analytical> models() { return {ps::Analytical(ps::Machine{}), ps::Analytical()}; }
+std::vector<ps::Analytical> models() {
+    std::vector<ps::Analytical> models;
+    for (ps::Machine const& machine : fixed::machines()) models.emplace_back(machine);
+    return models;
+}
 
 double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape const& shape, int batch = 1) {
     return laws::predict(model, all_kernels, std::vector{ps::ConvQuery{shape, primitive, batch}})[0];
@@ -29,6 +32,21 @@ double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape co
 bool same_rates(ps::PrimitiveEntry const& primitive, ps::ConvShape const& a, ps::ConvShape const& b) {
     const auto rate = [](ps::Phase const& phase) { return phase.rate; };
     return std::ranges::equal(primitive.work(a, 1), primitive.work(b, 1), {}, rate, rate);
+}
+
+/// How much slower the memory is that feeds more images at once than the one that feeds fewer, in the step where most.
+double farther(ps::Machine const& machine, ps::PrimitiveEntry const& primitive, ps::ConvShape const& shape, int fewer,
+               int more) {
+    const ps::Work near = primitive.work(shape, fewer), far = primitive.work(shape, more);
+    REQUIRE(std::ranges::equal(near, far, {}, &ps::Phase::rate, &ps::Phase::rate));
+    double slower = 1;
+    std::ranges::equal(near, far, [&](ps::Phase const& a, ps::Phase const& b) {
+        CHECK(b.operations <= a.operations * more / fewer * (1 + 1e-12));
+        CHECK(b.bytes <= a.bytes * more / fewer * (1 + 1e-12));
+        slower = std::max(slower, machine.bandwidth_for(a.working_set) / machine.bandwidth_for(b.working_set));
+        return true;
+    });
+    return slower;
 }
 
 /// Whether the layer only gives its input another name or shape, in its place.
@@ -71,7 +89,8 @@ TEST_CASE("analytical: a larger image, more channels or more kernels cost every 
 }
 
 TEST_CASE("analytical: the weights of a small network come from caches, unknown ones from memory") {
-    for (ps::Analytical& model : models()) {
+    for (ps::Machine const& machine : fixed::machines()) {
+        ps::Analytical model(machine);
         const ps::ConvShape shape = conv(8, 64, 64, 3);
         for (std::size_t p = 0; p < all_kernels.primitives.size(); ++p) {
             if (!all_kernels.primitives[p].supports(shape)) continue;
@@ -82,7 +101,7 @@ TEST_CASE("analytical: the weights of a small network come from caches, unknown 
             }
             const std::vector<double> seconds = laws::predict(model, all_kernels, queries);
             CHECK(std::ranges::is_sorted(seconds));
-            CHECK(seconds.front() < seconds.back());
+            CHECK((seconds.front() < seconds.back()) == (machine.bandwidth_for(1e5) > machine.bandwidth.back()));
             CHECK(seconds.back() == seconds[seconds.size() - 2]);
         }
     }
@@ -106,7 +125,8 @@ TEST_CASE("analytical: the longer a run lasts, the fewer of its weights still co
 }
 
 TEST_CASE("analytical: every image takes as long as another, but large weights come from memory once for all") {
-    for (ps::Analytical& model : models()) {
+    for (ps::Machine const& machine : fixed::machines()) {
+        ps::Analytical model(machine);
         for (const ps::ConvShape& shape : {conv(14, 32, 64, 3), conv(56, 16, 16, 1), conv(9, 50, 70, 5)}) {
             for (std::size_t p = 0; p < all_kernels.primitives.size(); ++p) {
                 if (!all_kernels.primitives[p].supports(shape)) continue;
@@ -114,10 +134,11 @@ TEST_CASE("analytical: every image takes as long as another, but large weights c
                 const double once = seconds_of(model, p, shape), twice = seconds_of(model, p, shape, 2),
                              all = seconds_of(model, p, shape, 6);
                 if (all_kernels.primitives[p].whole_batch) {  // blocks of pixels and weights are shared by images
+                    ps::PrimitiveEntry const& primitive = all_kernels.primitives[p];
                     CHECK(twice > once);
-                    CHECK(twice <= 2 * once * (1 + 1e-9));
+                    CHECK(twice <= 2 * once * farther(machine, primitive, shape, 1, 2) * (1 + 1e-9));
                     CHECK(all > twice);
-                    CHECK(all <= 3 * twice * (1 + 1e-9));
+                    CHECK(all <= 3 * twice * farther(machine, primitive, shape, 2, 6) * (1 + 1e-9));
                 } else if (all_kernels.primitives[p].packed_bytes(shape) <
                            sizeof(float) * (shape.in_shape().size() + shape.out_shape().size())) {
                     CHECK(twice == doctest::Approx(2 * once).epsilon(1e-9));
@@ -148,6 +169,7 @@ TEST_CASE("analytical: every image takes as long as another, but large weights c
 
 TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
     for (ps::Analytical& model : models()) {
+        std::size_t compared = 0, all = 0;
         for (const int im : {4, 16, 64}) {
             CAPTURE(im);
             const ps::Shape small{32, im, im}, large{32, 2 * im, 2 * im};
@@ -158,12 +180,18 @@ TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
             const auto pass = laws::predict(model, all_kernels, laws::ops(all_kernels, few, 1));
             const auto pass_more = laws::predict(model, all_kernels, laws::ops(all_kernels, many, 1));
             const auto queries = laws::ops(all_kernels, few, 1);
+            all += pass.size();
             for (std::size_t i = 0; i < pass.size(); ++i) {
                 CAPTURE(queries[i].layer->index());
                 CHECK(pass[i] <= pass_more[i]);
-                if (!moves_nothing(queries[i])) CHECK(pass[i] < pass_more[i]);
+                // These kernels may lack an op, such as one of a training step: its arithmetic is not known then.
+                const bool known = std::holds_alternative<ps::ConvParams>(*queries[i].layer) ||
+                                   all_kernels.op(*queries[i].layer, queries[i].layout).operations != nullptr;
+                if (known && !moves_nothing(queries[i])) CHECK(pass[i] < pass_more[i]);
+                compared += known ? 1U : 0U;
             }
         }
+        CHECK(compared > all / 2);
     }
 }
 

@@ -77,7 +77,7 @@ static_assert(!ps::CostModel<Mutable>);
 
 TEST_CASE_TEMPLATE("cost model: a finite answer to every question, whatever the others", Model, ps::Analytical,
                    Counting) {
-    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    ps::Kernels const& kernels = laws::all_kernels;
     Model model{};
     std::vector<ps::ConvShape> shapes{laws::conv(1, 1, 1, 1),       laws::conv(56, 64, 64, 3),
                                       laws::conv(224, 3, 64, 7, 2), laws::conv(27, 96, 256, 5),

@@ -1,6 +1,8 @@
 // The laws of cost models, and the questions to ask them: every primitive, every change of layout, every kind of layer.
 #pragma once
 
+#include "../fixed_machines.hpp"
+
 #include <doctest/doctest.h>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
@@ -17,7 +19,8 @@ namespace laws {
 
 namespace ps = primsel;
 
-inline const ps::Kernels all_kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+inline const ps::Kernels all_kernels =
+    fixed::on_fixed_machine(ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>());
 
 /// A convolution that keeps the size of the image.
 constexpr ps::ConvShape conv(int im, int c, int k, int f, int stride = 1) {

@@ -1,7 +1,5 @@
 #include <primsel/kernels/measure_machine.hpp>
 
-#include "../instrumented.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,27 +15,18 @@ TEST_CASE("machine: is measured once and then remembered") {
     CHECK(&machine == &ps::this_machine());
 }
 
-TEST_CASE("machine: this one's figures are those of a computer") {
+TEST_CASE("machine: this one's figures are positive, and no cache is slower than a larger one, however busy it is") {
     ps::Machine const& machine = ps::this_machine();
     for (const double speed : {machine.gemm_flops, machine.product_flops, machine.vector_flops, machine.scalar_flops}) {
         CHECK(std::isfinite(speed));
-        CHECK(speed > 1e5);
-        CHECK(speed < 1e13);
+        CHECK(speed > 0);
     }
-#if defined(__OPTIMIZE__) && !defined(PRIMSEL_TEST_INSTRUMENTED)
-    CHECK(machine.gemm_flops > machine.vector_flops);
-    CHECK(machine.product_flops > 0.2 * machine.gemm_flops);
-    CHECK(machine.product_flops < 1.1 * machine.gemm_flops);
-    CHECK(machine.vector_flops > machine.scalar_flops);
-#endif
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
         CAPTURE(i);
-        CHECK(machine.bandwidth[i] > 1e7);
-        CHECK(machine.bandwidth[i] < 1e13);
+        CHECK(std::isfinite(machine.bandwidth[i]));
+        CHECK(machine.bandwidth[i] > 0);
         if (i > 0) CHECK(machine.bandwidth[i] <= machine.bandwidth[i - 1]);
     }
-    // Beyond the caches it is slower than in the first.
-    CHECK(machine.bandwidth.back() < machine.bandwidth.front());
     CHECK(machine.idle_bandwidth >= machine.bandwidth.back());
     CHECK(machine.idle_bandwidth <= machine.bandwidth[3]);
 }
@@ -62,6 +51,13 @@ TEST_CASE("machine: bytes that lie idle are pushed out of the caches, in each mi
     CHECK(machine.bandwidth_after(10 * once, within) == doctest::Approx(10));
     machine.bandwidth[3] = 10;  // there is no such cache
     CHECK(machine.bandwidth_after(once, within) == 10);
+}
+
+TEST_CASE("machine: where memory is as fast as a cache, it is so at any time, to the last bit") {
+    ps::Machine machine;
+    machine.bandwidth = {3e10, 3e10, 3e10, 2e10, 7e9};
+    machine.idle_bandwidth = 9e9;
+    for (double seconds = 1e-6; seconds < 1; seconds *= 1.3) CHECK(machine.bandwidth_after(seconds, 1e12) == 7e9);
 }
 
 TEST_CASE("machine: bandwidth between the measured working sets") {

@@ -73,7 +73,7 @@ TEST_CASE("a model that repeats what was measured predicts it, and is not asked 
 
 TEST_CASE("a cost model is judged by the subjects that are kernels; the others are named") {
     const ps::Kernels all = kernels();
-    ps::Analytical analytical;
+    ps::Analytical analytical(ps::Machine{});
     ps::NamedDataset measured{"d.csv", machines::primitives(9, 1)};
     measured.data.subjects[1] = "sundial";
     const ps::ModelEvaluation result = ps::evaluate(measured, all, analytical);

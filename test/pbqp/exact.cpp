@@ -3,7 +3,6 @@
 #include "random_problems.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/core/timer.hpp>
 #include <primsel/pbqp/brute_force.hpp>
 
 #include <algorithm>
@@ -132,9 +131,7 @@ TEST_CASE("exact: with little work the best found, and a bound of how good it is
 TEST_CASE("exact: a core too large to be proven ends within its work, better than reduction") {
     Random random(3);
     const ps::PbqpProblem problem = dense(random, 60, 9);
-    const ps::Timer timer;
     const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
-    CHECK(timer.seconds() < 10);  // some tens of milliseconds
     CHECK_FALSE(solution.optimal);
     CHECK(solution.bound > 0);
     CHECK(solution.bound < solution.cost);

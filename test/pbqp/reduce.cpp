@@ -3,7 +3,6 @@
 #include "random_problems.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/core/timer.hpp>
 #include <primsel/pbqp/brute_force.hpp>
 #include <primsel/pbqp/exact.hpp>
 
@@ -91,9 +90,7 @@ TEST_CASE("reduce: RN may miss the optimum, and then does not call it optimal") 
 TEST_CASE_TEMPLATE("reduce: a chain of 100,000 nodes with 9 alternatives", S, ps::ReductionPbqp, ps::ExactPbqp) {
     const ps::PbqpProblem problem = long_chain(100'000, 9);
     CHECK(problem.matrix_count() == 20);
-    const ps::Timer timer;
     const ps::PbqpSolution solution = S{}.solve(problem);
-    CHECK(timer.seconds() < 30);  // a fraction of a second; quadratic: minutes
     CHECK(solution.optimal);
     CHECK(solution.ri == 99'999);
     CHECK(solution.feasible());
@@ -120,9 +117,7 @@ TEST_CASE_TEMPLATE("reduce: a star of 50,000 leaves", S, ps::ReductionPbqp, ps::
             sums[h] += least;
         }
     }
-    const ps::Timer timer;
     const ps::PbqpSolution solution = S{}.solve(problem);
-    CHECK(timer.seconds() < 30);
     CHECK(solution.optimal);
     CHECK(solution.cost == *std::ranges::min_element(sums));
     CHECK(solution.cost == problem.cost(solution.choice));

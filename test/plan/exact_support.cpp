@@ -22,7 +22,7 @@ using Primitives = ps::TypeList<ps::DirectHwc, ps::Winograd<4, 3, 16>, ps::Winog
 
 TEST_CASE("what mixes pixels is refused where support is exact, and above the bound of all else") {
     const ps::Kernels kernels = ps::make_kernels<Primitives, ps::default_arch, ps::AllLayouts>();
-    ps::Analytical model;
+    ps::Analytical model(ps::Machine{});
     const auto plan = [&](ps::PlanOptions const& options) {
         return ps::make_plan(Net::graph(), kernels, model, ps::ExactPbqp{}, options);
     };

@@ -46,7 +46,7 @@ struct Machine {
     [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
         constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
         const double near = bandwidth_for(bytes), memory = bandwidth.back();
-        if (!(idle_bandwidth > 0) || !(bandwidth[3] > memory)) return near;
+        if (!(idle_bandwidth > 0) || !(std::min(near, bandwidth[3]) > memory)) return near;
         const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
                      left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
         return 1 / (left / near + (1 - left) / memory);
