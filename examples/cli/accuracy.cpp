@@ -106,8 +106,8 @@ void add_accuracy(CLI::App& app) {
     CLI::Option* const deviation =
         command.add_option("--std", options->std, "What they are then divided by, for each channel");
     for (CLI::Option* const option : {mean, deviation}) option->expected(1, 4)->delimiter(',')->type_name("R,G,B");
-    mean->needs(deviation);
-    deviation->needs(mean)->check(CLI::PositiveNumber);
+    mean->needs(deviation)->check(finite_number);
+    deviation->needs(mean)->check(positive_number);
     command.callback([options] {
         if (!options->data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
         accuracy(*options);

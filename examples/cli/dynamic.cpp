@@ -328,13 +328,13 @@ void add_dynamic(CLI::App& app) {
         ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}))
         ->type_name("N");
     command.add_option("--every", options->every, "Seconds from the beginning of one image to that of the next")
-        ->check(CLI::Range(0.0, 3600.0))
+        ->check(number_range(0.0, 3600.0))
         ->type_name("SECONDS");
     command
         .add_option("--accuracies", options->accuracies,
                     "Of each configuration (default: of 500 labelled images; without, more groups are better)")
         ->delimiter(',')
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("A,B,...");
     command.add_option("--threads", options->threads, "Threads to run on, each on a core of its own (default 1)")
         ->check(CLI::Range(1, 1024))

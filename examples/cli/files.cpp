@@ -8,9 +8,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace cli {
@@ -170,21 +173,35 @@ void fill(GivenInput const& given, std::span<float> dst) {
     }
 }
 
+namespace {
+
+/// The names of the outputs' files: of letters, digits and "._-", short enough for any file system, and unlike each
+/// other also where case does not count.
+std::vector<std::string> output_names(Model const& model) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    constexpr std::size_t longest = 200;
+    std::vector<std::string> names;
+    std::set<std::string> taken;
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+        std::string name = model.outputs[i].name.substr(0, longest);
+        for (char& c : name) c = plain.find(c) == std::string_view::npos ? '_' : c;
+        if (name.empty() || name[0] == '.') name = "output" + name;
+        const auto lower = [](std::string text) {
+            for (char& c : text) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            return text;
+        };
+        std::string unique = name;
+        for (std::size_t n = 1; !taken.insert(lower(unique)).second; ++n) unique = name + '-' + std::to_string(n);
+        names.push_back(std::move(unique));
+    }
+    return names;
+}
+
+}  // namespace
+
 std::string write_output(std::string const& folder, Model const& model, std::size_t output,
                          std::span<const float> values) {
-    const auto file_name = [&](std::size_t i) {
-        std::string name = model.outputs[i].name;
-        for (char& c : name) {
-            const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
-            if (!plain) c = '_';
-        }
-        if (name.empty() || name[0] == '.') name = "output" + name;
-        return name;
-    };
-    std::string name = file_name(output);
-    for (std::size_t i = 0; i < output; ++i) {
-        if (file_name(i) == file_name(output)) name = file_name(output) + '-' + std::to_string(output);
-    }
+    const std::string name = output_names(model)[output];
     if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
         ps::fail(folder, ": cannot make the folder: ", std::strerror(errno));
     }

@@ -246,7 +246,7 @@ void add_forecast(CLI::App& app) {
     command.add_option("--levels", options->levels, "The percents of filters that go (default 0,30,50,70,90)")
         ->expected(1, 100)
         ->delimiter(',')
-        ->check(CLI::Range(0.0, 99.0))
+        ->check(number_range(0.0, 99.0))
         ->needs(profile)
         ->type_name("X,...");
     command.add_option("--batches", options->batches, "Images that run together (default 1,4,16)")

@@ -14,14 +14,23 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
 
 enum ExitCode { success = 0, failure = 1, usage = 2 };
 
+/// Errors that list several things have a line for each, two spaces in. What else breaks lines came from files.
 int report(std::string const& message, ExitCode code) {
-    std::fprintf(stderr, "primsel: %s\n", primsel::printable(message).c_str());
+    constexpr std::string_view line = "\n  ";
+    std::string text;
+    for (std::size_t first = 0, end = 0; end != std::string::npos; first = end + line.size()) {
+        end = message.find(line, first);
+        text += (first == 0 ? "" : line);
+        text += primsel::printable(std::string_view(message).substr(first, end - first));
+    }
+    std::fprintf(stderr, "primsel: %s\n", text.c_str());
     return code;
 }
 

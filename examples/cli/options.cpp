@@ -1,9 +1,12 @@
 #include "options.hpp"
 
+#include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/core/read_number.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <limits>
 #include <string_view>
 
 namespace cli {
@@ -32,6 +35,31 @@ std::pair<std::string, std::vector<std::int64_t>> parse_dims(std::string const& 
 }
 
 }  // namespace
+
+std::string finite_number(std::string const& text) {
+    double value = 0;
+    const bool is_number = primsel::read_number(std::string_view(text), value) && primsel::is_finite(value);
+    return is_number ? "" : "expected a finite number, not " + text;
+}
+std::string positive_number(std::string const& text) {
+    double value = 0;
+    const bool is_number = primsel::read_number(std::string_view(text), value) && primsel::is_finite(value);
+    return is_number && value > 0 ? "" : "expected a finite number above 0, not " + text;
+}
+std::string number_from_0(std::string const& text) {
+    return number_range(0, std::numeric_limits<double>::max())(text).empty()
+               ? ""
+               : "expected a finite number from 0, not " + text;
+}
+std::function<std::string(std::string const&)> number_range(double low, double high) {
+    return [low, high](std::string const& text) {
+        double value = 0;
+        const bool is_number = primsel::read_number(std::string_view(text), value);
+        return is_number && value >= low && value <= high
+                   ? std::string()
+                   : primsel::join("expected a number from ", low, " to ", high, ", not ", text);
+    };
+}
 
 Size parse_size(std::string const& text) {
     const std::size_t x = text.find('x');
@@ -88,7 +116,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     command
         .add_option("--calibrate", planning.calibration_seconds,
                     "Correct the costs for so long by timing what could change the plan; remembered for the next time")
-        ->check(CLI::Range(0.0, 86'400.0))
+        ->check(number_range(0.0, 86'400.0))
         ->type_name("SECONDS");
     command.add_option("--solver", planning.solver, "exact (default), reduction, greedy, or uniform:ID")
         ->check([](std::string const& name) {
@@ -100,7 +128,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     command
         .add_option("--max-error", planning.max_error,
                     "Only primitives whose error bound, relative to the RMS of the layer's output, is no larger")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from_0)
         ->type_name("E");
     command.add_flag("--exact-support", planning.exact_support,
                      "No primitive with which one infinite, NaN or huge pixel spoils outputs that do not depend on it "

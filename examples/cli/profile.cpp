@@ -183,7 +183,7 @@ void add_profile(CLI::App& app) {
     command
         .add_option("--max-operations", options->sample.max_operations,
                     "Leave out larger convolutions, at two operations a multiply-add (default 5e9)")
-        ->check(CLI::PositiveNumber)
+        ->check(positive_number)
         ->type_name("X");
     CLI::Option* const mixed =
         command.add_flag("--mixed", options->mixed, "Draw from all configurations, not the networks' own ones first");
@@ -197,7 +197,7 @@ void add_profile(CLI::App& app) {
     command
         .add_option("--reference-ns", options->reference_ns,
                     "Times are for the speed at which the reference takes so long, as another profile's header says")
-        ->check(CLI::PositiveNumber)
+        ->check(positive_number)
         ->type_name("X");
     add_queue_options(command, options->queue, options->queue_name, options->lease);
     CLI::Option* const queue = command.get_option("--queue");
@@ -209,7 +209,7 @@ void add_profile(CLI::App& app) {
     command
         .add_option("--tolerance", options->tolerance,
                     "The share by which reference and FMA peak of a worker's machine may differ (default 0.05)")
-        ->check(CLI::Range(0.0, 10.0))
+        ->check(number_range(0.0, 10.0))
         ->needs(queue)
         ->type_name("X");
     command.add_flag("--json", options->json, "Print one JSON object");

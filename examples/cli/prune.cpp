@@ -210,7 +210,7 @@ void add_prune(CLI::App& app) {
     add_options(command, *options, SavedPlan::refused);
     add_ranking_options(command, options->ranking, true);
     const auto share = [&](const char* name, double& value, const char* what) {
-        return command.add_option(name, value, what)->check(CLI::Range(1e-6, 1.0))->type_name("X");
+        return command.add_option(name, value, what)->check(number_range(1e-6, 1.0))->type_name("X");
     };
     CLI::Option* const sparsity = share("--sparsity", options->sparsity, "The share of each layer's filters that goes");
     CLI::Option* const latency =

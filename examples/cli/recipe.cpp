@@ -127,7 +127,7 @@ void add_recipe(CLI::App& command, Recipe& recipe) {
         ->transform(CLI::CheckedTransformer(rules))
         ->type_name("NAME");
     command.add_option("--learning-rate", training.learning_rate, "At the beginning (default 0.1)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from_0)
         ->type_name("X");
     const std::vector<std::pair<std::string, Rate>> rates{{"constant", Rate::constant},
                                                           {"cosine", Rate::cosine},
@@ -141,26 +141,24 @@ void add_recipe(CLI::App& command, Recipe& recipe) {
             "--decay",
             [&recipe](double factor) { recipe.schedule.decay.factor = recipe.schedule.exponential.factor = factor; },
             "What the learning rate is multiplied by (default: step 0.1, exponential 0.95)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X");
     command.add_option("--decay-every", recipe.schedule.decay.epochs, "Of the schedule step: epochs (default 30)")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N");
     command.add_option("--warm-up", recipe.warmup, "Epochs in which the learning rate grows to that (default 0)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from_0)
         ->type_name("N");
     command.add_option("--momentum", recipe.optimizer.sgd.momentum, "Of sgd (default 0)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X");
     command.add_flag("--nesterov", recipe.optimizer.sgd.nesterov, "Nesterov's momentum");
-    command.add_option("--weight-decay", training.weight_decay, "(default 0)")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("X");
+    command.add_option("--weight-decay", training.weight_decay, "(default 0)")->check(number_from_0)->type_name("X");
     command.add_option("--label-smoothing", recipe.label_smoothing, "(default 0)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X");
     command.add_option("--clip", training.clip_norm, "The greatest length of the gradients (default: any)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from_0)
         ->type_name("X");
     command
         .add_option_function<std::vector<std::string>>(

@@ -131,6 +131,7 @@ void add_run(CLI::App& app) {
                                    ->allow_extra_args(false);
     command.add_option("--mean", options->image.mean, "Taken from the scaled pixels, for each channel (default 0)")
         ->needs(image)
+        ->check(finite_number)
         ->expected(1, 4)
         ->delimiter(',')
         ->type_name("R,G,B");
@@ -138,10 +139,11 @@ void add_run(CLI::App& app) {
         ->needs(image)
         ->expected(1, 4)
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
+        ->check(positive_number)
         ->type_name("R,G,B");
     command.add_option("--scale", options->image.scale, "The factor of the pixels, which are 0 to 255 (default 1/255)")
         ->needs(image)
+        ->check(finite_number)
         ->type_name("X");
     command.add_option("--output", options->output, "Write each output to DIR/<name>.npy")->type_name("DIR");
     command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")

@@ -273,7 +273,7 @@ void add_search(CLI::App& app) {
     command
         .add_option("--cautious", options->cautious,
                     "So many standard deviations are added to each forecast (default 1)")
-        ->check(CLI::Range(0.0, 10.0))
+        ->check(number_range(0.0, 10.0))
         ->type_name("X");
     command
         .add_option("--device", options->device,

@@ -146,25 +146,26 @@ void add_sensitivity(CLI::App& app) {
     command.add_option("--mean", options->mean, "Taken from the pixels, for each channel (default: as trained)")
         ->expected(1, 4)
         ->delimiter(',')
+        ->check(finite_number)
         ->type_name("R,G,B");
     command.add_option("--std", options->std, "What they are then divided by, for each channel")
         ->expected(1, 4)
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
+        ->check(positive_number)
         ->needs(command.get_option("--mean"))
         ->type_name("R,G,B");
     command.get_option("--mean")->needs(command.get_option("--std"));
     command.add_option("--sparsities", options->sparsities, "The shares of filters that go (default 0.1,0.2,...,0.9)")
         ->expected(1, 100)
         ->delimiter(',')
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X,...");
     command.add_option("--layers", options->layers, "Only those with such names; * stands for any characters")
         ->type_name("PATTERN");
     command
         .add_option("--apart", options->apart,
                     "Accuracies of layers of a group differ by so much at most (default 0.05)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X");
     command.add_option("--out", options->out, "Keep what is found; what is there already is not computed again")
         ->type_name("F.csv");

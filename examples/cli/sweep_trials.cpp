@@ -79,11 +79,12 @@ void add_sweep_options(CLI::App& command, SweepCommand& options) {
     command.add_option("--mean", options.mean, "Taken from the pixels, for each channel (default: as trained)")
         ->expected(1, 4)
         ->delimiter(',')
+        ->check(finite_number)
         ->type_name("R,G,B");
     command.add_option("--std", options.std, "What they are then divided by, for each channel")
         ->expected(1, 4)
         ->delimiter(',')
-        ->check(CLI::PositiveNumber)
+        ->check(positive_number)
         ->needs(command.get_option("--mean"))
         ->type_name("R,G,B");
     command.get_option("--mean")->needs(command.get_option("--std"));
@@ -96,7 +97,7 @@ void add_sweep_options(CLI::App& command, SweepCommand& options) {
         ->check(CLI::Range(0, 1'000'000))
         ->type_name("N");
     command.add_option("--learning-rate", options.learning_rate, "At the beginning of retraining (default 0.01)")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from_0)
         ->type_name("X");
     command.add_option("--training-batch", options.training_batch, "Images an update is made by (default 64)")
         ->check(CLI::Range(1, 1 << 20))
@@ -108,7 +109,7 @@ void add_sweep_options(CLI::App& command, SweepCommand& options) {
     command
         .add_option("--threshold", options.threshold,
                     "The least accuracy that the metric hybrid bears (default: the whole network's less 0.01)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X");
 }
 

@@ -309,7 +309,7 @@ void add_groups(CLI::App& command, TrainCommand& options) {
     command
         .add_option("--dense-rate", incremental.dense_rate,
                     "How much slower layers behind the groups learn with each group (default 0.5)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X")
         ->needs(groups);
     command.add_option("--target", incremental.target, "By how much each group is to raise the accuracy (default 0)")
@@ -323,7 +323,7 @@ void add_groups(CLI::App& command, TrainCommand& options) {
     command
         .add_option("--most-loss", incremental.most_loss,
                     "How much accuracy the groups before it alone may lose (default: any)")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number_range(0.0, 1.0))
         ->type_name("X")
         ->needs(groups);
 }
@@ -362,7 +362,7 @@ void add_train(CLI::App& app) {
     add_images(command, "", options->data, "Images to train with");
     add_images(command, "validation-", options->validation, "Images to judge by after each epoch");
     command.add_option("--hold-back", options->held_back, "Judge by this share of the images instead (default 0)")
-        ->check(CLI::Range(0.0, 0.9))
+        ->check(number_range(0.0, 0.9))
         ->type_name("X");
     add_recipe(command, options->recipe);
     command

@@ -96,7 +96,7 @@ void add_queue_options(CLI::App& command, std::string& queue, std::string& name,
         ->type_name("redis://HOST:PORT|unix:SOCKET");
     command.add_option("--queue-name", name, "Of the work there (default primsel)")->type_name("NAME");
     command.add_option("--lease", lease, "What a worker has that is silent so long is handed out again (default 60)")
-        ->check(CLI::Range(0.1, 1e6))
+        ->check(number_range(0.1, 1e6))
         ->type_name("SECONDS");
 }
 
@@ -109,7 +109,7 @@ void add_worker(CLI::App& app) {
     command.add_option("--name", options->name, "What the worker is called (default: host and process)")
         ->type_name("NAME");
     command.add_option("--patience", options->patience, "Ends after so long with nothing to do (default 60)")
-        ->check(CLI::Range(0.0, 1e9))
+        ->check(number_range(0.0, 1e9))
         ->type_name("SECONDS");
     command.add_flag("--measure", options->measure,
                      "Do no trials: measure the networks that a sweep keeps; nothing else should run there");

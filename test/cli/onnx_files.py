@@ -109,6 +109,20 @@ class Onnx(Cli):
 class InOnnxRuntime(Cli):
     """What is written can take the place of the file that was read."""
 
+    def test_outputs_whose_names_are_alike(self):
+        """Each has a file of its own."""
+        names = ["a/b", "a:b", "a_b", "A_B", "long" * 100, "long" * 100 + "er"]
+        nodes = [helper.make_node("Add", ["x", f"c{i}"], [name]) for i, name in enumerate(names)]
+        constants = [(f"c{i}", numpy.full(1, i, "f")) for i in range(len(names))]
+        file = self.save(nodes, [("x", TensorProto.FLOAT, [1, 2])],
+                         [(name, TensorProto.FLOAT, [1, 2]) for name in names], constants)
+        numpy.save(self.folder / "x.npy", numpy.zeros((1, 2), "f"))
+        run = self.json("run", file, "--input", self.folder / "x.npy", "--repeat", 1, "--output", self.folder / "out")
+        self.assertEqual([output["name"] for output in run["outputs"]], names)
+        self.assertEqual(len({output["file"].lower() for output in run["outputs"]}), len(names))
+        for i, output in enumerate(run["outputs"]):
+            self.assertTrue((numpy.load(output["file"]) == i).all())
+
     def save(self, nodes, inputs, outputs, constants=(), opset=17):
         def infos(values):
             return [helper.make_tensor_value_info(name, kind, dims) for name, kind, dims in values]

@@ -110,8 +110,14 @@ class Run(Cli):
         bad(["small.png", "1x3x16x16", "1x3x32x32"], "--image", self.folder / "small.png")
         bad(["--mean", "2 numbers for 3 channels"], "--image", self.folder / "small.png", "--mean", "1,2")
         bad(["text.npy"], "--input", self.folder / "good.npy", "--output", self.folder / "text.npy" / "x")
+        for option, value in (("--std", "0"), ("--std", "nan"), ("--mean", "nan"), ("--scale", "inf"), ("--max-error", "nan")):
+            image = [] if option == "--max-error" else ["--image", self.folder / "small.png"]
+            result = self.call("run", "resnet56", *image, option, value)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("finite number", result.stderr)
+            self.assertLess(len(result.stderr), 200)
 
     def test_weights(self):
         (self.folder / "w.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
-        self.refuse(1, ["w.safetensors", "missing"], "run", NET, "--weights", self.folder / "w.safetensors")
+        self.refuse(1, ["w.safetensors", "\n  missing: "], "run", NET, "--weights", self.folder / "w.safetensors")
         self.refuse(1, ["none.safetensors", "cannot read"], "run", NET, "--weights", self.folder / "none.safetensors")

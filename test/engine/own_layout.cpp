@@ -15,7 +15,7 @@ namespace ps = primsel;
 namespace {
 
 template <class Primitive, class Layouts>
-struct Policies : ps::DefaultPolicies {
+struct OwnPolicies : ps::DefaultPolicies {
     using primitives = ps::TypeList<Primitive>;
     using layouts = Layouts;
 };
@@ -23,7 +23,7 @@ struct Policies : ps::DefaultPolicies {
 /// The result of a graph of one input, which comes in chw.
 template <class Primitive, class Layouts>
 std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& weights) {
-    ps::Engine<ps::Graph, Policies<Primitive, Layouts>> engine(graph, weights);
+    ps::Engine<ps::Graph, OwnPolicies<Primitive, Layouts>> engine(graph, weights);
     std::vector<float> src(engine.in_shape().size() * static_cast<std::size_t>(engine.batch())),
         dst(engine.out_shape().size() * static_cast<std::size_t>(engine.batch()));
     for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/finite.hpp>
+#include <primsel/core/printable.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weight_specs.hpp>
 #include <primsel/network/weights.hpp>
@@ -131,7 +132,8 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
                        owner.name, " and ", name);
     }
     for (auto const& [name, tensor] : weights) {
-        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
+        if (!names.contains(name))
+            faults += "\n  not in the network: " + printable(name) + " (" + to_string(tensor.dims) + ")";
     }
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
