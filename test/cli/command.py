@@ -92,7 +92,7 @@ class Cli(unittest.TestCase):
 
     def call(self, *arguments):
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}  # the user's own is left alone
-        return subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600,
+        return subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=1200,
                               env=environment)
 
     def call_and_kill(self, seconds, *arguments):

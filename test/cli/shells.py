@@ -26,7 +26,7 @@ class Completion(Cli):
         return path
 
     def run_shell(self, *arguments):
-        result = subprocess.run(list(map(str, arguments)), cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run(list(map(str, arguments)), cwd=self.folder, capture_output=True, text=True, check=False, timeout=1200)
         self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
         return result.stdout.splitlines()
 
@@ -101,5 +101,5 @@ class Manual(Cli):
     def test_is_sound(self):
         page = self.folder / "primsel.1"
         page.write_text(self.succeed("manual"))
-        result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True, check=False, timeout=1200)
         self.assertEqual((result.returncode, result.stderr), (0, ""))

@@ -93,7 +93,7 @@ TEST_CASE("the plan, greedy and every uniform plan compute what the unsimplified
             exact.insert(exact.end(), result.begin(), result.end());
         }
         const ps::Graph simplified = ps::simplify(network.graph);
-        ps::Analytical model;
+        ps::Analytical model(ps::Machine{});
         ps::Sequential sequential;
         for (ps::ComparedPlan const& rival : ps::rival_plans(simplified, Engine::kernels(), model)) {
             CAPTURE(rival.name);

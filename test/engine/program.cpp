@@ -195,7 +195,7 @@ TEST_CASE("a batch gives each image's bits, whichever steps take one image and w
     };
     const ps::Graph one = make(1);
     const ps::Weights weights = ps::random_weights(one);
-    ps::Analytical model;
+    ps::Analytical model(ps::Machine{});
     const ps::Plan plan = ps::make_plan(one, kernels, model, ps::ExactPbqp{}, {.primitive = "direct-hwc"});
     ps::Sequential executor;
     for (const int batch : {2, 5}) {
@@ -263,7 +263,7 @@ TEST_CASE("convolutions write their parts of a concatenation, where nobody else 
             std::vector<float> src(static_cast<std::size_t>(batch) * 16 * 9 * 11);
             for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 23) / 11.0F - 1.0F;
 
-            ps::Analytical model;
+            ps::Analytical model(ps::Machine{});
             ps::Sequential executor;
             std::vector<std::vector<float>> results;
             for (const std::string primitive : {"direct-hwc", "winograd-2x2-3x3-vec-16", "im2row-copy-short-ab-ik"}) {
@@ -294,7 +294,7 @@ TEST_CASE("images of elements that are not floats take their own room") {
     CHECK(kernels.layouts[3].element_bytes == 2);
     CHECK(kernels.layouts[3].image_bytes({3, 5, 7}) == 210);
     CHECK((kernels.layouts[3].epilogue == nullptr));
-    ps::Analytical model;
+    ps::Analytical model(ps::Machine{});
     ps::Sequential executor;
     for (const int batch : {1, 3}) {
         ps::Graph graph(batch);
@@ -332,7 +332,7 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
     graph.add("image", ps::InputParams{{3, 8, 8}}, {});
     graph.add("conv", ps::ConvParams{.k = 4, .kernel = 3}, {0});
     ps::Kernels kernels = ps::Engine<ps::Graph>::kernels();
-    ps::Analytical model;
+    ps::Analytical model(ps::Machine{});
     const ps::Plan plan = ps::make_plan(graph, kernels, model, ps::ExactPbqp{}, {.primitive = "direct-sum2d"});
     std::vector<ps::LayoutEntry> layouts(kernels.layouts.begin(), kernels.layouts.end());
     layouts[0].size = [](ps::Shape) { return std::size_t{5}; };

@@ -110,7 +110,7 @@ TEST_CASE("strips: the same bits as layer by layer, whatever the rows, batch and
     for (int repetition = 0; repetition < 120; ++repetition) {
         const ps::Graph graph = any_graph(bits, 1 + repetition % 3);
         const ps::Weights weights = ps::random_weights(graph);
-        ps::Analytical model;
+        ps::Analytical model(ps::Machine{});
         ps::Plan plan = ps::make_plan(graph, by_rows, model, ps::ExactPbqp{}, {.strips = false});
         const std::vector<float> apart = result_of(graph, plan, weights, 1);
         divide(plan, graph, bits);
@@ -161,7 +161,7 @@ TEST_CASE("strips: a plan that does not fit is refused, with the reason") {
     graph.add("b", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1}, {1});
     graph.add("c", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1}, {2});
     const ps::Weights weights = ps::random_weights(graph);
-    ps::Analytical model;
+    ps::Analytical model(ps::Machine{});
     const ps::Plan plan = ps::make_plan(graph, by_rows, model, ps::ExactPbqp{});
     REQUIRE(plan.strips.empty());
     const auto error_of = [&](std::vector<ps::PlannedStrips> strips) -> std::string {

@@ -34,7 +34,7 @@ struct Traced {
         graph.add("first", ps::ConvParams{.k = 16, .kernel = 3, .padding = 1, .bias = true}, {0});
         graph.add("pool", ps::PoolParams{ps::PoolKind::max, 2, 2}, {1});
         graph.add("second", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1, .bias = true}, {2});
-        ps::Analytical model;
+        ps::Analytical model(ps::Machine{});
         plan = ps::make_plan(graph, all_kernels, model, ps::ExactPbqp{}, {.primitive = primitive});
         ps::Program program(graph, all_kernels, plan, ps::random_weights(graph), executor.concurrency());
         src.resize(program.in_floats());
@@ -195,7 +195,7 @@ TEST_CASE("a program of another plan is an error") {
     other.add("image", ps::InputParams{{1, 4, 4}}, {});
     other.add("relu", ps::ActivationParams{}, {0});
     other.add("sigmoid", ps::ActivationParams{ps::ActivationKind::sigmoid}, {1});
-    ps::Analytical model;
+    ps::Analytical model(ps::Machine{});
     ps::Sequential sequential;
     const ps::Plan plan = ps::make_plan(one, all_kernels, model, ps::ExactPbqp{}),
                    longer = ps::make_plan(other, all_kernels, model, ps::ExactPbqp{});

@@ -286,7 +286,7 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
             CAPTURE(names[i]);
             CHECK(names[i] == profiled_kernels().primitives[i].id);
             CHECK((seconds[i] > 0) == static_cast<bool>(profiled_kernels().primitives[i].supports(at.shape())));
-            CHECK(seconds[i] < 1);
+            CHECK(std::isfinite(seconds[i]));
         }
     }
     CHECK(profiler.runs() > 0);

@@ -1,4 +1,5 @@
 // A network is thinned to so many milliseconds, multiply-adds or filters; the table of what is coupled to what.
+#include "../fixed_machines.hpp"
 #include "thinned.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +30,7 @@ TEST_CASE("operations and filters of a network") {
 }
 
 TEST_CASE("what is asked for is reached, and told as it is") {
-    const ps::Kernels kernels = ps::Engine<ps::Graph>::kernels();
+    const ps::Kernels kernels = fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels());
     ps::SemiEmpiricalCosts model;
     const ps::ExactPbqp solver;
     for (ps::Graph const& graph : {ps::resized(ps::zoo::ResNet18::graph(), {3, 96, 96}),
@@ -75,14 +76,15 @@ TEST_CASE("milliseconds are saved where they are: what costs little keeps its fi
     const ps::Coupling coupling(graph);
     const auto rankings = ps::rank_filters(graph, weights, coupling, ps::L1Norm{});
     ps::Analytical model;
-    const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model,
-                                              ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
+    const ps::PrunedTo reached =
+        ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
+                     ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
     const ps::Graph thin = ps::prune(graph, coupling, reached.choice);
     CHECK(thin[thin.find("big")].shape.c < thin[thin.find("small")].shape.c);
 }
 
 TEST_CASE("by predicted seconds no more is lost than by another measure that leaves as many") {
-    const ps::Kernels kernels = ps::Engine<ps::Graph>::kernels();
+    const ps::Kernels kernels = fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels());
     ps::SemiEmpiricalCosts model;
     const ps::ExactPbqp solver;
     for (ps::Graph const& graph :
@@ -113,8 +115,9 @@ TEST_CASE("nothing that goes would fit back, and what is lost less goes first") 
     ps::Analytical model;
     const auto check = [&](auto const& loss) {
         const ps::PruneTarget target{.measure = ps::Measure::operations, .share = 0.2};
-        const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model,
-                                                  ps::ExactPbqp{}, target, loss);
+        const ps::PrunedTo reached =
+            ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
+                         ps::ExactPbqp{}, target, loss);
         double sum = 0;
         std::vector<std::size_t> all_gone;
         for (ps::Ranking const& ranking : rankings) {
@@ -145,8 +148,8 @@ TEST_CASE("a target that cannot be reached is refused, and how far it goes is sa
     const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::L1Norm{});
     ps::Analytical model;
     const auto to = [&](ps::PruneTarget const& target) {
-        return ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model, ps::ExactPbqp{},
-                            target);
+        return ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
+                            ps::ExactPbqp{}, target);
     };
     CHECK_THROWS_WITH_AS((void)to({.measure = ps::Measure::filters, .share = 0.5}),
                          "prune: 50 % of the filters cannot be reached: with all that may go gone, 56.25 % are "

@@ -74,13 +74,13 @@ ps::CalibratedPlan calibrate(double seconds) {
 
 TEST_CASE("measurements overrule a model that is wrong, and serve the next time") {
     const Cache cache;
-    const ps::CalibratedPlan first = calibrate(60);
+    const ps::CalibratedPlan first = calibrate(600);
     CHECK(first.known == 0);
     CHECK(first.settled);
     CHECK(first.steps.back().measurements > 0);
     CHECK(first.plan.cost_model == "wrong, calibrated");
     // The second plan is the first's, without as much as one more measurement.
-    const ps::CalibratedPlan second = calibrate(60);
+    const ps::CalibratedPlan second = calibrate(600);
     CHECK(second.known == first.steps.back().measurements);
     CHECK(second.steps.back().measurements == 0);
     CHECK(second.settled);
@@ -105,7 +105,7 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     };
     predict(0, none);
     CHECK(none == std::vector<double>(3, 1e-8));
-    predict(10, first);
+    predict(600, first);
     predict(0, second);
     CHECK(second == first);  // from memory
     for (const double seconds : first) CHECK(seconds != 1e-8);
