@@ -1,4 +1,4 @@
-// expect: primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md
+// expect: primsel: Policies::cost_model has no predict(kernels, span of TransformQuery, span of seconds); see
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

@@ -1,4 +1,4 @@
-// expect: primsel: Policies::executor is not an Executor; see docs/core/executor.md
+// expect: primsel: Policies::executor has no noexcept parallel_for(std::size_t, BlockFunction); see
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

@@ -1,4 +1,4 @@
-// expect: primsel: Policies::gemm is not a Gemm; see docs/primitive/gemm.md
+// expect: primsel: Policies::gemm has no id, a FixedString; see docs/primitive/gemm.md
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

@@ -1,4 +1,4 @@
-// expect: primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md
+// expect: primsel: a type among the layouts has no size(shape) that returns std::size_t; see docs/tensor/layout.md
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

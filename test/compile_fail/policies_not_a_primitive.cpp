@@ -1,4 +1,4 @@
-// expect: primsel: this type is not a Primitive; see docs/primitive/primitive.md
+// expect: primsel: a primitive has no supports(shape) that returns Support; see docs/primitive/primitive.md
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

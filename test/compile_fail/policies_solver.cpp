@@ -1,4 +1,4 @@
-// expect: primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md
+// expect: primsel: Policies::solver has no name; see docs/pbqp/solver.md
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

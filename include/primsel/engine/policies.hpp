@@ -14,6 +14,9 @@
 #include <primsel/tensor/layout.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -95,6 +98,83 @@ concept SoundPolicies =
     ModelsCosts<P> && KnowsSpeeds<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
     (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
+// Each says which member of a user's type is missing.
+template <class M>
+struct CheckCostModel {
+    static_assert(
+        requires {
+            { M::name } -> std::convertible_to<std::string_view>;
+        }, "primsel: Policies::cost_model has no name; see docs/cost/cost_model.md");
+    template <class Query>
+    static constexpr bool predicts = requires(M& model, Kernels const& kernels, std::span<const Query> queries,
+                                              std::span<double> seconds) { model.predict(kernels, queries, seconds); };
+    static_assert(predicts<ConvQuery>,
+                  "primsel: Policies::cost_model has no predict(kernels, span of ConvQuery, span of seconds); see "
+                  "docs/cost/cost_model.md");
+    static_assert(predicts<TransformQuery>,
+                  "primsel: Policies::cost_model has no predict(kernels, span of TransformQuery, span of seconds); see "
+                  "docs/cost/cost_model.md");
+    static_assert(predicts<OpQuery>,
+                  "primsel: Policies::cost_model has no predict(kernels, span of OpQuery, span of seconds); see "
+                  "docs/cost/cost_model.md");
+    static constexpr bool value = true;
+};
+template <class G>
+struct CheckGemm {
+    static_assert(
+        requires { FixedString("-") + G::id; },
+        "primsel: Policies::gemm has no id, a FixedString; see docs/primitive/gemm.md");
+    static_assert(
+        requires(int size, std::size_t workers) {
+            { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
+        },
+        "primsel: Policies::gemm has no scratch_floats<Arch>(m, n, k, workers) that returns std::size_t; see "
+        "docs/primitive/gemm.md");
+    static_assert(
+        requires(GemmArgs const& args) {
+            { G::template run<default_arch>(args) } noexcept;
+        }, "primsel: Policies::gemm has no noexcept run<Arch>(args); see docs/primitive/gemm.md");
+    static_assert(
+        requires(int size) {
+            { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
+        }, "primsel: Policies::gemm has no work<Arch>(m, n, k) that returns Work; see docs/primitive/gemm.md");
+    static constexpr bool value = true;
+};
+template <class S>
+struct CheckSolver {
+    static_assert(
+        requires {
+            { S::name } -> std::convertible_to<std::string_view>;
+        }, "primsel: Policies::solver has no name; see docs/pbqp/solver.md");
+    static_assert(
+        requires(S const& solver, PbqpProblem const& problem) {
+            { solver.solve(problem) } -> std::same_as<PbqpSolution>;
+        }, "primsel: Policies::solver has no const solve(problem) that returns PbqpSolution; see docs/pbqp/solver.md");
+    static constexpr bool value = true;
+};
+template <class E>
+struct CheckExecutor {
+    static_assert(
+        requires(E executor) {
+            { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
+        }, "primsel: Policies::executor has no noexcept concurrency(), its workers; see docs/core/executor.md");
+    static_assert(
+        requires(E executor, std::size_t blocks, BlockFunction function) {
+            { executor.parallel_for(blocks, function) } noexcept;
+        },
+        "primsel: Policies::executor has no noexcept parallel_for(std::size_t, BlockFunction); see "
+        "docs/core/executor.md");
+    static constexpr bool value = true;
+};
+template <class P>
+consteval bool check_members() {
+    if constexpr (HasGemm<P>) static_assert(CheckGemm<typename P::gemm>::value);
+    if constexpr (HasCostModel<P>) static_assert(CheckCostModel<typename P::cost_model>::value);
+    if constexpr (HasSolver<P>) static_assert(CheckSolver<typename P::solver>::value);
+    if constexpr (HasExecutor<P>) static_assert(CheckExecutor<typename P::executor>::value);
+    return true;
+}
+
 /// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>
 struct CheckPolicies {
@@ -112,17 +192,12 @@ struct CheckPolicies {
                   "docs/engine/policies.md");
     static_assert(!HasPrimitives<P> || ListsPrimitives<P>,
                   "primsel: Policies::primitives is not a TypeList; see docs/primitive/primitive.md");
-    static_assert(!HasGemm<P> || Multiplies<P>, "primsel: Policies::gemm is not a Gemm; see docs/primitive/gemm.md");
     static_assert(!HasLayouts<P> || ListsLayouts<P>,
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
-    static_assert(!HasCostModel<P> || ModelsCosts<P>,
-                  "primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md");
     static_assert(!HasMachine<P> || !HasInstructionSet<P> || KnowsSpeeds<P>,
                   "primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see "
                   "docs/engine/policies.md");
-    static_assert(!HasSolver<P> || Solves<P>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
-    static_assert(!HasExecutor<P> || Executes<P>,
-                  "primsel: Policies::executor is not an Executor; see docs/core/executor.md");
+    static_assert(check_members<P>());
     static_assert(!Executes<P> || MovesExecutor<P>,
                   "primsel: Policies::executor cannot be moved; see docs/core/executor.md");
 

@@ -22,13 +22,13 @@ Support supports_nothing(ConvShape const& shape) {
 
 template <class P, class Arch, class Layouts, bool compiled>
 constexpr PrimitiveEntry make_entry() {
-    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
-    static_assert(
-        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
-        "primsel: a primitive's layout is missing from the policies' layouts");
+    static_assert(CheckPrimitive<P, Arch>::value);
     if constexpr (!Primitive<P>) {
         return PrimitiveEntry{};
     } else {
+        static_assert(
+            Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
+            "primsel: a primitive's layout is missing from the policies' layouts");
         using Traits = PrimitiveTraits<P, Arch>;
         PrimitiveEntry entry{.id = P::id,
                              .family = P::family,
@@ -57,13 +57,20 @@ constexpr PrimitiveEntry make_entry() {
     }
 }
 
+/// Empty where it is missing, which CheckPrimitive says.
+template <class P>
+[[nodiscard]] consteval std::string_view id_of() {
+    if constexpr (requires { std::string_view(P::id); }) return P::id;
+    return {};
+}
+
 /// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
 template <class... P>
 [[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
-    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
+    const std::array<std::string_view, sizeof...(P)> ids{id_of<P>()...};
     for (std::size_t i = 0; i < ids.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-            if (ids[i] == ids[j]) return false;
+            if (ids[i] == ids[j] && !ids[i].empty()) return false;
         }
     }
     return true;

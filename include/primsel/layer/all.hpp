@@ -14,6 +14,7 @@
 #include <primsel/layer/reshape.hpp>
 #include <primsel/layer/training.hpp>
 
+#include <concepts>
 #include <string_view>
 #include <variant>
 
@@ -29,6 +30,12 @@ using AnyLayer =
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
+
+/// Whether a type is the parameters of one of these kinds.
+template <class Params, class Kinds = AnyLayer>
+inline constexpr bool is_kind_of_layer = false;
+template <class Params, class... Kinds>
+inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::same_as<Params, Kinds> || ...);
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);

@@ -5,6 +5,7 @@
 #include <primsel/network/epilogue.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
@@ -43,6 +44,11 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
+namespace detail {
+template <class Layer>
+concept MakesLayer = is_kind_of_layer<Layer> || std::convertible_to<Layer const&, AnyLayer>;
+}  // namespace detail
+
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
 struct Node {
     std::string name;
@@ -73,6 +79,15 @@ public:
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
+    /// Says that a type is no layer.
+    template <class Layer>
+        requires(!detail::MakesLayer<Layer>)
+    std::size_t add(std::string const&, Layer const&, std::vector<std::size_t> const&, Epilogue const& = {}) {
+        static_assert(detail::MakesLayer<Layer>,
+                      "primsel: this type is not a layer's parameters: it is of no kind in layer/all.hpp; see "
+                      "docs/layer/layers.md");
+        return 0;
+    }
     /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken,
     /// the layer does not fit its inputs, or cannot have such an epilogue.
     std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs, Epilogue epilogue = {}) {

@@ -32,8 +32,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
 ///   in the whole, and packed weights are the same for all heights;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
-/// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
-///   once; or pack<Arch>(shape, kernel_view, dst, executor), noexcept and without allocation, for weights that change;
+/// - pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged once; or pack<Arch>(shape,
+///   kernel_view, dst, executor), noexcept and without allocation, for weights that change;
+/// - packed_floats<Arch>(shape), the room that pack fills, where it is not that of the kernel;
 /// - work<Arch>(shape): what it does, for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are: one
 /// that is
@@ -51,6 +52,79 @@ concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
     { P::supports(shape) } -> std::same_as<Support>;
     { P::template run<default_arch>(shape, args) } noexcept;
 };
+
+namespace detail {
+
+// Whether a member can be called, and whether there is one of its name.
+template <class P, class Arch>
+concept PacksOnce =
+    requires(ConvShape const& shape, const float* kernel, float* dst) { P::template pack<Arch>(shape, kernel, dst); };
+template <class P, class Arch>
+concept PacksAgain = requires(ConvShape const& shape, KernelView kernel, float* dst, ExecutorRef executor) {
+    P::template pack<Arch>(shape, kernel, dst, executor);
+};
+template <class P, class Arch>
+concept Packs = PacksOnce<P, Arch> || PacksAgain<P, Arch>;
+template <class P, class Arch>
+concept NamesPack = requires { &P::pack; } || requires { &P::template pack<Arch>; };
+template <class P, class Arch>
+concept BooksPacked = requires(ConvShape const& shape) {
+    { P::template packed_floats<Arch>(shape) } -> std::convertible_to<std::size_t>;
+};
+template <class P, class Arch>
+concept NamesPackedFloats = requires { &P::packed_floats; } || requires { &P::template packed_floats<Arch>; };
+template <class P, class Arch>
+concept BooksScratch = requires(ConvShape const& shape, std::size_t workers) {
+    { P::template scratch_floats<Arch>(shape, workers) } -> std::convertible_to<std::size_t>;
+} || requires(ConvShape const& shape, std::size_t workers, int images) {
+    { P::template scratch_floats<Arch>(shape, workers, images) } -> std::convertible_to<std::size_t>;
+};
+template <class P, class Arch>
+concept NamesScratchFloats = requires { &P::scratch_floats; } || requires { &P::template scratch_floats<Arch>; };
+
+/// Says at the user's primitive which of its members is missing, or is none that anybody calls.
+template <class P, class Arch>
+struct CheckPrimitive {
+    static_assert(
+        requires {
+            { P::id } -> std::convertible_to<std::string_view>;
+        }, "primsel: a primitive has no id, its name; see docs/primitive/primitive.md");
+    static_assert(
+        requires {
+            { P::family } -> std::convertible_to<Family>;
+        }, "primsel: a primitive has no family; see docs/primitive/primitive.md");
+    static_assert(
+        requires { requires Layout<typename P::in_layout>; },
+        "primsel: a primitive has no in_layout that is a Layout; see docs/primitive/primitive.md");
+    static_assert(
+        requires { requires Layout<typename P::out_layout>; },
+        "primsel: a primitive has no out_layout that is a Layout; see docs/primitive/primitive.md");
+    static_assert(
+        requires(ConvShape const& shape) {
+            { P::supports(shape) } -> std::same_as<Support>;
+        }, "primsel: a primitive has no supports(shape) that returns Support; see docs/primitive/primitive.md");
+    static_assert(
+        requires(ConvShape const& shape, ConvArgs const& args) {
+            { P::template run<Arch>(shape, args) } noexcept;
+        }, "primsel: a primitive has no noexcept run<Arch>(shape, args); see docs/primitive/primitive.md");
+
+    static_assert(
+        Packs<P, Arch> || !NamesPack<P, Arch>,
+        "primsel: a primitive's pack is no pack<Arch>(shape, kernel, dst) nor one of (shape, kernel_view, dst, "
+        "executor); see docs/primitive/primitive.md");
+    static_assert(BooksPacked<P, Arch> || !NamesPackedFloats<P, Arch>,
+                  "primsel: a primitive's packed_floats is no packed_floats<Arch>(shape); see "
+                  "docs/primitive/primitive.md");
+    static_assert(Packs<P, Arch> || !BooksPacked<P, Arch> || NamesPack<P, Arch>,
+                  "primsel: a primitive has packed_floats, but no pack that fills them; see "
+                  "docs/primitive/primitive.md");
+    static_assert(BooksScratch<P, Arch> || !NamesScratchFloats<P, Arch>,
+                  "primsel: a primitive's scratch_floats is no scratch_floats<Arch>(shape, workers); see "
+                  "docs/primitive/primitive.md");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
 
 /// One image with as many output rows as so many images have.
 [[nodiscard]] constexpr ConvShape tall(ConvShape shape, int images) {

@@ -44,40 +44,6 @@ struct ElementOf<L> {
 template <class L>
 using element_of = typename detail::ElementOf<L>::type;
 
-namespace detail {
-
-template <class List>
-inline constexpr bool distinct_names = true;
-template <class First, class... Rest>
-inline constexpr bool distinct_names<TypeList<First, Rest...>> =
-    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
-
-template <class List>
-inline constexpr bool all_layouts = false;
-template <class... L>
-inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
-template <class List>
-inline constexpr bool floats_first = true;
-template <class First, class... Rest>
-inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
-template <class List>
-concept NamedLayouts = all_layouts<List> && distinct_names<List>;
-template <class List>
-concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
-
-/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
-template <class List>
-struct CheckLayouts {
-    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || NamedLayouts<List>,
-                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
-    static_assert(floats_first<List>,
-                  "primsel: images come and results go in the first of the layouts, which must be of floats");
-    static constexpr bool value = true;
-};
-
-}  // namespace detail
-
 /// Floats between neighbours along each axis.
 struct Strides {
     std::size_t c = 0, h = 0, w = 0;
@@ -184,5 +150,69 @@ template <Layout From, Layout To>
     }
     return false;
 }
+
+namespace detail {
+
+template <class List>
+inline constexpr bool distinct_names = true;
+template <class First, class... Rest>
+inline constexpr bool distinct_names<TypeList<First, Rest...>> =
+    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
+
+template <class List>
+inline constexpr bool all_layouts = false;
+template <class... L>
+inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
+template <class List>
+inline constexpr bool floats_first = true;
+template <class First, class... Rest>
+inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
+template <class List>
+concept NamedLayouts = all_layouts<List> && distinct_names<List>;
+template <class List>
+concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
+
+/// Says which member of a layout is missing.
+template <class L>
+struct CheckLayout {
+    static_assert(
+        requires {
+            { L::name } -> std::convertible_to<std::string_view>;
+        }, "primsel: a type among the layouts has no name; see docs/tensor/layout.md");
+    static_assert(
+        requires(Shape shape) {
+            { L::size(shape) } -> std::same_as<std::size_t>;
+        }, "primsel: a type among the layouts has no size(shape) that returns std::size_t; see docs/tensor/layout.md");
+    static_assert(
+        requires(Shape shape, Coord coord) {
+            { L::offset(shape, coord) } -> std::same_as<std::size_t>;
+        },
+        "primsel: a type among the layouts has no offset(shape, coord) that returns std::size_t; see "
+        "docs/tensor/layout.md");
+    static_assert(
+        !requires { &L::strides; } ||
+            requires(Shape shape) {
+                { L::strides(shape) } -> std::same_as<Strides>;
+            },
+        "primsel: a layout's strides is no strides(shape) that returns Strides; see docs/tensor/layout.md");
+    static constexpr bool value = true;
+};
+template <class List>
+inline constexpr bool each_layout_checked = false;
+template <class... L>
+inline constexpr bool each_layout_checked<TypeList<L...>> = (CheckLayout<L>::value && ...);
+
+/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
+template <class List>
+struct CheckLayouts {
+    static_assert(each_layout_checked<List>);
+    static_assert(!all_layouts<List> || NamedLayouts<List>,
+                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static_assert(floats_first<List>,
+                  "primsel: images come and results go in the first of the layouts, which must be of floats");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

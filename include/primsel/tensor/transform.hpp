@@ -88,6 +88,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         static_assert(floats || std::same_as<From, To>,
                       "primsel: a layout of other elements than floats must bring its own transform_from and "
                       "transform_to; see docs/tensor/layout.md");
+        static_assert(
+            !requires { To::transform_from(From{}, shape, src, dst, executor); } &&
+                !requires { From::transform_to(To{}, shape, src, dst, executor); },
+            "primsel: a layout's transform_from and transform_to must be noexcept; see docs/tensor/layout.md");
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
         detail::transform_any<From, To>(shape, src, dst, executor);
     }

@@ -18,7 +18,9 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 template <class L>
-concept Leaf = requires { L::params; };
+concept HasParams = requires { L::params; };
+template <class L>
+concept Leaf = HasParams<L> && is_kind_of_layer<std::remove_cvref_t<decltype(L::params)>>;
 /// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
 template <class L>
 concept Expanding = requires { requires L::expands; };
@@ -60,7 +62,10 @@ inline constexpr AnyLayer any_layer{L::params};
 
 template <class L>
 struct IsLayer {
-    static_assert(Leaf<L>, "primsel: this type is not a layer");
+    static_assert(HasParams<L>, "primsel: this type is not a layer: it has no params; see docs/layer/layers.md");
+    static_assert(!HasParams<L> || Leaf<L>,
+                  "primsel: this type is not a layer: its params are of no kind in layer/all.hpp; see "
+                  "docs/layer/layers.md");
     static constexpr bool value = Leaf<L>;
 };
 
