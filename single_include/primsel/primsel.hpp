@@ -997,7 +997,7 @@ struct Machine {
     [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
         constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
         const double near = bandwidth_for(bytes), memory = bandwidth.back();
-        if (!(idle_bandwidth > 0) || !(bandwidth[3] > memory)) return near;
+        if (!(idle_bandwidth > 0) || !(std::min(near, bandwidth[3]) > memory)) return near;
         const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
                      left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
         return 1 / (left / near + (1 - left) / memory);
@@ -2970,6 +2970,7 @@ struct RandomDropoutParams {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <concepts>
 #include <string_view>
 #include <variant>
 
@@ -2985,6 +2986,12 @@ using AnyLayer =
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
+
+/// Whether a type is the parameters of one of these kinds.
+template <class Params, class Kinds = AnyLayer>
+inline constexpr bool is_kind_of_layer = false;
+template <class Params, class... Kinds>
+inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::same_as<Params, Kinds> || ...);
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
@@ -3541,6 +3548,7 @@ namespace detail {
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
@@ -3579,6 +3587,11 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
+namespace detail {
+template <class Layer>
+concept MakesLayer = is_kind_of_layer<Layer> || std::convertible_to<Layer const&, AnyLayer>;
+}  // namespace detail
+
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
 struct Node {
     std::string name;
@@ -3609,6 +3622,15 @@ public:
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
+    /// Says that a type is no layer.
+    template <class Layer>
+        requires(!detail::MakesLayer<Layer>)
+    std::size_t add(std::string const&, Layer const&, std::vector<std::size_t> const&, Epilogue const& = {}) {
+        static_assert(detail::MakesLayer<Layer>,
+                      "primsel: this type is not a layer's parameters: it is of no kind in layer/all.hpp; see "
+                      "docs/layer/layers.md");
+        return 0;
+    }
     /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken,
     /// the layer does not fit its inputs, or cannot have such an epilogue.
     std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs, Epilogue epilogue = {}) {
@@ -3753,6 +3775,106 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 
 // primsel/network/prepare.hpp
 
+// primsel/core/printable.hpp
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
+[[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
+    };
+    const unsigned first = byte(0), second = byte(1);
+    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+    if (first < 0x80) return text.empty() ? 0 : 1;
+    if (first >= 0xc2 && first <= 0xdf) return continues(1) ? 2 : 0;
+    if (first >= 0xe0 && first <= 0xef) {
+        const bool overlong = first == 0xe0 && second < 0xa0, surrogate = first == 0xed && second > 0x9f;
+        return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
+    }
+    if (first >= 0xf0 && first <= 0xf4) {
+        const bool outside = (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+        return continues(1) && continues(2) && continues(3) && !outside ? 4 : 0;
+    }
+    return 0;
+}
+
+/// The character that a whole sequence of UTF-8 stands for.
+[[nodiscard]] inline std::uint32_t utf8_character(std::string_view sequence) {
+    const auto bits = [&](std::size_t i) {
+        return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
+    };
+    if (sequence.size() == 1) return bits(0);
+    std::uint32_t character = bits(0) & (0x7fU >> sequence.size());
+    for (std::size_t i = 1; i < sequence.size(); ++i) character = character << 6U | (bits(i) & 0x3fU);
+    return character;
+}
+
+/// Whether a terminal obeys a character, as those that move the cursor, or shows other text elsewhere or in another
+/// order for it: Unicode's control characters, its ends of lines and its marks of direction.
+[[nodiscard]] constexpr bool is_control(std::uint32_t character) {
+    return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x61c ||
+           (character >= 0x200e && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
+           (character >= 0x2066 && character <= 0x2069);
+}
+
+/// Calls `plain` with each sequence of UTF-8 that is text, `control` with each control character, and `byte` with each
+/// byte that is not UTF-8.
+template <class Plain, class Control, class Byte>
+void for_each_character(std::string_view text, Plain const& plain, Control const& control, Byte const& byte) {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view sequence = text.substr(0, length);
+        if (length == 0)
+            byte(static_cast<unsigned char>(text[0]));
+        else if (const std::uint32_t character = utf8_character(sequence); is_control(character))
+            control(character);
+        else
+            plain(sequence);
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+}
+
+inline void append_hex(std::string& text, std::uint32_t value, int digits) {
+    for (int i = digits - 1; i >= 0; --i) text += "0123456789abcdef"[value >> (4U * static_cast<unsigned>(i)) & 15U];
+}
+
+}  // namespace detail
+
+/// The text on one line, as a terminal may show it whatever file it comes from: in place of control characters stands
+/// what C++ writes for them ("\n", "\x1b", "\u202e"), in place of bytes that are not UTF-8 "\xff" and the like. Text
+/// without any stays what it is; so does what was made printable before.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    const auto escape = [&out](const char* prefix, std::uint32_t value, int digits) {
+        out += prefix;
+        detail::append_hex(out, value, digits);
+    };
+    detail::for_each_character(
+        text, [&](std::string_view sequence) { out += sequence; },
+        [&](std::uint32_t character) {
+            if (character == '\n')
+                out += "\\n";
+            else if (character == '\t')
+                out += "\\t";
+            else if (character < 0x80)
+                escape("\\x", character, 2);
+            else
+                escape("\\u", character, 4);
+        },
+        [&](unsigned char byte) { escape("\\x", byte, 2); });
+    return out;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/weight_specs.hpp
 
 // primsel/network/weights.hpp
@@ -4298,7 +4420,8 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
                        owner.name, " and ", name);
     }
     for (auto const& [name, tensor] : weights) {
-        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
+        if (!names.contains(name))
+            faults += "\n  not in the network: " + printable(name) + " (" + to_string(tensor.dims) + ")";
     }
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
@@ -4809,40 +4932,6 @@ struct ElementOf<L> {
 template <class L>
 using element_of = typename detail::ElementOf<L>::type;
 
-namespace detail {
-
-template <class List>
-inline constexpr bool distinct_names = true;
-template <class First, class... Rest>
-inline constexpr bool distinct_names<TypeList<First, Rest...>> =
-    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
-
-template <class List>
-inline constexpr bool all_layouts = false;
-template <class... L>
-inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
-template <class List>
-inline constexpr bool floats_first = true;
-template <class First, class... Rest>
-inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
-template <class List>
-concept NamedLayouts = all_layouts<List> && distinct_names<List>;
-template <class List>
-concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
-
-/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
-template <class List>
-struct CheckLayouts {
-    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || NamedLayouts<List>,
-                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
-    static_assert(floats_first<List>,
-                  "primsel: images come and results go in the first of the layouts, which must be of floats");
-    static constexpr bool value = true;
-};
-
-}  // namespace detail
-
 /// Floats between neighbours along each axis.
 struct Strides {
     std::size_t c = 0, h = 0, w = 0;
@@ -4949,6 +5038,70 @@ template <Layout From, Layout To>
     }
     return false;
 }
+
+namespace detail {
+
+template <class List>
+inline constexpr bool distinct_names = true;
+template <class First, class... Rest>
+inline constexpr bool distinct_names<TypeList<First, Rest...>> =
+    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
+
+template <class List>
+inline constexpr bool all_layouts = false;
+template <class... L>
+inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
+template <class List>
+inline constexpr bool floats_first = true;
+template <class First, class... Rest>
+inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
+template <class List>
+concept NamedLayouts = all_layouts<List> && distinct_names<List>;
+template <class List>
+concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
+
+/// Says which member of a layout is missing.
+template <class L>
+struct CheckLayout {
+    static_assert(
+        requires {
+            { L::name } -> std::convertible_to<std::string_view>;
+        }, "primsel: a type among the layouts has no name; see docs/tensor/layout.md");
+    static_assert(
+        requires(Shape shape) {
+            { L::size(shape) } -> std::same_as<std::size_t>;
+        }, "primsel: a type among the layouts has no size(shape) that returns std::size_t; see docs/tensor/layout.md");
+    static_assert(
+        requires(Shape shape, Coord coord) {
+            { L::offset(shape, coord) } -> std::same_as<std::size_t>;
+        },
+        "primsel: a type among the layouts has no offset(shape, coord) that returns std::size_t; see "
+        "docs/tensor/layout.md");
+    static_assert(
+        !requires { &L::strides; } ||
+            requires(Shape shape) {
+                { L::strides(shape) } -> std::same_as<Strides>;
+            },
+        "primsel: a layout's strides is no strides(shape) that returns Strides; see docs/tensor/layout.md");
+    static constexpr bool value = true;
+};
+template <class List>
+inline constexpr bool each_layout_checked = false;
+template <class... L>
+inline constexpr bool each_layout_checked<TypeList<L...>> = (CheckLayout<L>::value && ...);
+
+/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
+template <class List>
+struct CheckLayouts {
+    static_assert(each_layout_checked<List>);
+    static_assert(!all_layouts<List> || NamedLayouts<List>,
+                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static_assert(floats_first<List>,
+                  "primsel: images come and results go in the first of the layouts, which must be of floats");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
@@ -8837,7 +8990,9 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 template <class L>
-concept Leaf = requires { L::params; };
+concept HasParams = requires { L::params; };
+template <class L>
+concept Leaf = HasParams<L> && is_kind_of_layer<std::remove_cvref_t<decltype(L::params)>>;
 /// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
 template <class L>
 concept Expanding = requires { requires L::expands; };
@@ -8879,7 +9034,10 @@ inline constexpr AnyLayer any_layer{L::params};
 
 template <class L>
 struct IsLayer {
-    static_assert(Leaf<L>, "primsel: this type is not a layer");
+    static_assert(HasParams<L>, "primsel: this type is not a layer: it has no params; see docs/layer/layers.md");
+    static_assert(!HasParams<L> || Leaf<L>,
+                  "primsel: this type is not a layer: its params are of no kind in layer/all.hpp; see "
+                  "docs/layer/layers.md");
     static constexpr bool value = Leaf<L>;
 };
 
@@ -16553,6 +16711,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         static_assert(floats || std::same_as<From, To>,
                       "primsel: a layout of other elements than floats must bring its own transform_from and "
                       "transform_to; see docs/tensor/layout.md");
+        static_assert(
+            !requires { To::transform_from(From{}, shape, src, dst, executor); } &&
+                !requires { From::transform_to(To{}, shape, src, dst, executor); },
+            "primsel: a layout's transform_from and transform_to must be noexcept; see docs/tensor/layout.md");
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
         detail::transform_any<From, To>(shape, src, dst, executor);
     }
@@ -17308,8 +17470,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
 ///   in the whole, and packed weights are the same for all heights;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
-/// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
-///   once; or pack<Arch>(shape, kernel_view, dst, executor), noexcept and without allocation, for weights that change;
+/// - pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged once; or pack<Arch>(shape,
+///   kernel_view, dst, executor), noexcept and without allocation, for weights that change;
+/// - packed_floats<Arch>(shape), the room that pack fills, where it is not that of the kernel;
 /// - work<Arch>(shape): what it does, for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are: one
 /// that is
@@ -17327,6 +17490,79 @@ concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
     { P::supports(shape) } -> std::same_as<Support>;
     { P::template run<default_arch>(shape, args) } noexcept;
 };
+
+namespace detail {
+
+// Whether a member can be called, and whether there is one of its name.
+template <class P, class Arch>
+concept PacksOnce =
+    requires(ConvShape const& shape, const float* kernel, float* dst) { P::template pack<Arch>(shape, kernel, dst); };
+template <class P, class Arch>
+concept PacksAgain = requires(ConvShape const& shape, KernelView kernel, float* dst, ExecutorRef executor) {
+    P::template pack<Arch>(shape, kernel, dst, executor);
+};
+template <class P, class Arch>
+concept Packs = PacksOnce<P, Arch> || PacksAgain<P, Arch>;
+template <class P, class Arch>
+concept NamesPack = requires { &P::pack; } || requires { &P::template pack<Arch>; };
+template <class P, class Arch>
+concept BooksPacked = requires(ConvShape const& shape) {
+    { P::template packed_floats<Arch>(shape) } -> std::convertible_to<std::size_t>;
+};
+template <class P, class Arch>
+concept NamesPackedFloats = requires { &P::packed_floats; } || requires { &P::template packed_floats<Arch>; };
+template <class P, class Arch>
+concept BooksScratch = requires(ConvShape const& shape, std::size_t workers) {
+    { P::template scratch_floats<Arch>(shape, workers) } -> std::convertible_to<std::size_t>;
+} || requires(ConvShape const& shape, std::size_t workers, int images) {
+    { P::template scratch_floats<Arch>(shape, workers, images) } -> std::convertible_to<std::size_t>;
+};
+template <class P, class Arch>
+concept NamesScratchFloats = requires { &P::scratch_floats; } || requires { &P::template scratch_floats<Arch>; };
+
+/// Says at the user's primitive which of its members is missing, or is none that anybody calls.
+template <class P, class Arch>
+struct CheckPrimitive {
+    static_assert(
+        requires {
+            { P::id } -> std::convertible_to<std::string_view>;
+        }, "primsel: a primitive has no id, its name; see docs/primitive/primitive.md");
+    static_assert(
+        requires {
+            { P::family } -> std::convertible_to<Family>;
+        }, "primsel: a primitive has no family; see docs/primitive/primitive.md");
+    static_assert(
+        requires { requires Layout<typename P::in_layout>; },
+        "primsel: a primitive has no in_layout that is a Layout; see docs/primitive/primitive.md");
+    static_assert(
+        requires { requires Layout<typename P::out_layout>; },
+        "primsel: a primitive has no out_layout that is a Layout; see docs/primitive/primitive.md");
+    static_assert(
+        requires(ConvShape const& shape) {
+            { P::supports(shape) } -> std::same_as<Support>;
+        }, "primsel: a primitive has no supports(shape) that returns Support; see docs/primitive/primitive.md");
+    static_assert(
+        requires(ConvShape const& shape, ConvArgs const& args) {
+            { P::template run<Arch>(shape, args) } noexcept;
+        }, "primsel: a primitive has no noexcept run<Arch>(shape, args); see docs/primitive/primitive.md");
+
+    static_assert(
+        Packs<P, Arch> || !NamesPack<P, Arch>,
+        "primsel: a primitive's pack is no pack<Arch>(shape, kernel, dst) nor one of (shape, kernel_view, dst, "
+        "executor); see docs/primitive/primitive.md");
+    static_assert(BooksPacked<P, Arch> || !NamesPackedFloats<P, Arch>,
+                  "primsel: a primitive's packed_floats is no packed_floats<Arch>(shape); see "
+                  "docs/primitive/primitive.md");
+    static_assert(Packs<P, Arch> || !BooksPacked<P, Arch> || NamesPack<P, Arch>,
+                  "primsel: a primitive has packed_floats, but no pack that fills them; see "
+                  "docs/primitive/primitive.md");
+    static_assert(BooksScratch<P, Arch> || !NamesScratchFloats<P, Arch>,
+                  "primsel: a primitive's scratch_floats is no scratch_floats<Arch>(shape, workers); see "
+                  "docs/primitive/primitive.md");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
 
 /// One image with as many output rows as so many images have.
 [[nodiscard]] constexpr ConvShape tall(ConvShape shape, int images) {
@@ -17431,13 +17667,13 @@ Support supports_nothing(ConvShape const& shape) {
 
 template <class P, class Arch, class Layouts, bool compiled>
 constexpr PrimitiveEntry make_entry() {
-    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
-    static_assert(
-        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
-        "primsel: a primitive's layout is missing from the policies' layouts");
+    static_assert(CheckPrimitive<P, Arch>::value);
     if constexpr (!Primitive<P>) {
         return PrimitiveEntry{};
     } else {
+        static_assert(
+            Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
+            "primsel: a primitive's layout is missing from the policies' layouts");
         using Traits = PrimitiveTraits<P, Arch>;
         PrimitiveEntry entry{.id = P::id,
                              .family = P::family,
@@ -17466,13 +17702,20 @@ constexpr PrimitiveEntry make_entry() {
     }
 }
 
+/// Empty where it is missing, which CheckPrimitive says.
+template <class P>
+[[nodiscard]] consteval std::string_view id_of() {
+    if constexpr (requires { std::string_view(P::id); }) return P::id;
+    return {};
+}
+
 /// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
 template <class... P>
 [[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
-    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
+    const std::array<std::string_view, sizeof...(P)> ids{id_of<P>()...};
     for (std::size_t i = 0; i < ids.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-            if (ids[i] == ids[j]) return false;
+            if (ids[i] == ids[j] && !ids[i].empty()) return false;
         }
     }
     return true;
@@ -21328,6 +21571,9 @@ extern template Kernels make_kernels<AllPrimitives, default_arch, AllLayouts>();
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -21409,6 +21655,83 @@ concept SoundPolicies =
     ModelsCosts<P> && KnowsSpeeds<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
     (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
+// Each says which member of a user's type is missing.
+template <class M>
+struct CheckCostModel {
+    static_assert(
+        requires {
+            { M::name } -> std::convertible_to<std::string_view>;
+        }, "primsel: Policies::cost_model has no name; see docs/cost/cost_model.md");
+    template <class Query>
+    static constexpr bool predicts = requires(M& model, Kernels const& kernels, std::span<const Query> queries,
+                                              std::span<double> seconds) { model.predict(kernels, queries, seconds); };
+    static_assert(predicts<ConvQuery>,
+                  "primsel: Policies::cost_model has no predict(kernels, span of ConvQuery, span of seconds); see "
+                  "docs/cost/cost_model.md");
+    static_assert(predicts<TransformQuery>,
+                  "primsel: Policies::cost_model has no predict(kernels, span of TransformQuery, span of seconds); see "
+                  "docs/cost/cost_model.md");
+    static_assert(predicts<OpQuery>,
+                  "primsel: Policies::cost_model has no predict(kernels, span of OpQuery, span of seconds); see "
+                  "docs/cost/cost_model.md");
+    static constexpr bool value = true;
+};
+template <class G>
+struct CheckGemm {
+    static_assert(
+        requires { FixedString("-") + G::id; },
+        "primsel: Policies::gemm has no id, a FixedString; see docs/primitive/gemm.md");
+    static_assert(
+        requires(int size, std::size_t workers) {
+            { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
+        },
+        "primsel: Policies::gemm has no scratch_floats<Arch>(m, n, k, workers) that returns std::size_t; see "
+        "docs/primitive/gemm.md");
+    static_assert(
+        requires(GemmArgs const& args) {
+            { G::template run<default_arch>(args) } noexcept;
+        }, "primsel: Policies::gemm has no noexcept run<Arch>(args); see docs/primitive/gemm.md");
+    static_assert(
+        requires(int size) {
+            { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
+        }, "primsel: Policies::gemm has no work<Arch>(m, n, k) that returns Work; see docs/primitive/gemm.md");
+    static constexpr bool value = true;
+};
+template <class S>
+struct CheckSolver {
+    static_assert(
+        requires {
+            { S::name } -> std::convertible_to<std::string_view>;
+        }, "primsel: Policies::solver has no name; see docs/pbqp/solver.md");
+    static_assert(
+        requires(S const& solver, PbqpProblem const& problem) {
+            { solver.solve(problem) } -> std::same_as<PbqpSolution>;
+        }, "primsel: Policies::solver has no const solve(problem) that returns PbqpSolution; see docs/pbqp/solver.md");
+    static constexpr bool value = true;
+};
+template <class E>
+struct CheckExecutor {
+    static_assert(
+        requires(E executor) {
+            { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
+        }, "primsel: Policies::executor has no noexcept concurrency(), its workers; see docs/core/executor.md");
+    static_assert(
+        requires(E executor, std::size_t blocks, BlockFunction function) {
+            { executor.parallel_for(blocks, function) } noexcept;
+        },
+        "primsel: Policies::executor has no noexcept parallel_for(std::size_t, BlockFunction); see "
+        "docs/core/executor.md");
+    static constexpr bool value = true;
+};
+template <class P>
+consteval bool check_members() {
+    if constexpr (HasGemm<P>) static_assert(CheckGemm<typename P::gemm>::value);
+    if constexpr (HasCostModel<P>) static_assert(CheckCostModel<typename P::cost_model>::value);
+    if constexpr (HasSolver<P>) static_assert(CheckSolver<typename P::solver>::value);
+    if constexpr (HasExecutor<P>) static_assert(CheckExecutor<typename P::executor>::value);
+    return true;
+}
+
 /// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>
 struct CheckPolicies {
@@ -21426,17 +21749,12 @@ struct CheckPolicies {
                   "docs/engine/policies.md");
     static_assert(!HasPrimitives<P> || ListsPrimitives<P>,
                   "primsel: Policies::primitives is not a TypeList; see docs/primitive/primitive.md");
-    static_assert(!HasGemm<P> || Multiplies<P>, "primsel: Policies::gemm is not a Gemm; see docs/primitive/gemm.md");
     static_assert(!HasLayouts<P> || ListsLayouts<P>,
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
-    static_assert(!HasCostModel<P> || ModelsCosts<P>,
-                  "primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md");
     static_assert(!HasMachine<P> || !HasInstructionSet<P> || KnowsSpeeds<P>,
                   "primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see "
                   "docs/engine/policies.md");
-    static_assert(!HasSolver<P> || Solves<P>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
-    static_assert(!HasExecutor<P> || Executes<P>,
-                  "primsel: Policies::executor is not an Executor; see docs/core/executor.md");
+    static_assert(check_members<P>());
     static_assert(!Executes<P> || MovesExecutor<P>,
                   "primsel: Policies::executor cannot be moved; see docs/core/executor.md");
 
@@ -21717,106 +22035,6 @@ inline void warn_of_slow_build() noexcept {
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/print.hpp
 
-// primsel/core/printable.hpp
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
-[[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
-    };
-    const unsigned first = byte(0), second = byte(1);
-    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-    if (first < 0x80) return text.empty() ? 0 : 1;
-    if (first >= 0xc2 && first <= 0xdf) return continues(1) ? 2 : 0;
-    if (first >= 0xe0 && first <= 0xef) {
-        const bool overlong = first == 0xe0 && second < 0xa0, surrogate = first == 0xed && second > 0x9f;
-        return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-    }
-    if (first >= 0xf0 && first <= 0xf4) {
-        const bool outside = (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-        return continues(1) && continues(2) && continues(3) && !outside ? 4 : 0;
-    }
-    return 0;
-}
-
-/// The character that a whole sequence of UTF-8 stands for.
-[[nodiscard]] inline std::uint32_t utf8_character(std::string_view sequence) {
-    const auto bits = [&](std::size_t i) {
-        return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
-    };
-    if (sequence.size() == 1) return bits(0);
-    std::uint32_t character = bits(0) & (0x7fU >> sequence.size());
-    for (std::size_t i = 1; i < sequence.size(); ++i) character = character << 6U | (bits(i) & 0x3fU);
-    return character;
-}
-
-/// Whether a terminal obeys a character, as those that move the cursor, or shows other text elsewhere or in another
-/// order for it: Unicode's control characters, its ends of lines and its marks of direction.
-[[nodiscard]] constexpr bool is_control(std::uint32_t character) {
-    return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x61c ||
-           (character >= 0x200e && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
-           (character >= 0x2066 && character <= 0x2069);
-}
-
-/// Calls `plain` with each sequence of UTF-8 that is text, `control` with each control character, and `byte` with each
-/// byte that is not UTF-8.
-template <class Plain, class Control, class Byte>
-void for_each_character(std::string_view text, Plain const& plain, Control const& control, Byte const& byte) {
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        const std::string_view sequence = text.substr(0, length);
-        if (length == 0)
-            byte(static_cast<unsigned char>(text[0]));
-        else if (const std::uint32_t character = utf8_character(sequence); is_control(character))
-            control(character);
-        else
-            plain(sequence);
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-}
-
-inline void append_hex(std::string& text, std::uint32_t value, int digits) {
-    for (int i = digits - 1; i >= 0; --i) text += "0123456789abcdef"[value >> (4U * static_cast<unsigned>(i)) & 15U];
-}
-
-}  // namespace detail
-
-/// The text on one line, as a terminal may show it whatever file it comes from: in place of control characters stands
-/// what C++ writes for them ("\n", "\x1b", "\u202e"), in place of bytes that are not UTF-8 "\xff" and the like. Text
-/// without any stays what it is; so does what was made printable before.
-[[nodiscard]] inline std::string printable(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    const auto escape = [&out](const char* prefix, std::uint32_t value, int digits) {
-        out += prefix;
-        detail::append_hex(out, value, digits);
-    };
-    detail::for_each_character(
-        text, [&](std::string_view sequence) { out += sequence; },
-        [&](std::uint32_t character) {
-            if (character == '\n')
-                out += "\\n";
-            else if (character == '\t')
-                out += "\\t";
-            else if (character < 0x80)
-                escape("\\x", character, 2);
-            else
-                escape("\\u", character, 4);
-        },
-        [&](unsigned char byte) { escape("\\x", byte, 2); });
-    return out;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/core/text_table.hpp
 
 #include <algorithm>

@@ -62,15 +62,15 @@ struct ProfileWork {
     if (here.version != there.version) return differ("version of primsel", here.version, there.version);
     if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
     const auto far = [&](double is, double was) { return !(std::abs(is - was) <= tolerance * was); };
-    const auto beyond = [&] { return "; at most " + rounded_text(100 * tolerance, 3) + " % are borne"; };
+    const auto beyond = [&] { return "; at most " + detail::rounded_text(100 * tolerance, 3) + " % are borne"; };
     if (far(here.reference_seconds, there.reference_seconds)) {
-        return differ("reference's time", fixed_text(here.reference_seconds * 1e6, 3) + " us",
-                      fixed_text(there.reference_seconds * 1e6, 3) + " us") +
+        return differ("reference's time", detail::fixed_text(here.reference_seconds * 1e6, 3) + " us",
+                      detail::fixed_text(there.reference_seconds * 1e6, 3) + " us") +
                beyond();
     }
     if (far(here.peak_flops, there.peak_flops)) {
-        return differ("peak of multiply-adds", fixed_text(here.peak_flops * 1e-9, 1) + " GFLOP/s",
-                      fixed_text(there.peak_flops * 1e-9, 1) + " GFLOP/s") +
+        return differ("peak of multiply-adds", detail::fixed_text(here.peak_flops * 1e-9, 1) + " GFLOP/s",
+                      detail::fixed_text(there.peak_flops * 1e-9, 1) + " GFLOP/s") +
                beyond();
     }
     return {};
