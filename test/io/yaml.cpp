@@ -95,6 +95,10 @@ TEST_CASE("the sweep of Fay and Hunt 2021, figure 16, is the same in JSON") {
     refused("bayes", "bayse", "s.yaml:2: 'bayse' is none of grid, random, bayes; did you mean bayes?");
     refused("        min: 0.01", "        mim: 0.01", "s.yaml:9: 'mim' is none of");
     refused("max: 0.99", "max: 0.001", "parameter layer_1_conv_pruner_desired_sparsity: no range from 0.01 to 0.001");
+    refused("max: 0.99", "max: .inf", "s.yaml:8: expected a number from -1e+300 to 1e+300, not .inf");
+    refused("max: 0.99", "max: .nan", "s.yaml:8: expected a number from -1e+300 to 1e+300, not .nan");
+    refused("max: 0.99", "max: \"a\\n  b\"", "not a\\n  b");
+    refused("min: 0.01", "min: +1.1", "no range from 1.1 to 0.99");
 }
 
 TEST_CASE("what is no such YAML is refused with its line") {

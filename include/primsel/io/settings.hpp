@@ -3,6 +3,7 @@
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/nearest.hpp>
+#include <primsel/core/printable.hpp>
 #include <primsel/io/file.hpp>
 
 #include <rapidjson/error/en.h>
@@ -39,7 +40,7 @@ public:
     /// Throws error: the file, the line and the parts.
     template <class... Parts>
     [[noreturn]] void fail(Parts const&... parts) const {
-        primsel::fail(place(), ": ", parts...);
+        primsel::fail(place(), ": ", printable(join(parts...)));
     }
 
     [[nodiscard]] std::string const& text() const {
