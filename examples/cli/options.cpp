@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <limits>
 #include <string_view>
 
 namespace cli {
@@ -34,28 +33,32 @@ std::pair<std::string, std::vector<std::int64_t>> parse_dims(std::string const& 
     return {text.substr(0, equals), std::move(dims)};
 }
 
+/// Reads a finite number, which may begin with a plus.
+template <class T>
+bool read_option(std::string_view text, T& value) {
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+    return primsel::read_number(text, value) && primsel::is_finite(value);
+}
+
 }  // namespace
 
 std::string finite_number(std::string const& text) {
-    double value = 0;
-    const bool is_number = primsel::read_number(std::string_view(text), value) && primsel::is_finite(value);
-    return is_number ? "" : "expected a finite number, not " + text;
+    float value = 0;
+    return read_option(text, value) ? "" : "expected a finite number that fits 32 bits, not " + text;
 }
 std::string positive_number(std::string const& text) {
-    double value = 0;
-    const bool is_number = primsel::read_number(std::string_view(text), value) && primsel::is_finite(value);
-    return is_number && value > 0 ? "" : "expected a finite number above 0, not " + text;
+    float value = 0;
+    return read_option(text, value) && value > 0 ? ""
+                                                 : "expected a finite number above 0 that fits 32 bits, not " + text;
 }
 std::string number_from_0(std::string const& text) {
-    return number_range(0, std::numeric_limits<double>::max())(text).empty()
-               ? ""
-               : "expected a finite number from 0, not " + text;
+    double value = 0;
+    return read_option(text, value) && value >= 0 ? "" : "expected a finite number from 0, not " + text;
 }
 std::function<std::string(std::string const&)> number_range(double low, double high) {
     return [low, high](std::string const& text) {
         double value = 0;
-        const bool is_number = primsel::read_number(std::string_view(text), value);
-        return is_number && value >= low && value <= high
+        return read_option(text, value) && value >= low && value <= high
                    ? std::string()
                    : primsel::join("expected a number from ", low, " to ", high, ", not ", text);
     };

@@ -70,13 +70,14 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved);
 /// --training.
 void add_training_option(CLI::App& command, Options& options);
 
-/// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
-/// Checks of options: what is wrong with the text, or nothing. None takes infinity or what is not a number.
+/// Checks of options: what is wrong with the text, or nothing. None takes infinity or what is not a number;
+/// the first two take what a float holds.
 [[nodiscard]] std::string finite_number(std::string const& text);
 [[nodiscard]] std::string positive_number(std::string const& text);
 [[nodiscard]] std::string number_from_0(std::string const& text);
 [[nodiscard]] std::function<std::string(std::string const&)> number_range(double low, double high);
 
+/// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
 [[nodiscard]] Size parse_size(std::string const& text);
 /// "1000", "64K", "1.5M", "2G": of 1024 each. Throws CLI::ValidationError for anything else.
 [[nodiscard]] std::size_t parse_bytes(std::string const& text);

@@ -5,6 +5,7 @@
 #include "text.hpp"
 
 #include <primsel/core/csv.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/io/forecaster.hpp>
@@ -63,7 +64,7 @@ void add_bound(std::string const& text, ps::SubnetBounds& bounds) {
         double amount = 0;
         const bool sound = name == "time" && value.ends_with(unit) &&
                            ps::read_number(std::string_view(value).substr(0, value.size() - unit.size()), amount) &&
-                           amount > 0;
+                           ps::is_finite(amount) && amount > 0;
         if (!sound) refuse_bound(text);
         bounds.seconds = amount * (unit == "ms" ? 1e-3 : 1);
     }

@@ -313,7 +313,7 @@ void add_groups(CLI::App& command, TrainCommand& options) {
         ->type_name("X")
         ->needs(groups);
     command.add_option("--target", incremental.target, "By how much each group is to raise the accuracy (default 0)")
-        ->check(CLI::Range(-1.0, 1.0))
+        ->check(number_range(-1.0, 1.0))
         ->type_name("X")
         ->needs(groups);
     command.add_option("--attempts", incremental.attempts, "How often a group is trained to meet it (default 3)")

@@ -110,7 +110,8 @@ class Run(Cli):
         bad(["small.png", "1x3x16x16", "1x3x32x32"], "--image", self.folder / "small.png")
         bad(["--mean", "2 numbers for 3 channels"], "--image", self.folder / "small.png", "--mean", "1,2")
         bad(["text.npy"], "--input", self.folder / "good.npy", "--output", self.folder / "text.npy" / "x")
-        for option, value in (("--std", "0"), ("--std", "nan"), ("--mean", "nan"), ("--scale", "inf"), ("--max-error", "nan")):
+        for option, value in (("--std", "0"), ("--std", "nan"), ("--mean", "nan"), ("--scale", "inf"), ("--max-error", "nan"),
+                              ("--mean", "1e39"), ("--scale", "1e300"), ("--std", "1e-60")):
             image = [] if option == "--max-error" else ["--image", self.folder / "small.png"]
             result = self.call("run", "resnet56", *image, option, value)
             self.assertEqual(result.returncode, 2, result.stderr)
