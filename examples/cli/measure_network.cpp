@@ -48,14 +48,14 @@ ps::TrialMeasurement measure_network(std::string const& file, Options const& opt
         const auto session = session_of(model, plan);
         measured.milliseconds = median_seconds(*session) * 1e3;
         const ps::Trace trace = ps::trace_run(session->program(), model.simplified, kernels_of(model), plan,
-                                              session->srcs(), session->dsts(), session->executor());
+                                              session->srcs(), session->dsts(), session->executor(), 9);
         for (ps::TracedStep const& step : trace.steps) {
             const auto known =
                 std::ranges::find_if(measured.layers, [&](auto const& layer) { return layer.first == step.layer; });
             if (known != measured.layers.end()) {
-                known->second += step.seconds() * 1e3;
+                known->second += step.median * 1e3;
             } else {
-                measured.layers.emplace_back(step.layer, step.seconds() * 1e3);
+                measured.layers.emplace_back(step.layer, step.median * 1e3);
             }
         }
     }

@@ -1,5 +1,5 @@
-// primsel trace NET --out trace.json: one run as Chrome trace events, predicted beside measured; --out trace.svg: a
-// picture of where its time goes.
+// primsel trace NET: where the time of a run goes, step by step; --out trace.json: one run as Chrome trace events,
+// predicted beside measured; --out trace.svg: a picture of it.
 #include "commands.hpp"
 #include "options.hpp"
 #include "session.hpp"
@@ -14,8 +14,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,6 +29,7 @@ namespace {
 
 struct TraceOptions : Options {
     std::string out;
+    std::size_t runs = 15;
 };
 
 /// What a step of training takes for one of the three convolutions of its layers, or for all other layers.
@@ -43,7 +46,7 @@ std::vector<PassTime> times_of_passes(ps::Trace const& trace, ps::Graph const& g
                                  : std::holds_alternative<ps::ConvInputGradientParams>(layer)  ? 1
                                  : std::holds_alternative<ps::ConvWeightGradientParams>(layer) ? 2
                                                                                                : 0;
-        passes[pass].seconds += step.seconds();
+        passes[pass].seconds += step.median;
         passes[pass].predicted += step.predicted;
         passes[pass].operations += step.operations;
     }
@@ -79,35 +82,77 @@ ps::Json json_of(std::vector<PassTime> const& passes, double peak) {
     return all;
 }
 
+/// The share of what the machine gives at most that a step comes to: of its arithmetic or its memory, whichever is
+/// more.
+double share_of_limits(ps::TracedStep const& step, ps::Limits const& limits) {
+    return step.median > 0 ? std::max(step.operations / limits.operations, step.bytes / limits.bytes) / step.median : 0;
+}
+/// The steps, those first that lose the most time beside the machine's limits.
+std::vector<ps::TracedStep> worst_first(std::vector<ps::TracedStep> steps, ps::Limits const& limits) {
+    std::ranges::stable_sort(steps, std::greater{}, [&](ps::TracedStep const& step) {
+        return step.median * std::max(0.0, 1 - share_of_limits(step, limits));
+    });
+    return steps;
+}
+std::string text_of(std::vector<ps::TracedStep> const& steps, ps::Limits const& limits) {
+    ps::TextTable table;
+    table.add({"layer", "computed by", "measured ms", "predicted ms", "of the peak"});
+    for (ps::TracedStep const& step : steps) {
+        table.add({step.layer, step.computed_by, ps::milliseconds(step.median), ps::milliseconds(step.predicted),
+                   ps::join(std::lround(100 * share_of_limits(step, limits)), " %")});
+    }
+    return table.text();
+}
+ps::Json json_of(std::vector<ps::TracedStep> const& steps, ps::Limits const& limits) {
+    ps::Json::Array rows;
+    for (ps::TracedStep const& step : steps) {
+        rows.push_back(ps::Json::Object{{"layer", step.layer},
+                                        {"computed_by", step.computed_by},
+                                        {"measured_ms", step.median * 1e3},
+                                        {"predicted_ms", step.predicted * 1e3},
+                                        {"share_of_peak", share_of_limits(step, limits)}});
+    }
+    return rows;
+}
+
 void trace(TraceOptions const& options) {
     const Model model = load_to_plan(options);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     Session session(model, plan, options.threads);
     for (std::size_t i = 0; i < session.inputs(); ++i) session.fill_randomly(i, options.model.seed);
     const ps::Trace trace = ps::trace_run(session.program(), model.simplified, kernels_of(model), plan, session.srcs(),
-                                          session.dsts(), session.executor());
+                                          session.dsts(), session.executor(), options.runs);
     const bool picture = options.out.ends_with(".svg");
     const double cores = static_cast<double>(options.threads);
     // Measured by the kernels' own unit: the commands are compiled with less optimisation.
     ps::Machine const& machine = kernels().machine();
     const ps::Limits limits{cores * machine.gemm_flops, cores * machine.bandwidth.back()};
-    ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
+    if (!options.out.empty()) {
+        ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
+    }
+    const std::vector<ps::TracedStep> steps = worst_first(trace.steps, limits);
     std::vector<PassTime> passes;
     if (!model.backward.empty()) passes = times_of_passes(trace, model.simplified);
     if (options.json) {
         ps::Json::Object json{{"model", model.name},
                               {"threads", options.threads},
+                              {"runs", options.runs},
                               {"steps", trace.steps.size()},
                               {"blocks", trace.blocks.size()},
                               {"measured_ms", trace.seconds * 1e3},
                               {"predicted_ms", trace.predicted * 1e3},
-                              {"file", options.out}};
+                              {"rows", json_of(steps, limits)},
+                              {"file", options.out.empty() ? ps::Json() : ps::Json(options.out)}};
         if (!passes.empty()) json.emplace_back("passes", json_of(passes, limits.operations));
         return print_json(std::move(json));
     }
+    print(text_of(steps, limits));
     print_line(trace.steps.size(), " steps in ", ps::milliseconds(trace.seconds), " ms, predicted ",
-               ps::milliseconds(trace.predicted), " ms: ", options.out,
-               picture ? "" : ", for chrome://tracing or ui.perfetto.dev");
+               ps::milliseconds(trace.predicted), " ms; medians of ", options.runs, " runs");
+    if (!options.out.empty()) {
+        print_line(options.out, picture ? "" : ", for chrome://tracing or ui.perfetto.dev",
+                   ": the run of the median time");
+    }
     if (!passes.empty()) print(text_of(passes, limits.operations));
 }
 
@@ -115,12 +160,14 @@ void trace(TraceOptions const& options) {
 
 void add_trace(CLI::App& app) {
     const auto options = std::make_shared<TraceOptions>();
-    CLI::App& command =
-        *app.add_subcommand("trace", "Trace a run: when each layer and thread worked, and the prediction");
+    CLI::App& command = *app.add_subcommand(
+        "trace", "Where the time of a run goes: each layer beside its prediction and the machine's peak");
     add_options(command, *options, SavedPlan::instead);
     add_training_option(command, *options);
-    command.add_option("--out", options->out, "The trace: Chrome trace events, or a picture of where the time goes")
-        ->required()
+    command.add_option("--runs", options->runs, "Timed runs, after one to warm up (default 15)")
+        ->check(CLI::Range(1, 100'000))
+        ->type_name("R");
+    command.add_option("--out", options->out, "One run: Chrome trace events, or a picture of where the time goes")
         ->type_name("F.json|F.svg");
     command.callback([options] { trace(*options); });
 }

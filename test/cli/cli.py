@@ -36,8 +36,9 @@ class Trace(Cli):
     def test_events(self):
         for threads in (1, 2):
             out = self.folder / "trace.json"
-            result = self.json("trace", NET, "--size", SIZE, "--out", out, "--threads", threads)
-            self.assertEqual(list(result), ["model", "threads", "steps", "blocks", "measured_ms", "predicted_ms", "file"])
+            result = self.json("trace", NET, "--size", SIZE, "--out", out, "--threads", threads, "--runs", 3)
+            self.assertEqual(list(result), ["model", "threads", "runs", "steps", "blocks", "measured_ms", "predicted_ms", "rows", "file"])
+            self.check_rows(result)
             events = json.loads(out.read_text())["traceEvents"]
             lanes = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
             self.assertEqual(lanes, ["steps"] + [f"thread {i}" for i in range(threads)] + ["steps"])
@@ -61,7 +62,24 @@ class Trace(Cli):
         bars = [group for group in root.iter() if group.tag.endswith("}g")]
         self.assertEqual(len(bars), 2 * result["steps"])
         self.refuse(1, ["cannot write"], "trace", NET, "--size", SIZE, "--out", self.folder / "none" / "t.json")
-        self.refuse(2, ["--out"], "trace", NET)
+        self.refuse(2, ["--runs"], "trace", NET, "--runs", 0)
+
+    def check_rows(self, result):
+        rows = result["rows"]
+        self.assertEqual(len(rows), result["steps"])
+        for row in rows:
+            self.assertEqual(list(row), ["layer", "computed_by", "measured_ms", "predicted_ms", "share_of_peak"])
+        lost = [row["measured_ms"] * max(0, 1 - row["share_of_peak"]) for row in rows]
+        self.assertEqual(lost, sorted(lost, reverse=True))
+
+    def test_without_a_file(self):
+        result = self.json("trace", NET, "--size", SIZE, "--runs", 2)
+        self.assertIsNone(result["file"])
+        self.check_rows(result)
+        text = self.succeed("trace", NET, "--size", SIZE, "--runs", 2)
+        self.assertTrue(text.startswith("layer "), text)
+        self.assertIn("of the peak", text)
+        self.assertEqual(len(text.splitlines()), result["steps"] + 2)
 
 
 class List(Cli):

@@ -75,6 +75,27 @@ void check(Traced const& traced, std::size_t workers) {
 
 }  // namespace
 
+TEST_CASE("of several runs, each step has the median of its times, and the run of the median time is kept whole") {
+    ps::Sequential sequential;
+    Traced traced(sequential);
+    ps::Program program(traced.graph, all_kernels, traced.plan, ps::random_weights(traced.graph), 1);
+    const float* in = traced.src.data();
+    float* out = traced.dst.data();
+    const auto run = [&](std::size_t runs) {
+        return ps::trace_run(program, traced.graph, all_kernels, traced.plan, std::span(&in, 1), std::span(&out, 1),
+                             sequential, runs);
+    };
+    for (const std::size_t runs : {1U, 2U, 7U}) {
+        traced.trace = run(runs);
+        check(traced, 1);
+        for (ps::TracedStep const& step : traced.trace.steps) {
+            CHECK(step.median > 0);
+            if (runs == 1) CHECK(step.median == step.seconds());
+        }
+    }
+    CHECK_THROWS_WITH_AS((void)run(0), "trace: no runs", ps::error);
+}
+
 TEST_CASE("steps in a row, blocks within their steps, predictions that add up to the plan's") {
     ps::Sequential sequential;
     ps::CallerPool pool(3, laws::Threads{});

@@ -138,7 +138,7 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
         for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
             CAPTURE(kernels.layouts[layout].name);
             const bool strided = kernels.layouts[layout].name != "chw8c";
-            CHECK(kernels.layouts[layout].epilogue != nullptr);  // all of these are of floats
+            CHECK((kernels.layouts[layout].epilogue != nullptr));  // all of these are of floats
             for (laws::Layer const& layer : layers) {
                 CAPTURE(layer.params.index());
                 const auto is_one_of = [&layer]<class... Params>(ps::TypeList<Params...>) {
