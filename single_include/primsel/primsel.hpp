@@ -24829,6 +24829,7 @@ inline constexpr std::string_view version = PRIMSEL_VERSION;
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/trace.hpp
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <span>
@@ -24850,6 +24851,8 @@ struct TracedStep {
     /// Of the direct algorithm, of a convolution; and what must be read and written at least: images and weights.
     double operations = 0, bytes = 0;
     double begin = 0, end = 0;
+    /// The median over all runs of what it took.
+    double median = 0;
 
     [[nodiscard]] double seconds() const { return end - begin; }
 };
@@ -24860,7 +24863,7 @@ struct TracedBlock {
     double begin = 0, end = 0;
 };
 
-/// When each step of one run ran, and which worker ran what of it.
+/// When each step of a run ran, and which worker ran what of it: of several runs, that of the median time.
 struct Trace {
     std::size_t workers = 0;
     std::vector<TracedStep> steps;
@@ -24990,11 +24993,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// Runs a program twice, to warm up and to be timed; the graph, kernels and plan are those that it was made of. srcs
-/// and dsts as for Program::run. What it costs: two readings of the clock a block.
+/// Runs a program once to warm up and `runs` times to be timed; the graph, kernels and plan are those that it was made
+/// of. srcs and dsts as for Program::run. What it costs: two readings of the clock a block. Throws error for no runs.
 [[nodiscard]] inline Trace trace_run(Program& program, Graph const& graph, Kernels const& kernels, Plan const& plan,
                                      std::span<const float* const> srcs, std::span<float* const> dsts,
-                                     ExecutorRef executor) {
+                                     ExecutorRef executor, std::size_t runs = 1) {
+    if (runs == 0) fail("trace: no runs");
     TracingExecutor tracing(executor);
     Trace trace{.workers = executor.concurrency(),
                 .steps = detail::describe_steps(graph, kernels, plan, executor.concurrency()),
@@ -25005,18 +25009,40 @@ namespace detail {
     }
     program.run(srcs, dsts, tracing);
     // The number of blocks is the same in every run; which worker takes them is not.
-    tracing.restart(tracing.count());
-    const RunScope scope(tracing);
-    const FlushSubnormals flushing;
-    program.bind(srcs, dsts);
-    for (std::size_t i = 0; i < trace.steps.size(); ++i) {
-        tracing.begin_step(i);
-        trace.steps[i].begin = tracing.seconds();
-        program.run_step(i, tracing);
-        trace.steps[i].end = tracing.seconds();
+    const std::size_t blocks = tracing.count();
+    struct Run {
+        double seconds = 0;
+        std::vector<std::pair<double, double>> steps;
+        std::vector<TracedBlock> blocks;
+    };
+    std::vector<Run> all(runs);
+    for (Run& run : all) {
+        run.steps.resize(trace.steps.size());
+        tracing.restart(blocks);
+        const RunScope scope(tracing);
+        const FlushSubnormals flushing;
+        program.bind(srcs, dsts);
+        for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+            tracing.begin_step(i);
+            run.steps[i].first = tracing.seconds();
+            program.run_step(i, tracing);
+            run.steps[i].second = tracing.seconds();
+        }
+        run.seconds = tracing.seconds();
+        run.blocks = tracing.blocks();
     }
-    trace.seconds = tracing.seconds();
-    trace.blocks = tracing.blocks();
+    for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+        std::vector<double> seconds;
+        for (Run const& run : all) seconds.push_back(run.steps[i].second - run.steps[i].first);
+        trace.steps[i].median = median(std::move(seconds));
+    }
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(runs / 2);
+    std::ranges::nth_element(all, middle, {}, &Run::seconds);
+    trace.seconds = middle->seconds;
+    trace.blocks = std::move(middle->blocks);
+    for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+        trace.steps[i].begin = middle->steps[i].first, trace.steps[i].end = middle->steps[i].second;
+    }
     return trace;
 }
 
