@@ -462,8 +462,8 @@ private:
     SharedRoom* room_ = nullptr;
     AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
-    std::map<StoredFloats::Place, std::vector<PackedKernel>>
-        packed_;  // by where a weight lies, while weights are packed
+    /// By where a weight lies, while weights are packed.
+    std::map<StoredFloats::Place, std::vector<PackedKernel>> packed_;
     std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
 };
 

@@ -15,9 +15,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return "compiled with -Os, which makes networks some four times slower with g++: compile with -O3";
 #elif defined(__x86_64__) && !defined(__SSE3__)
     if (__builtin_cpu_supports("avx2") != 0) {
-        return "compiled for SSE2, where this machine has AVX2, several times faster: compile with -march=native, or "
-               "see "
-               "docs/dispatch.md";
+        return "compiled for SSE2, where this machine has AVX2, several times faster: "
+               "compile with -march=native, or see docs/dispatch.md";
     }
     return nullptr;
 #else

@@ -36,11 +36,10 @@ namespace primsel::inline PRIMSEL_ABI {
 ///   kernel_view, dst, executor), noexcept and without allocation, for weights that change;
 /// - packed_floats<Arch>(shape), the room that pack fills, where it is not that of the kernel;
 /// - work<Arch>(shape): what it does, for the analytical cost model;
-/// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are: one
-/// that is
-///   infinite, NaN or huge spoils those beside it (see PlanOptions::exact_support);
-/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 2e-5; 3e-5 for
-/// gradients).
+/// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are. One
+///   that is infinite, NaN or huge spoils those beside it (see PlanOptions::exact_support);
+/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
+///   gradients).
 ///
 /// A minimal model is examples/own_primitive.cpp.
 template <class P>
