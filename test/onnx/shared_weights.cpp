@@ -1,5 +1,6 @@
 // A tensor of the file that several layers read is one weight of theirs, unless exporters merged it because it was
 // equal to another by chance; and it is exported as one.
+#include "../io/scratch.hpp"
 #include "exported.hpp"
 #include "imported.hpp"
 
@@ -98,6 +99,27 @@ TEST_CASE("layers that share a kernel share its bias and the factors after it, n
     CHECK(
         groups(parse(model.bytes()).graph) ==
         Groups{{"c1.weight", "c2.weight"}, {"c1.bias", "c2.bias"}, {"n1.weight", "n2.weight"}, {"n1.bias", "n2.bias"}});
+}
+
+TEST_CASE("weights of a file are packed once, however small they are") {
+    for (const std::int64_t c : {4, 40}) {  // of which the smaller ones are copied, the larger ones read when packed
+        CAPTURE(c);
+        Model model({1, c, 9, 9});
+        model.floats("w", {c, c, 3, 3}, numbers(static_cast<std::size_t>(c * c * 9)));
+        model.node("Conv", {"x", "w"}, {"h"}, {{"pads", pads}}, "first");
+        model.node("Conv", {"h", "w"}, {"y"}, {{"pads", pads}}, "second");
+        const scratch::Folder folder;
+        ps::write_file(folder.file("m.onnx"), model.bytes());
+        const ps::OnnxModel read = ps::load_onnx(folder.file("m.onnx"));
+        CHECK(read.weights.at("first.weight").values.place() == read.weights.at("second.weight").values.place());
+        ps::Weights apart;
+        for (auto const& [name, tensor] : read.weights) {
+            apart.add(name, tensor.dims, {tensor.values.begin(), tensor.values.end()});
+        }
+        const ps::PlanOptions direct{.primitive = "direct-hwc"};
+        const ps::Engine<ps::Graph> one(read.graph, read.weights, direct), two(read.graph, apart, direct);
+        CHECK(2 * one.program().weight_bytes() == two.program().weight_bytes());
+    }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,20 +51,26 @@ inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
 }
 
 /// The same weights, without the memory into which `file` was read: those that lie there are read again when they are
-/// needed.
+/// needed. Weights that are the same bytes stay the same floats.
 [[nodiscard]] inline Weights left_in_file(Weights const& weights, SharedBytes const& bytes,
                                           std::shared_ptr<const HeldFile> const& file) {
     const std::byte *const begin = bytes.bytes.data(), *const end = begin + bytes.bytes.size();
     Weights left(weights.source());
+    std::map<std::pair<const std::byte*, std::size_t>, WeightTensor> known;
     for (auto const& [name, tensor] : weights) {
         const std::span<const std::byte> at =
             tensor.values.file() != nullptr ? std::span<const std::byte>() : tensor.values.bytes();
         const bool inside = !std::less<>()(at.data(), begin) && std::less<>()(at.data(), end);
-        if (!at.empty() && inside)
-            left.add(name, weight_of_file(tensor.dims, file, static_cast<std::size_t>(at.data() - begin),
-                                          tensor.values.size()));
-        else
+        if (at.empty() || !inside) {
             left.add(name, tensor);
+            continue;
+        }
+        const auto [same, is_new] = known.try_emplace({at.data(), at.size()});
+        if (is_new) {
+            same->second =
+                weight_of_file(tensor.dims, file, static_cast<std::size_t>(at.data() - begin), tensor.values.size());
+        }
+        left.add(name, WeightTensor{tensor.dims, same->second.values, same->second.owner});
     }
     return left;
 }
