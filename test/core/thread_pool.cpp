@@ -47,8 +47,11 @@ int wrong_blocks(ps::ThreadPool& pool, int calls) {
 template <class Condition>
 bool eventually(Condition const& condition) {
     const auto end = std::chrono::steady_clock::now() + 10min;
-    while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-    return condition();
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() >= end) return false;
+        std::this_thread::yield();
+    }
+    return true;  // asked again, it may not hold any more
 }
 
 /// Of all threads of the process.
