@@ -7664,8 +7664,8 @@ private:
     SharedRoom* room_ = nullptr;
     AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
-    std::map<StoredFloats::Place, std::vector<PackedKernel>>
-        packed_;  // by where a weight lies, while weights are packed
+    /// By where a weight lies, while weights are packed.
+    std::map<StoredFloats::Place, std::vector<PackedKernel>> packed_;
     std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
 };
 
@@ -17474,11 +17474,10 @@ namespace primsel::inline PRIMSEL_ABI {
 ///   kernel_view, dst, executor), noexcept and without allocation, for weights that change;
 /// - packed_floats<Arch>(shape), the room that pack fills, where it is not that of the kernel;
 /// - work<Arch>(shape): what it does, for the analytical cost model;
-/// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are: one
-/// that is
-///   infinite, NaN or huge spoils those beside it (see PlanOptions::exact_support);
-/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 2e-5; 3e-5 for
-/// gradients).
+/// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are. One
+///   that is infinite, NaN or huge spoils those beside it (see PlanOptions::exact_support);
+/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
+///   gradients).
 ///
 /// A minimal model is examples/own_primitive.cpp.
 template <class P>
@@ -22014,9 +22013,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return "compiled with -Os, which makes networks some four times slower with g++: compile with -O3";
 #elif defined(__x86_64__) && !defined(__SSE3__)
     if (__builtin_cpu_supports("avx2") != 0) {
-        return "compiled for SSE2, where this machine has AVX2, several times faster: compile with -march=native, or "
-               "see "
-               "docs/dispatch.md";
+        return "compiled for SSE2, where this machine has AVX2, several times faster: "
+               "compile with -march=native, or see docs/dispatch.md";
     }
     return nullptr;
 #else
@@ -23176,6 +23174,7 @@ inline void write_json(std::string const& path, Json const& json) { write_file(p
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -23220,20 +23219,26 @@ inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
 }
 
 /// The same weights, without the memory into which `file` was read: those that lie there are read again when they are
-/// needed.
+/// needed. Weights that are the same bytes stay the same floats.
 [[nodiscard]] inline Weights left_in_file(Weights const& weights, SharedBytes const& bytes,
                                           std::shared_ptr<const HeldFile> const& file) {
     const std::byte *const begin = bytes.bytes.data(), *const end = begin + bytes.bytes.size();
     Weights left(weights.source());
+    std::map<std::pair<const std::byte*, std::size_t>, WeightTensor> known;
     for (auto const& [name, tensor] : weights) {
         const std::span<const std::byte> at =
             tensor.values.file() != nullptr ? std::span<const std::byte>() : tensor.values.bytes();
         const bool inside = !std::less<>()(at.data(), begin) && std::less<>()(at.data(), end);
-        if (!at.empty() && inside)
-            left.add(name, weight_of_file(tensor.dims, file, static_cast<std::size_t>(at.data() - begin),
-                                          tensor.values.size()));
-        else
+        if (at.empty() || !inside) {
             left.add(name, tensor);
+            continue;
+        }
+        const auto [same, is_new] = known.try_emplace({at.data(), at.size()});
+        if (is_new) {
+            same->second =
+                weight_of_file(tensor.dims, file, static_cast<std::size_t>(at.data() - begin), tensor.values.size());
+        }
+        left.add(name, WeightTensor{tensor.dims, same->second.values, same->second.owner});
     }
     return left;
 }
