@@ -20,7 +20,7 @@ namespace ps = primsel;
 namespace {
 
 /// What the library writes of a plan and a trace of 1473.25 ms.
-std::vector<std::string> texts() {
+std::vector<std::string> every_text() {
     ps::Graph graph;
     const std::size_t image = graph.add("image", ps::InputParams{{1473, 3, 1473}}, {});
     graph.add("relu", ps::ActivationParams{}, {image});
@@ -50,12 +50,12 @@ std::vector<std::string> texts() {
 }  // namespace
 
 TEST_CASE("what is written and read is the same in every locale") {
-    const std::vector<std::string> plain = texts();
+    const std::vector<std::string> plain = every_text();
     const tests::OtherLocale locale;
     std::ostringstream differs;
     differs << 1473.25;
     REQUIRE(differs.str() == "1.473,25");
-    const std::vector<std::string> other = texts();
+    const std::vector<std::string> other = every_text();
     REQUIRE(other.size() == plain.size());
     for (std::size_t i = 0; i < plain.size(); ++i) CHECK(other[i] == plain[i]);
     CHECK(ps::parse_json("f", "[1473.25, 1473]")[0].number() == 1473.25);
