@@ -26,7 +26,9 @@ TEST_CASE("a reduction over no axes sums nothing, and does the rest of what it d
         {"ReduceSum", same},
         {"ReduceSumSquare", [](double x) { return x * x; }},
     };
-    for (auto const& [op, right] : operators) {
+    for (auto const& entry : operators) {
+        std::string const op(entry.first);
+        auto const& right = entry.second;
         std::vector<float> x = numbers(24, 5);
         if (op == "ReduceLogSum") {
             for (float& value : x) value = std::abs(value) + 0.5F;
