@@ -30904,10 +30904,10 @@ struct CoupledChannels {
 };
 
 /// Which channels of a network are coupled to which: where two results are added, channel i of one goes with channel i
-/// of the other; what a depthwise convolution or a batch norm makes of a channel goes with it, and layers that share a
-/// weight lose the same ones. A channel that goes
-/// takes the filter that makes it, and of every consumer the kernels that read it. Throws error, naming the layer,
-/// where simplify has fused layers: prune first, and simplify then.
+/// of the other; the result that a depthwise convolution or a batch norm makes of a channel goes with it, and layers
+/// that share a weight lose the same ones. A channel that goes takes the filter that makes it, and of every consumer
+/// the kernels that read it. Throws error, naming the layer, where simplify has fused layers: prune first, and simplify
+/// then.
 class Coupling {
 public:
     explicit Coupling(Graph const& graph) {
