@@ -230,7 +230,7 @@ template <class Work>
 int status_of_child(Work const& work) {
     const pid_t child = fork();
     if (child == 0) {
-        alarm(1200);
+        alarm(300);
         _exit(work());
     }
     int status = -1;
