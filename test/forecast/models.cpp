@@ -42,6 +42,23 @@ struct Only {
     using memory_model = Model;
 };
 
+TEST_CASE_TEMPLATE("predictions are in the unit of the values, whatever it is", Model, ps::NonNegativeSum,
+                   ps::CorrectedSum, ps::NetworkForest) {
+    const Samples of = samples();
+    const Model model = Model::fit(of.loads, of.values);
+    for (const int exponent : {-70, -30, 30}) {
+        CAPTURE(exponent);
+        std::vector<double> values = of.values;
+        for (double& value : values) value = std::ldexp(value, exponent);
+        const Model other = Model::fit(of.loads, values);
+        for (ps::NetworkLoad const& load : of.loads) {
+            const ps::Estimate expected = model.predict(load), actual = other.predict(load);
+            CHECK(std::ldexp(actual.value, -exponent) == expected.value);
+            CHECK(std::ldexp(actual.deviation, -exponent) == expected.deviation);
+        }
+    }
+}
+
 TEST_CASE_TEMPLATE("a model learns what it is shown, and a file keeps all of it", Model, ps::NonNegativeSum,
                    ps::CorrectedSum, ps::NetworkForest, ps::NetworkBoosting) {
     const Samples of = samples();

@@ -1,7 +1,11 @@
 // Laws of what learns times from features: linear regression, perceptrons, forests, boosted trees.
 #include <primsel/learn/forest.hpp>
+#include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/linear.hpp>
 #include <primsel/learn/mlp.hpp>
+#include <primsel/learn/non_negative.hpp>
+#include <primsel/learn/process_posterior.hpp>
+#include <primsel/learn/small_process.hpp>
 
 #include "machines.hpp"
 
@@ -148,4 +152,82 @@ TEST_CASE("a perceptron learns both, stops early and goes on from where it was")
     options.learning_rate /= 10;
     model.fine_tune(moved.features, moved.targets, moved.features, moved.targets, options, alone);
     CHECK(error(model.predict(there.features), there.targets, 0) < 0.5 * before);
+}
+
+TEST_CASE("predictions are in the unit of the targets: those of targets times 2^n are 2^n times as large, to the bit") {
+    const TwoTargets train(150, 11), test(40, 12, false);
+    ps::Sequential alone;
+    const auto check = [&](auto const& fit) {
+        const ps::Table expected = fit(train.targets).predict(test.features);
+        CHECK(error(expected, test.targets, 0) < 0.9);
+        for (const int exponent : {-60, -30, 30, 60}) {
+            CAPTURE(exponent);
+            ps::Table targets = train.targets;
+            for (float& value : targets.values) value = std::ldexp(value, exponent);
+            ps::Table actual = fit(targets).predict(test.features);
+            for (float& value : actual.values) value = std::ldexp(value, -exponent);
+            CHECK(actual.values == expected.values);
+        }
+    };
+    SUBCASE("linear") {
+        check([&](ps::Table const& targets) { return ps::LinearRegression::fit(train.features, targets); });
+    }
+    SUBCASE("forest") {
+        check([&](ps::Table const& targets) { return ps::Forest::fit(train.features, targets, {.trees = 5}, alone); });
+    }
+    SUBCASE("boosted") {
+        check([&](ps::Table const& targets) {
+            return ps::BoostedTrees::fit(train.features, targets, {.trees = 30}, alone);
+        });
+    }
+    SUBCASE("perceptron") {
+        ps::MlpOptions options;
+        options.hidden = {8};
+        options.learning_rate = 1e-2;
+        options.most_epochs = 30;
+        check([&](ps::Table const& targets) {
+            return ps::Mlp::fit(train.features, targets, train.features, targets, options, alone);
+        });
+    }
+    SUBCASE("Gaussian process") {
+        const std::vector<std::string> labels{"a", "b"};
+        ps::GaussianProcessOptions options;
+        options.steps = 10;
+        check([&](ps::Table const& targets) {
+            return ps::GaussianProcess::fit(train.features, targets, labels, options, alone);
+        });
+    }
+}
+
+TEST_CASE("models of doubles know no unit either") {
+    constexpr std::size_t rows = 12;
+    std::vector<double> points, terms, values;
+    for (std::size_t i = 0; i < rows; ++i) {
+        const double x = static_cast<double>(i) / rows;
+        points.push_back(x);
+        // The third column repeats the first, and the fourth would be of use with a factor below 0 alone.
+        terms.insert(terms.end(), {1 + x, x * x, 2 + 2 * x, 3 - x});
+        values.push_back(1 + 2 * x + 0.1 * std::sin(9 * x));
+    }
+    const auto predictions = [&](int exponent) {
+        std::vector<double> scaled = values, result;
+        for (double& value : scaled) value = std::ldexp(value, exponent);
+        const Eigen::VectorXd targets = Eigen::Map<const Eigen::VectorXd>(scaled.data(), rows);
+        const auto posterior =
+            ps::ProcessPosterior::fit(Eigen::Map<const Eigen::MatrixXd>(points.data(), rows, 1), targets);
+        const ps::ProcessPosterior::Beliefs beliefs = posterior.at(Eigen::MatrixXd::Constant(1, 1, 0.3));
+        const double unit = std::ldexp(1.0, exponent);
+        // Less noise than rounding leaves of points that are as near as these.
+        const auto small = ps::SmallProcess::fit(points, scaled, {{.deviation = unit, .lengths = {3}}}, 1e-9 * unit);
+        result = ps::non_negative_least_squares(terms, 4, scaled);
+        result.insert(result.end(), {beliefs.mean[0], std::sqrt(beliefs.variance[0]), small.predict({{0.3}}).mean,
+                                     small.predict({{0.3}}).deviation});
+        for (double& value : result) value = std::ldexp(value, -exponent);
+        return result;
+    };
+    const std::vector<double> expected = predictions(0);
+    for (const int exponent : {-90, -40, 40, 90}) {
+        CAPTURE(exponent);
+        CHECK(predictions(exponent) == expected);
+    }
 }

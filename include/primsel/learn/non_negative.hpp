@@ -14,7 +14,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations.
+/// Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations of columns and targets
+/// of length 1.
 class NonNegativeSolver {
 public:
     NonNegativeSolver(std::vector<double> normal, std::vector<double> right)
@@ -90,10 +91,13 @@ private:
     std::vector<double> scale(columns, 0.0), normal(columns * columns, 0.0), right(columns, 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i % columns] += rows[i] * rows[i];
     for (double& size : scale) size = size > 0 ? 1 / std::sqrt(size) : 0;
+    double length = 0;
+    for (const double target : targets) length += target * target;
+    length = length > 0 ? std::sqrt(length) : 1;
     for (std::size_t row = 0; row < targets.size(); ++row) {
         const std::span<const double> values = rows.subspan(row * columns, columns);
         for (std::size_t i = 0; i < columns; ++i) {
-            right[i] += scale[i] * values[i] * targets[row];
+            right[i] += scale[i] * values[i] * (targets[row] / length);
             for (std::size_t j = 0; j < columns; ++j) {
                 normal[i * columns + j] += scale[i] * values[i] * scale[j] * values[j];
             }
@@ -102,7 +106,7 @@ private:
     // Columns may repeat each other.
     for (std::size_t i = 0; i < columns; ++i) normal[i * columns + i] += 1e-10;
     std::vector<double> factors = detail::NonNegativeSolver(std::move(normal), std::move(right)).run();
-    for (std::size_t i = 0; i < columns; ++i) factors[i] *= scale[i];
+    for (std::size_t i = 0; i < columns; ++i) factors[i] *= scale[i] * length;
     return factors;
 }
 

@@ -119,15 +119,24 @@ private:
         double sum = 0;
         std::size_t count = 0;
     };
+    /// The targets of a node's rows. Sums are of differences from the mean: they lose no digits to it.
+    struct Spread {
+        double mean = 0;
+        Sums all;
+        double squares = 0;
+    };
     struct Cut {
         double gain = 0;
         std::size_t feature = 0, bin = 0;
     };
 
     [[nodiscard]] static Cut best_cut(BinnedFeatures const& features, std::span<const float> targets,
-                                      std::span<const std::uint32_t> rows, TreeOptions const& options, Sums const& all,
-                                      std::mt19937_64& generator) {
+                                      std::span<const std::uint32_t> rows, TreeOptions const& options,
+                                      Spread const& spread, std::mt19937_64& generator) {
         Cut best;
+        Sums const& all = spread.all;
+        // A gain is a square of the targets' unit: rounding is told from it by their spread alone.
+        const double least_gain = 1e-12 * spread.squares;
         const auto score = [](Sums const& s) { return s.sum * s.sum / static_cast<double>(s.count); };
         std::vector<std::size_t> order(features.columns());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -140,7 +149,7 @@ private:
             Sums histogram[BinnedFeatures::most_bins];
             for (const std::uint32_t row : rows) {
                 Sums& bin = histogram[bins[row]];
-                bin.sum += static_cast<double>(targets[row]);
+                bin.sum += static_cast<double>(targets[row]) - spread.mean;
                 ++bin.count;
             }
             Sums below;
@@ -150,7 +159,7 @@ private:
                 const Sums above{all.sum - below.sum, all.count - below.count};
                 if (below.count < options.least_rows || above.count < options.least_rows) continue;
                 const double gain = score(below) + score(above) - score(all);
-                if (gain > best.gain * (1 + 1e-12) + 1e-12) best = {gain, feature, bin};
+                if (gain > best.gain * (1 + 1e-12) + least_gain) best = {gain, feature, bin};
             }
         }
         return best;
@@ -159,11 +168,16 @@ private:
     void grow(std::size_t at, BinnedFeatures const& features, std::span<const float> targets,
               std::span<std::uint32_t> rows, TreeOptions const& options, std::size_t depth,
               std::mt19937_64& generator) {
-        Sums all{0, rows.size()};
-        for (const std::uint32_t row : rows) all.sum += static_cast<double>(targets[row]);
-        nodes_[at].value = rows.empty() ? 0 : static_cast<float>(all.sum / static_cast<double>(all.count));
+        Spread spread{0, {0, rows.size()}};
+        for (const std::uint32_t row : rows) spread.mean += static_cast<double>(targets[row]);
+        if (!rows.empty()) spread.mean /= static_cast<double>(rows.size());
+        nodes_[at].value = static_cast<float>(spread.mean);
         if (depth == 0 || rows.size() < 2 * options.least_rows) return;
-        const Cut cut = best_cut(features, targets, rows, options, all, generator);
+        for (const std::uint32_t row : rows) {
+            const double apart = static_cast<double>(targets[row]) - spread.mean;
+            spread.all.sum += apart, spread.squares += apart * apart;
+        }
+        const Cut cut = best_cut(features, targets, rows, options, spread, generator);
         if (cut.gain <= 0) return;
         const auto bins = features.column(cut.feature);
         const auto middle =

@@ -19,10 +19,12 @@ public:
     Cholesky() = default;
     /// From the upper triangle of A, size x size values, row after row; what lies below the diagonal is not read.
     Cholesky(std::vector<double> upper, std::size_t size) : u_(std::move(upper)), size_(size) {
+        std::vector<double> least(size_);
+        for (std::size_t k = 0; k < size_; ++k) least[k] = std::max(1e-12 * row(k)[k], 1e-300);
         for (std::size_t k = 0; k < size_; ++k) {
             double* const pivot = row(k);
             // Rounding may take what little is left of a row that repeats others.
-            const double root = std::sqrt(std::max(pivot[k], 1e-12));
+            const double root = std::sqrt(std::max(pivot[k], least[k]));
             for (std::size_t j = k; j < size_; ++j) pivot[j] /= root;
             pivot[k] = root;
             for (std::size_t i = k + 1; i < size_; ++i) subtract(pivot + i, pivot[i], row(i) + i, size_ - i);
