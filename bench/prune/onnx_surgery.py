@@ -10,6 +10,7 @@ onnxruntime.
 import argparse
 import json
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,9 @@ from onnxruntime_logits import make_session  # pylint: disable=wrong-import-posi
 
 def primsel(program, *arguments):
     done = subprocess.run([program, *map(str, arguments), "--json"], capture_output=True, text=True, check=False)
+    _, marker, groups = done.stderr.partition("; to leave them whole:")  # what a layer holds back
+    if done.returncode and marker:
+        return primsel(program, *arguments, *shlex.split(groups))
     if done.returncode:
         sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
     return json.loads(done.stdout)

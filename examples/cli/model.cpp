@@ -4,6 +4,7 @@
 
 #include <primsel/core/timer.hpp>
 #include <primsel/io/state_dict.hpp>
+#include <primsel/network/multiply_adds.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/simplify.hpp>
@@ -219,17 +220,7 @@ Model load_model(ModelOptions const& options) {
 namespace {
 
 ListedNetwork measure(std::string name, ps::Graph const& graph) {
-    ListedNetwork listed{std::move(name), graph[graph.inputs().at(0)].shape, ps::parameter_count(graph), 0};
-    for (ps::Node const& node : graph.nodes()) {
-        const auto outputs = static_cast<double>(node.shape.size());
-        if (const auto* conv = std::get_if<ps::ConvParams>(&node.layer)) {
-            const int depth = conv->kernel.h * conv->kernel.w * (graph[node.inputs[0]].shape.c / conv->groups);
-            listed.operations += outputs * depth;
-        } else if (std::holds_alternative<ps::DenseParams>(node.layer)) {
-            listed.operations += outputs * static_cast<double>(graph[node.inputs[0]].shape.size());
-        }
-    }
-    return listed;
+    return {std::move(name), graph[graph.inputs().at(0)].shape, ps::parameter_count(graph), ps::multiply_adds(graph)};
 }
 
 }  // namespace

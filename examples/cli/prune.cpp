@@ -6,6 +6,7 @@
 #include "text.hpp"
 
 #include <primsel/core/csv.hpp>
+#include <primsel/core/printable.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/safetensors.hpp>
@@ -14,6 +15,7 @@
 #include <primsel/onnx/export.hpp>
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/coupled_layers.hpp>
+#include <primsel/prune/detail/ranked_rows.hpp>
 #include <primsel/show/coupling_dot.hpp>
 
 #include <CLI/CLI.hpp>
@@ -47,21 +49,61 @@ std::pair<std::string, double> parse_share(std::string const& text) {
     return {text.substr(0, equals), sparsity};
 }
 
-/// The first group that fits a ranking says how much of it goes, or else --sparsity.
+bool by_share(PruneCommand const& options) { return options.sparsity > 0 || !options.groups.empty(); }
+
+/// The share that is asked for of a ranking: by the first group that fits it, or else --sparsity.
+double share_of(PruneCommand const& options, ps::Ranking const& ranking) {
+    const auto group =
+        std::ranges::find_if(options.groups, [&](auto const& each) { return fits(each.first, ranking); });
+    return group != options.groups.end() ? group->second : options.sparsity;
+}
+
+/// Throws error where no filter may go, where more are asked for than may go, and for groups that fit no layer; warns
+/// of others that are held back.
+void check_goal(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
+                std::vector<ps::Ranking> rankings) {
+    if (rankings.empty()) {
+        ps::fail("prune: no filter of ", model.name,
+                 " may go: ", ps::held_back_text(ps::coupled_layers(model.graph, coupling)));
+    }
+    std::vector<ps::CoupledLayers> missed;
+    std::vector<std::string> warnings;
+    std::string whole;
+    for (ps::CoupledLayers& set : ps::held_back(model.graph, coupling)) {
+        ps::Ranking ranking;
+        ranking.layers = options.ranking.type == "channels" ? set.read_by : set.made_by;
+        const double share = share_of(options, ranking);
+        const std::size_t count = set.groups.size(), asked = std::min(ps::floor_of_share(share, count), count - 1);
+        const bool none_apart = count == 1 && ps::floor_of_share(share, set.filters) > 0;
+        if (by_share(options) && (asked > set.may_go || none_apart)) {
+            for (std::string const& layer : ranking.layers) whole += ps::join(" --group '", layer, "=0'");
+            missed.push_back(std::move(set));
+        } else {
+            warnings.push_back(ps::held_back_text(set));
+        }
+        rankings.push_back(std::move(ranking));
+    }
+    for (auto const& [pattern, sparsity] : options.groups) check_fits("--group", pattern, rankings);
+    if (!missed.empty()) {
+        ps::fail("prune: filters are asked for that cannot go: ", ps::held_back_text(missed),
+                 "; to leave them whole:", whole);
+    }
+    for (std::string const& warning : warnings) {
+        std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(warning).c_str());
+    }
+}
+
 ps::Choice choice_by_share(PruneCommand const& options, std::vector<ps::Ranking> const& rankings,
                            std::size_t multiple) {
-    for (auto const& [pattern, sparsity] : options.groups) check_fits("--group", pattern, rankings);
     ps::Choice choice;
     std::vector<ps::Ranking> others;
     for (ps::Ranking const& ranking : rankings) {
-        const auto group =
-            std::ranges::find_if(options.groups, [&](auto const& each) { return fits(each.first, ranking); });
-        if (group != options.groups.end()) {
-            choice.merge(ps::choose(ranking, group->second, multiple));
-        } else if (options.global) {
+        const bool named =
+            std::ranges::any_of(options.groups, [&](auto const& each) { return fits(each.first, ranking); });
+        if (options.global && !named) {
             others.push_back(ranking);
         } else {
-            choice.merge(ps::choose(ranking, options.sparsity, multiple));
+            choice.merge(ps::choose(ranking, share_of(options, ranking), multiple));
         }
     }
     choice.merge(ps::choose(others, options.sparsity, multiple));
@@ -84,7 +126,7 @@ std::vector<ps::SensitivityPoint> sensitivity_of(PruneCommand const& options, Mo
 
 ps::Choice choice_of(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
                      std::vector<ps::Ranking> const& rankings, std::size_t multiple) {
-    if (options.sparsity > 0 || !options.groups.empty()) {
+    if (by_share(options)) {
         return ps::sparing(model.graph, coupling, choice_by_share(options, rankings, multiple));
     }
     ps::PruneTarget target{.share = options.latency, .multiple = multiple, .most = options.most};
@@ -139,12 +181,16 @@ void write(PruneCommand const& options, Model const& thin) {
 }
 
 void prune(PruneCommand const& options) {
-    const Model model = load_model(options.model);
+    const Model model = load_to_prune(options.model);
     const ps::Coupling coupling(model.graph);
     if (!options.dot.empty()) ps::write_file(options.dot, ps::to_dot(model.graph, coupling));
     if (options.coupling) return print(ps::to_text(ps::coupled_layers(model.graph, coupling)));
     const std::vector<ps::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
+    check_goal(options, model, coupling, rankings);
     const ps::Choice choice = choice_of(options, model, coupling, rankings, options.multiple);
+    const bool asked =
+        options.sparsity > 0 || std::ranges::any_of(options.groups, [](auto const& group) { return group.second > 0; });
+    if (choice.empty() && asked) ps::fail("prune: no filter goes: rounded down, the share is none of any layer");
     Model thin = model;
     ps::Pruned pruned = ps::prune(model.graph, model.weights, coupling, choice);
     thin.graph = std::move(pruned.graph), thin.weights = std::move(pruned.weights);
@@ -165,6 +211,7 @@ void prune(PruneCommand const& options) {
     for (std::size_t i = 0; i < model.graph.size(); ++i) {
         ps::Node const &node = model.graph[i], &now = thin.graph[i];
         if (!std::holds_alternative<ps::ConvParams>(node.layer) &&
+            !std::holds_alternative<ps::ConvTransposeParams>(node.layer) &&
             !std::holds_alternative<ps::DenseParams>(node.layer)) {
             continue;
         }

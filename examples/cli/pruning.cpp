@@ -2,6 +2,7 @@
 
 #include "text.hpp"
 
+#include <primsel/network/simplify.hpp>
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/criterion.hpp>
 #include <primsel/prune/taylor.hpp>
@@ -41,6 +42,12 @@ void add_ranking_options(CLI::App& command, RankingOptions& options, bool with_i
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N");
     if (with_images) add_images(command, "", options.data, "Images for --criterion taylor");
+}
+
+Model load_to_prune(ModelOptions const& options) {
+    Model model = load_model(options);
+    model.graph = ps::join_reorderings(model.graph);
+    return model;
 }
 
 std::vector<ps::Ranking> rankings_of(Model const& model, ModelOptions const& from, ps::Coupling const& coupling,

@@ -29,6 +29,10 @@ struct RankingOptions {
 /// --criterion, --type, and where images are not asked for anyway, --images and others for Taylor's criterion.
 void add_ranking_options(CLI::App& command, RankingOptions& options, bool with_images);
 
+/// A network whose filters are to go: its reshapes and transposes are joined, so that what they do to channels is
+/// known. Throws error.
+[[nodiscard]] Model load_to_prune(ModelOptions const& options);
+
 /// The model's filters, by the criterion. Throws error.
 [[nodiscard]] std::vector<ps::Ranking> rankings_of(Model const& model, ModelOptions const& from,
                                                    ps::Coupling const& coupling, RankingOptions const& options);

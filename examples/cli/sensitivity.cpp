@@ -68,10 +68,10 @@ void print_groups(std::vector<std::vector<std::string>> const& groups) {
 }
 
 void sensitivity(SensitivityCommand& options) {
-    const Model single = load_model(options.model);
+    const Model single = load_to_prune(options.model);
     ModelOptions batched = options.model;
     if (batched.batch == 0) batched.batch = 32;
-    const Model model = load_model(batched);
+    const Model model = load_to_prune(batched);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.ranking.data, shape);
     ps::Normalise normalise{options.mean, options.std};

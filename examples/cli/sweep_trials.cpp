@@ -151,7 +151,7 @@ SweepFile read_sweep(CLI::App& command, std::string const& name, std::string tex
 }
 
 PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold)
-    : options_(options), space_(file.sweep.space), model_(load_model(options.model)), coupling_(model_.graph) {
+    : options_(options), space_(file.sweep.space), model_(load_to_prune(options.model)), coupling_(model_.graph) {
     const ps::Shape shape = model_.graph[model_.graph.input()].shape;
     if (options_.ranking.data.given()) images_.emplace(read_images(options_.ranking.data, shape));
     if (options_.training.given()) training_.emplace(read_images(options_.training, shape));

@@ -3,6 +3,7 @@
 #include "labelled_images.hpp"
 #include "model.hpp"
 #include "options.hpp"
+#include "pruning.hpp"
 #include "recipe.hpp"
 #include "retraining.hpp"
 #include "session.hpp"
@@ -280,7 +281,7 @@ void train(TrainCommand& options) {
         options.recipe.schedule.scheduled.schedule = ps::parse_schedule(read_settings(options.pruning));
     }
     options.model.batch = options.recipe.training.images_at_once();
-    Model model = load_model(options.model);
+    Model model = options.pruning.empty() ? load_model(options.model) : load_to_prune(options.model);
     if (options.groups > 0) divide(model, options);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.data, shape);

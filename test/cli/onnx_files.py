@@ -204,3 +204,51 @@ class InOnnxRuntime(Cli):
         self.assertLess(out.stat().st_size, file.stat().st_size)
         (scores,) = self.run_file(out)
         self.assertEqual(scores.shape, (2, 4, 128))
+
+    def between(self, nodes, constants, channels, image=(1, 3, 8, 8), opset=21):
+        """A convolution of 16 filters, of which half are zero, layers that read its result a and make r, and another."""
+        random = numpy.random.default_rng(5)
+        kernel = random.normal(size=(16, 3, 3, 3)).astype("f4")
+        kernel[[i for i in range(16) if i // 4 % 2 == 0]] = 0  # whole groups of 4
+        constants = [("a.weight", kernel), ("b.weight", random.normal(size=(2, channels, 3, 3)).astype("f4")), *constants]
+        nodes = [helper.make_node("Conv", ["image", "a.weight"], ["a"], name="a", pads=[1, 1, 1, 1]), *nodes,
+                 helper.make_node("Conv", ["r", "b.weight"], ["scores"], name="b", pads=[1, 1, 1, 1])]
+        return self.save(nodes, [("image", TensorProto.FLOAT, image)], [("scores", TensorProto.FLOAT, [1, 2, None, None])],
+                         constants, opset)
+
+    def test_pruned_through_each_layer(self):
+        """Without the filters that are zero, a network computes what the whole one does."""
+        random = numpy.random.default_rng(6)
+        def draw(*dims):
+            return random.normal(size=dims).astype("f4")
+        def node(kind, *inputs, **fields):
+            return helper.make_node(kind, ["a", *inputs], ["r"], name="layer", **fields)
+        bias = numpy.where(numpy.arange(16) // 4 % 2 == 0, 0, draw(16)).astype("f4")
+        networks = {
+            "slopes a channel": ([node("PRelu", "s")], [("s", draw(16, 1, 1))], 16),
+            "slopes an element": ([node("PRelu", "s")], [("s", draw(16, 8, 8))], 16),
+            "scales an element": ([node("Mul", "s")], [("s", draw(1, 16, 8, 8))], 16),
+            "transposed convolution": ([node("ConvTranspose", "s", strides=[2, 2])], [("s", draw(16, 16, 2, 2))], 16),
+            "group normalization": ([node("GroupNormalization", "s", "t", num_groups=4)], [("s", draw(16)), ("t", bias)], 16),
+            "depth to space": ([node("DepthToSpace", blocksize=2, mode="CRD")], [], 4),
+            "space to depth": ([node("SpaceToDepth", blocksize=2)], [], 64),
+        }
+        for name, (nodes, constants, channels) in networks.items():
+            with self.subTest(name):
+                file, out = self.between(nodes, constants, channels), self.folder / "out.onnx"
+                (expected,) = self.run_file(file)
+                result = self.json("prune", file, "--sparsity", 0.5, "--out", out)
+                self.assertEqual({layer["name"]: layer["left"] for layer in result["layers"]}["a"], 8)
+                onnx.checker.check_model(out, full_check=True)
+                if name != "transposed convolution":  # its own filters go, which are not zero
+                    (scores,) = self.run_file(out)
+                    numpy.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
+
+    def test_prune_says_what_holds_filters_back(self):
+        file = self.between([helper.make_node("Softmax", ["a"], ["r"], name="layer", axis=1)], [], 16)
+        why = "a: 16 of 16 stay: layer layer (softmax) mixes channels"
+        out = self.folder / "out.onnx"
+        for goal in (["--sparsity", 0.5], ["--filters", 0.5], ["--flops", 0.5], ["--latency", 0.5], ["--group", "a=0.5"]):
+            self.refuse(1, ["no filter of", why], "prune", file, *goal, "--out", out)
+            self.assertFalse(out.exists())
+        self.refuse(1, ["conv1: 64 of 64 stay: layer lrn1 (lrn)", "--group 'conv1=0'"], "prune", "googlenet", "--sparsity", 0.5)

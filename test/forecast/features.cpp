@@ -2,11 +2,13 @@
 // all but those of weights grow in proportion to the batch.
 #include <doctest/doctest.h>
 #include <primsel/forecast/features.hpp>
+#include <primsel/network/multiply_adds.hpp>
 #include <primsel/network/zoo.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -126,6 +128,20 @@ TEST_CASE("the sizes of a graph's convolutions are those of its layers") {
               .n = 64, .m = 3, .kernel_h = 7, .kernel_w = 7, .in_h = 224, .in_w = 224, .out_h = 112, .out_w = 112});
     CHECK(std::set<std::string_view>(ps::network_feature_names.begin(), ps::network_feature_names.end()).size() ==
           ps::NetworkFeatures::count);
+}
+
+TEST_CASE("a graph's multiply-adds are in its features, those of transposed convolutions too") {
+    ps::Graph graph(1);
+    std::size_t at = graph.add("image", ps::InputParams{{.c = 3, .h = 10, .w = 8}}, {});
+    at = graph.add("down", ps::ConvParams{.k = 8, .kernel = 3, .stride = 2, .padding = 1}, {at});
+    for (const int groups : {1, 2, 8}) {
+        at = graph.add("up" + std::to_string(groups),
+                       ps::ConvTransposeParams{.k = 8, .kernel = {4, 3}, .stride = 2, .padding = 1, .groups = groups},
+                       {at});
+    }
+    CHECK(ps::conv_sizes(graph).size() == 4);
+    CHECK(ps::network_features(graph, 5)(13) == 5 * ps::multiply_adds(graph));
+    CHECK(ps::network_features(graph, 1)(1) == 8 * 3 * 9 + (8 + 4 + 1) * 8 * 12);  // weights
 }
 
 TEST_CASE("impossible sizes are refused") {

@@ -5,7 +5,9 @@
 
 #include <primsel/network/simplify.hpp>
 
+#include <cstddef>
 #include <string>
+#include <variant>
 
 namespace ps = primsel;
 using namespace simplified_graph;
@@ -189,4 +191,38 @@ TEST_CASE("simplify: a concatenation that begins as another does reads that one"
                          .add("c", ps::SliceParams{0, 4}, {"b"})
                          .add("d", ps::ConcatParams{ps::Axis::h}, {"ab", "c"})) ==
           "a(image) b(image, a, a) c(b) d(image, a, c)");
+}
+
+TEST_CASE("join_reorderings: a reshape, a transpose and a reshape are a channel shuffle, and all else stays") {
+    ps::Graph graph(1);
+    std::size_t at = graph.add("image", ps::InputParams{{.c = 6, .h = 4, .w = 2}}, {});
+    at = graph.add("drop", ps::DropoutParams{}, {at});
+    at = graph.add("apart", ps::ReshapeParams{{.c = 2, .h = 12, .w = 2}}, {at});
+    at = graph.add(
+        "turn", ps::AsStridedParams{.dims = {3, 2, 4, 2}, .strides = {8, 24, 2, 1}, .shape = {.c = 3, .h = 8, .w = 2}},
+        {at});
+    at = graph.add("together", ps::ReshapeParams{{.c = 6, .h = 4, .w = 2}}, {at});
+    at = graph.add("norm", ps::BatchNormParams{}, {at});
+    at = graph.add("relu", ps::ActivationParams{}, {at});
+    const ps::Graph joined = ps::join_reorderings(graph);
+    REQUIRE(joined.size() == 5);
+    CHECK(joined[1].name == "drop");
+    CHECK(std::get<ps::ChannelShuffleParams>(joined[2].layer) == ps::ChannelShuffleParams{2});
+    CHECK(joined[3].name == "norm");
+    CHECK(joined[4].epilogue == ps::Epilogue{});
+}
+
+TEST_CASE("join_reorderings: a flattened transpose is one layer, that of each reader") {
+    for (const bool flatten : {true, false}) {
+        ps::Graph graph(1);
+        std::size_t at = graph.add("image", ps::InputParams{{.c = 6, .h = 4, .w = 2}}, {});
+        at = graph.add("turn",
+                       ps::AsStridedParams{.dims = {8, 6}, .strides = {1, 8}, .shape = {.c = 4, .h = 2, .w = 6}}, {at});
+        at = flatten ? graph.add("flat", ps::FlattenParams{}, {at})
+                     : graph.add("flat", ps::ReshapeParams{{.c = 48, .h = 1, .w = 1}}, {at});
+        graph.add("dense", ps::DenseParams{.k = 3}, {at});
+        const ps::Graph joined = ps::join_reorderings(graph);
+        REQUIRE(joined.size() == 3);
+        CHECK(std::get<ps::AsStridedParams>(joined[1].layer).shape == ps::Shape{.c = 48, .h = 1, .w = 1});
+    }
 }

@@ -9,10 +9,12 @@
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo.hpp>
 #include <primsel/prune/choose.hpp>
+#include <primsel/prune/coupled_layers.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -145,6 +147,187 @@ TEST_CASE("groups, shuffles, slices, paddings, products and flattening") {
             check_same(graphs[i], coupling, any_choice(graphs[i], coupling, 1.0, seed));
         }
     }
+}
+
+/// The image, two convolutions of 8 and 12 filters around what `between` adds behind the first, and one more.
+template <class Between>
+ps::Graph around(Between const& between, ps::Shape image = {.c = 3, .h = 8, .w = 6}, int filters = 8) {
+    ps::Graph graph(1);
+    std::size_t at = graph.add("input", ps::InputParams{image}, {});
+    at = graph.add("a", ps::ConvParams{.k = filters, .kernel = 3, .padding = 1}, {at});
+    at = between(graph, at);
+    at = graph.add("b", ps::ConvParams{.k = 12}, {at});
+    at = graph.add("relu", ps::ActivationParams{}, {at});
+    graph.set_outputs({graph.add("c", ps::ConvParams{.k = 2}, {at})});
+    return graph;
+}
+
+/// Walks over an image as depth-to-space does, or as space-to-depth, in blocks of 2 x 2: by ONNX's modes.
+ps::AsStridedParams in_blocks(ps::Shape in, bool deeper, bool column_row_depth) {
+    const int c = in.c / 4, pixels = static_cast<int>(in.pixels());
+    ps::AsStridedParams params;
+    if (deeper) {
+        params.shape = {.c = in.c * 4, .h = in.h / 2, .w = in.w / 2};
+        params.dims = {2, 2, in.c, in.h / 2, in.w / 2};
+        params.strides = {in.w, 1, pixels, 2 * in.w, 2};
+        if (column_row_depth)
+            params.dims = {in.c, 2, 2, in.h / 2, in.w / 2}, params.strides = {pixels, in.w, 1, 2 * in.w, 2};
+        return params;
+    }
+    params.shape = {.c = c, .h = in.h * 2, .w = in.w * 2};
+    params.dims = {c, in.h, 2, in.w, 2};
+    params.strides = {pixels, in.w, 2 * c * pixels, 1, c * pixels};
+    if (column_row_depth) params.strides = {4 * pixels, in.w, 2 * pixels, 1, pixels};
+    return params;
+}
+
+/// Networks in which a layer of each kind passes channels on, and how many sets of them may go of the layer before it.
+std::vector<std::pair<ps::Graph, std::size_t>> passing() {
+    std::vector<std::pair<ps::Graph, std::size_t>> graphs;
+    const auto add = [&](std::size_t may_go, auto const& between) { graphs.emplace_back(around(between), may_go); };
+    const auto constant = [](ps::Graph& graph, ps::Shape shape, bool parameter = false) {
+        return graph.add("values", ps::ConstantParams{.shape = shape, .parameter = parameter}, {});
+    };
+    for (const ps::BinaryKind kind : {ps::BinaryKind::prelu, ps::BinaryKind::multiply, ps::BinaryKind::add,
+                                      ps::BinaryKind::divide, ps::BinaryKind::maximum, ps::BinaryKind::subtract}) {
+        for (const ps::Shape shape : {ps::Shape{8, 1, 1}, ps::Shape{8, 8, 6}, ps::Shape{8, 1, 6}, ps::Shape{1, 8, 6}}) {
+            add(8, [&](ps::Graph& graph, std::size_t at) {
+                return graph.add("both", ps::BinaryParams{kind}, {at, constant(graph, shape, shape.h == 1)});
+            });
+        }
+        add(8, [&](ps::Graph& graph, std::size_t at) {
+            const std::size_t values = constant(graph, {8, 1, 1});
+            return kind == ps::BinaryKind::divide ? at : graph.add("both", ps::BinaryParams{kind}, {values, at});
+        });
+    }
+    add(8, [&](ps::Graph& graph, std::size_t at) {
+        return graph.add("sum", ps::AddParams{}, {at, constant(graph, {8, 8, 6})});
+    });
+    add(8, [](ps::Graph& graph, std::size_t at) { return graph.add("scale", ps::ScaleParams{}, {at}); });
+    for (const int groups : {1, 2, 8}) {
+        add(groups == 2 ? 4 : 8, [&](ps::Graph& graph, std::size_t at) {
+            return graph.add("up",
+                             ps::ConvTransposeParams{
+                                 .k = 16, .kernel = {3, 2}, .stride = 2, .padding = 1, .extra_h = 1, .groups = groups},
+                             {at});
+        });
+    }
+    for (const ps::Axis axis : {ps::Axis::h, ps::Axis::w}) {
+        add(8, [&](ps::Graph& graph, std::size_t at) {
+            return graph.add("mean", ps::ReduceParams{ps::ReduceKind::mean, axis}, {at});
+        });
+        add(8, [&](ps::Graph& graph, std::size_t at) { return graph.add("softmax", ps::SoftmaxParams{axis}, {at}); });
+    }
+    add(8, [&](ps::Graph& graph, std::size_t at) {
+        return graph.add("product", ps::MatMulParams{}, {at, constant(graph, {8, 6, 5})});
+    });
+    add(8, [](ps::Graph& graph, std::size_t at) { return graph.add("top", ps::TopKParams{.k = 3}, {at}); });
+    // Group normalization, as ONNX files have it: whole groups go.
+    for (const int groups : {2, 4, 8}) {
+        add(static_cast<std::size_t>(groups), [&](ps::Graph& graph, std::size_t at) {
+            const std::size_t grouped = graph.add("grouped", ps::ReshapeParams{{groups, 8 / groups * 48, 1}}, {at});
+            const std::size_t mean = graph.add("mean", ps::ReduceParams{ps::ReduceKind::mean, ps::Axis::h}, {grouped});
+            const std::size_t apart = graph.add("apart", ps::BinaryParams{ps::BinaryKind::subtract}, {grouped, mean});
+            const std::size_t square = graph.add("square", ps::BinaryParams{ps::BinaryKind::multiply}, {apart, apart});
+            std::size_t variance = graph.add("variance", ps::ReduceParams{ps::ReduceKind::mean, ps::Axis::h}, {square});
+            variance = graph.add("epsilon", ps::ScaleParams{.known = true, .shift = 1e-5F}, {variance});
+            variance = graph.add("root", ps::ActivationParams{ps::ActivationKind::sqrt}, {variance});
+            at = graph.add("normal", ps::BinaryParams{ps::BinaryKind::divide}, {apart, variance});
+            at = graph.add("back", ps::ReshapeParams{{8, 8, 6}}, {at});
+            return graph.add("scale", ps::ScaleParams{}, {at});
+        });
+    }
+    for (const bool deeper : {false, true}) {
+        for (const bool column_row_depth : {false, true}) {
+            add(deeper ? 8 : 2, [&](ps::Graph& graph, std::size_t at) {
+                return graph.add("blocks", in_blocks(graph[at].shape, deeper, column_row_depth), {at});
+            });
+        }
+    }
+    // A shuffle of 2 x 4 channels, a transposed image, every second row, and channels repeated.
+    add(4, [](ps::Graph& graph, std::size_t at) {
+        return graph.add("shuffle",
+                         ps::AsStridedParams{.dims = {4, 2, 48}, .strides = {48, 192, 1}, .shape = {8, 8, 6}}, {at});
+    });
+    add(8, [](ps::Graph& graph, std::size_t at) {
+        return graph.add("turned", ps::AsStridedParams{.dims = {8, 6, 8}, .strides = {48, 1, 6}, .shape = {8, 6, 8}},
+                         {at});
+    });
+    add(8, [](ps::Graph& graph, std::size_t at) {
+        return graph.add(
+            "rows", ps::AsStridedParams{.dims = {32, 6}, .strides = {12, 1}, .offset = 6, .shape = {8, 4, 6}}, {at});
+    });
+    add(8, [](ps::Graph& graph, std::size_t at) {
+        return graph.add("twice", ps::AsStridedParams{.dims = {8, 2, 48}, .strides = {48, 0, 1}, .shape = {16, 8, 6}},
+                         {at});
+    });
+    add(8, [](ps::Graph& graph, std::size_t at) { return graph.add("rows", ps::ReshapeParams{{64, 6, 1}}, {at}); });
+    // Flattened with channels last.
+    add(8, [](ps::Graph& graph, std::size_t at) {
+        return graph.add("flat", ps::AsStridedParams{.dims = {48, 8}, .strides = {1, 48}, .shape = {384, 1, 1}}, {at});
+    });
+    return graphs;
+}
+
+TEST_CASE("a layer that passes channels on keeps those that are left, whatever its kind") {
+    for (auto const& [graph, may_go] : passing()) {
+        CAPTURE(graph[2].name);
+        CAPTURE(graph.size());
+        const ps::Coupling coupling(graph);
+        std::set<std::size_t> free;
+        for (const std::size_t group : coupling.groups_of(graph.find("a"))) {
+            if (coupling.groups()[group].fixed.empty()) free.insert(group);
+        }
+        CHECK(free.size() == may_go);
+        for (unsigned seed = 1; seed < 4; ++seed) {
+            CAPTURE(seed);
+            const ps::Choice choice = any_choice(graph, coupling, 2.0, seed);
+            check_same(graph, coupling, choice);
+        }
+        // The first half of them.
+        ps::Choice half;
+        for (const std::size_t group : free) {
+            if (half.size() < free.size() / 2) half.insert(group);
+        }
+        CHECK(!half.empty());
+        check_same(graph, coupling, half);
+        CHECK(ps::prune(graph, coupling, half)[graph.find("a")].shape.c == 4);
+    }
+}
+
+TEST_CASE("what mixes channels holds them back, and is named") {
+    const auto held = [](auto const& between) {
+        const ps::Graph graph = around(between);
+        return ps::held_back_text(ps::held_back(graph, ps::Coupling(graph)));
+    };
+    const auto alone = [&](ps::AnyLayer const& layer) {
+        return held([&](ps::Graph& graph, std::size_t at) { return graph.add("between", layer, {at}); });
+    };
+    CHECK(alone(ps::ActivationParams{}).empty());
+    CHECK(alone(ps::LrnParams{}) == "a: 8 of 8 stay: layer between (lrn) normalises each by its neighbours");
+    const std::string mixes = "mixes channels in a way that none can be left out of";
+    CHECK(alone(ps::SoftmaxParams{}) == "a: 8 of 8 stay: layer between (softmax) " + mixes);
+    CHECK(alone(ps::ReduceParams{}) == "a: 8 of 8 stay: layer between (reduce_mean) " + mixes);
+    CHECK(alone(ps::ReshapeParams{{1, 48, 8}}) == "a: 8 of 8 stay: layer between (reshape) makes one channel of all");
+    CHECK(alone(ps::AsStridedParams{.dims = {6, 8, 8}, .strides = {1, 6, 48}, .shape = {6, 8, 8}}) ==
+          "a: 8 of 8 stay: layer between (as_strided) moves elements from channel to channel");
+    // Every second channel: those between would change the steps.
+    CHECK(alone(ps::AsStridedParams{.dims = {4, 48}, .strides = {96, 1}, .shape = {4, 8, 6}}) ==
+          "a: 8 of 8 stay: layer between (as_strided) moves elements from channel to channel");
+    // Some of them: what a slice reads is held back.
+    CHECK(held([](ps::Graph& graph, std::size_t at) {
+              const std::size_t part = graph.add("part", ps::SliceParams{0, 3}, {at});
+              const std::size_t rest = graph.add("rest", ps::SliceParams{3, 8}, {at});
+              return graph.add("all", ps::ConcatParams{}, {graph.add("between", ps::SoftmaxParams{}, {part}), rest});
+          }) == "a: 3 of 8 stay: layer between (softmax) " + mixes);
+    // Shuffles of 2 and of 4 x 2 channels couple all.
+    CHECK(held([](ps::Graph& graph, std::size_t at) {
+              at = graph.add("two", ps::ChannelShuffleParams{2}, {at});
+              return graph.add("four", ps::ChannelShuffleParams{8}, {at});
+          }) == "a: 8 of 8 stay: all of them are coupled to each other");
+    // The last filters are the result's, whatever is behind them, and hold nothing back.
+    const ps::Graph classifier = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"b", Dense<5>>, Softmax>();
+    CHECK(ps::held_back(classifier, ps::Coupling(classifier)).empty());
 }
 
 TEST_CASE("layers that are added lose the same channels") {

@@ -39,12 +39,29 @@ struct ConvSizes {
             .out_h = output.h,
             .out_w = output.w};
 }
+/// A transposed convolution multiplies and adds as the convolution does whose gradient it is: that reads its result.
+[[nodiscard]] inline ConvSizes conv_sizes(ConvTransposeParams const& conv, Shape const& input) {
+    const Shape output = conv.output(std::span(&input, 1));
+    return {.n = input.c,
+            .m = conv.k,
+            .kernel_h = conv.kernel.h,
+            .kernel_w = conv.kernel.w,
+            .groups = conv.groups,
+            .in_h = output.h,
+            .in_w = output.w,
+            .out_h = input.h,
+            .out_w = input.w};
+}
 /// Those of a graph, in its order; other layers have no features.
 [[nodiscard]] inline std::vector<ConvSizes> conv_sizes(Graph const& graph) {
     std::vector<ConvSizes> sizes;
     for (Node const& node : graph.nodes()) {
-        const auto* conv = std::get_if<ConvParams>(&node.layer);
-        if (conv != nullptr) sizes.push_back(conv_sizes(*conv, graph[node.inputs[0]].shape));
+        const auto add = [&]<class Params>(Params const& layer) {
+            if constexpr (requires(Shape input) { conv_sizes(layer, input); }) {
+                sizes.push_back(conv_sizes(layer, graph[node.inputs[0]].shape));
+            }
+        };
+        std::visit(add, node.layer);
     }
     return sizes;
 }

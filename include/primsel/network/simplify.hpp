@@ -17,6 +17,16 @@ namespace detail {
     return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
 }
 
+/// The same function after passes over it: once one layer is gone, another may have become an identity; each pass but
+/// the last removes some.
+[[nodiscard]] Graph until_nothing_goes(Graph graph, auto const& pass) {
+    for (std::size_t before = graph.size() + 1; graph.size() < before;) {
+        before = graph.size();
+        graph = pass(graph);
+    }
+    return graph;
+}
+
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
@@ -25,13 +35,13 @@ namespace detail {
 /// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
 /// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
-    Graph result = graph;
-    // Once one layer is gone, another may have become an identity; each pass but the last removes some.
-    for (std::size_t before = graph.size() + 1; result.size() < before;) {
-        before = result.size();
-        result = detail::Simplifier(result).run();
-    }
-    return result;
+    return detail::until_nothing_goes(graph, [](Graph const& each) { return detail::Simplifier(each).run(); });
+}
+/// What simplify does to reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
+/// a channel shuffle. Other layers, their names and their weights stay as they are.
+[[nodiscard]] inline Graph join_reorderings(Graph const& graph) {
+    return detail::until_nothing_goes(graph,
+                                      [](Graph const& each) { return detail::Simplifier(each).run_reorderings(); });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -17,15 +17,16 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// floor(sparsity * count), where a product that rounding leaves just below a whole number is that number.
+[[nodiscard]] inline std::size_t floor_of_share(double sparsity, std::size_t count) {
+    return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
+}
+
 namespace detail {
 
 inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
     if (multiple < 1) fail("prune: impossible multiple ", multiple);
-}
-/// So many of so many things.
-[[nodiscard]] inline std::size_t share_of(double sparsity, std::size_t count) {
-    return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
 /// The first groups of a ranking, at most so many: one stays, and as many as a multiple says where there are as many.
 [[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t most, std::size_t multiple) {
@@ -41,7 +42,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
 /// as a multiple of it, where a whole layer has as many.
 [[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
-    return detail::first_groups(ranking, detail::share_of(sparsity, ranking.count), multiple);
+    return detail::first_groups(ranking, floor_of_share(sparsity, ranking.count), multiple);
 }
 
 /// The same of several layers at once, or the whole network: the share of all their channels whose scores are lowest,
@@ -55,7 +56,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
         for (const double score : rankings[i].scores) order.emplace_back(score, i);
     }
     std::ranges::stable_sort(order);
-    order.resize(std::min(order.size(), detail::share_of(sparsity, count)));
+    order.resize(std::min(order.size(), floor_of_share(sparsity, count)));
     std::vector<std::size_t> most(rankings.size(), 0);
     for (auto const& [score, ranking] : order) ++most[ranking];
     Choice choice;

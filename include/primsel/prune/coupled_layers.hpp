@@ -1,10 +1,13 @@
 #pragma once
 
+#include <primsel/core/error.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/prune/coupling.hpp>
+#include <primsel/prune/detail/ranked_rows.hpp>
 #include <primsel/prune/ranking.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -24,6 +27,8 @@ struct CoupledLayers {
     std::vector<std::size_t> groups;
     std::size_t may_go = 0;
     std::string fixed;
+    /// Of the layer that has most of them.
+    std::size_t filters = 0;
 };
 
 /// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
@@ -34,6 +39,7 @@ struct CoupledLayers {
     std::vector<std::size_t> set_of(coupling.groups().size(), none);
     for (auto const& [layer, number] : makers) {
         sets[number].made_by.push_back(graph[layer].name);
+        sets[number].filters = std::max(sets[number].filters, coupling.groups_of(layer).size());
         for (const std::size_t group : coupling.groups_of(layer)) set_of[group] = number;
     }
     const auto sets_of = [&](std::size_t layer) {
@@ -60,6 +66,48 @@ struct CoupledLayers {
     std::vector<CoupledLayers> result;
     for (auto& [number, set] : sets) result.push_back(std::move(set));
     return result;
+}
+
+/// Layers that keep filters though the network's result has others: what a layer between them and the next filters
+/// holds back. Those whose channels are the result's, or the image's, are none of them.
+[[nodiscard]] inline std::vector<CoupledLayers> held_back(Graph const& graph, Coupling const& coupling) {
+    // Whose channels come to a result by no other filters.
+    std::vector<bool> last(graph.size(), false);
+    for (const std::size_t output : graph.outputs()) last[output] = true;
+    for (std::size_t i = graph.size(); i-- > 0;) {
+        if (!last[i] || detail::makes_channels(graph, i)) continue;
+        for (const std::size_t input : graph[i].inputs) last[input] = true;
+    }
+    std::set<std::size_t> of_image;
+    for (const std::size_t input : graph.inputs()) {
+        of_image.insert(coupling.groups_of(input).begin(), coupling.groups_of(input).end());
+    }
+    std::vector<CoupledLayers> held;
+    for (CoupledLayers& set : coupled_layers(graph, coupling)) {
+        bool at_an_end = false;
+        for (std::string const& name : set.made_by) at_an_end = at_an_end || last[graph.find(name)];
+        for (const std::size_t group : set.groups) at_an_end = at_an_end || of_image.contains(group);
+        if (at_an_end) continue;
+        if (set.groups.size() == 1 && set.filters > 1 && set.fixed.empty()) {
+            set.may_go = 0, set.fixed = "all of them are coupled to each other";
+        }
+        if (set.may_go < set.groups.size()) held.push_back(std::move(set));
+    }
+    return held;
+}
+
+/// Which layers keep how many channels, and why.
+[[nodiscard]] inline std::string held_back_text(CoupledLayers const& set) {
+    std::string names;
+    for (std::string const& name : set.made_by) names += (names.empty() ? "" : ", ") + name;
+    const std::size_t all = set.groups.size() == 1 ? set.filters : set.groups.size(), stay = all - set.may_go;
+    return join(names, ": ", stay, " of ", all, stay == 1 ? " stays: " : " stay: ", set.fixed);
+}
+/// The same of several, one after the other.
+[[nodiscard]] inline std::string held_back_text(std::span<const CoupledLayers> held) {
+    std::string text;
+    for (CoupledLayers const& set : held) text += (text.empty() ? "" : "; ") + held_back_text(set);
+    return text;
 }
 
 /// A line a row: whose filters, how many channels and how many of them may go, who reads them, why others must stay.

@@ -86,7 +86,9 @@ private:
         }
         for (auto const& [name, owner] : owners) {
             const std::size_t a = layer_of.at(owner.name), b = layer_of.at(name);
-            if (vectors.contains(name)) {
+            const bool constants = std::holds_alternative<ConstantParams>(graph[a].layer) &&
+                                   std::holds_alternative<ConstantParams>(graph[b].layer);
+            if (vectors.contains(name) || constants) {
                 join_all(sets, of_[a], of_[b], name);
             } else if (has_rows(graph[a].layer) && has_rows(graph[b].layer)) {
                 join_all(sets, of_[a], owner.transposed ? columns(graph, b) : of_[b], name);

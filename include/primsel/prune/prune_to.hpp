@@ -5,10 +5,12 @@
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
+#include <primsel/network/multiply_adds.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/pbqp/solver.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/prune/choose.hpp>
+#include <primsel/prune/coupled_layers.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/detail/greedy_pruning.hpp>
 #include <primsel/prune/loss.hpp>
@@ -18,13 +20,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a network is to have less of: predicted seconds of a run, multiply-adds of its convolutions and dense layers,
-/// or filters.
+/// What a network is to have less of: predicted seconds of a run, multiply-adds, or filters.
 enum class Measure { seconds, operations, filters };
 [[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
     switch (measure) {
@@ -55,14 +57,7 @@ struct PrunedTo {
     double loss = 0;
 };
 
-/// Multiply-adds of a network's convolutions and dense layers, for one image.
-[[nodiscard]] inline double multiply_adds(Graph const& graph) {
-    const std::vector<int> channels = detail::channels_of(graph);
-    double sum = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::multiply_adds(graph, i, channels);
-    return sum;
-}
-/// Of its convolutions, but for depthwise ones, and dense layers.
+/// Of a network's convolutions and transposed ones, but for depthwise ones, and dense layers.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
@@ -80,7 +75,7 @@ template <CostModel Model, Solver S>
 /// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
 /// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
 /// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
-/// networks seconds. Throws error where the target cannot be reached.
+/// networks seconds. Throws error, naming what holds filters back, where the target cannot be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
                                 Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
@@ -91,7 +86,10 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     detail::LayerPrices<Model> prices(graph, kernels, model);
     const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
         if (target.measure == Measure::seconds) return prices(i, counts);
-        if (target.measure == Measure::operations) return detail::multiply_adds(graph, i, counts);
+        if (target.measure == Measure::operations) {
+            const detail::ThinLayer thin = detail::thin_layer(graph, i, counts);
+            return multiply_adds(thin.layer, thin.inputs, thin.output);
+        }
         return detail::makes_channels(graph, i) ? counts[i] : 0;
     };
     detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
@@ -106,9 +104,10 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     for (;;) {
         while (greedy.total() > within) {
             if (greedy.step()) continue;
+            const std::string held = held_back_text(held_back(graph, coupling));
             fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
                  " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
-                 " % are left");
+                 " % are left", held.empty() ? "" : "; what holds filters back: ", held);
         }
         greedy.improve(within);
         result.choice = sparing(graph, coupling, greedy.choice());

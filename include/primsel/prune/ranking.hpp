@@ -96,11 +96,14 @@ template <Criterion C>
         std::span<const float> values = weights.at(graph[i].name + ".weight").values;
         std::vector<float> turned;
         Filters rows{graph[i].name, groups.size(), values, {}};
-        if (type == GroupType::channels) {
-            turned = detail::by_channels(graph, i, values);
+        if ((type == GroupType::channels) != detail::has_rows_of_channels(graph[i].layer)) {
+            turned = detail::by_columns(graph, i, values);
             rows.weights = turned;
-        } else if (const auto norm = detail::norm_behind(graph, i, uses)) {
-            rows.scale = weights.at(graph[*norm].name + ".weight").values;
+        }
+        if (type == GroupType::filters) {
+            if (const auto norm = detail::norm_behind(graph, i, uses)) {
+                rows.scale = weights.at(graph[*norm].name + ".weight").values;
+            }
         }
         const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
         for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];

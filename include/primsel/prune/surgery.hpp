@@ -97,6 +97,7 @@ namespace detail {
     ZeroWeights zeros;
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
+        if (std::holds_alternative<ConstantParams>(graph[i].layer)) return;
         std::size_t size = 1;
         for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
         std::vector<bool> stays(size, false);
@@ -125,6 +126,8 @@ namespace detail {
         // A variance of zero would be none.
         const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
         std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
+        // Nor does anything divide by zero: nobody reads what a constant makes of a channel that is gone.
+        if (std::holds_alternative<ConstantParams>(graph[i].layer)) tensor.values.read(0, values);
         const detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
         result.add(spec.name, spec.dims, std::move(values));

@@ -48,11 +48,12 @@ namespace detail {
 
 /// Adds to each of the sums its part of weights times gradients: a row each, or a column where a layer has the
 /// transposed weight.
-inline void add_products(TrainedWeight const& weight, bool transposed, std::span<double> sums) {
-    const std::size_t size = weight.values.size() / sums.size();
-    for (std::size_t i = 0; i < weight.values.size(); ++i) {
+inline void add_products(std::span<const float> values, std::span<const float> gradients, bool transposed,
+                         std::span<double> sums) {
+    const std::size_t size = values.size() / sums.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
         sums[transposed ? i % sums.size() : i / size] +=
-            static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
+            static_cast<double>(values[i]) * static_cast<double>(gradients[i]);
     }
 }
 
@@ -90,7 +91,13 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
                 const bool shared = owner != owners.end();
                 const auto found = trained.find(shared ? owner->second.name : name);
                 if (found == trained.end()) continue;
-                detail::add_products(*found->second, shared && owner->second.transposed, sums);
+                TrainedWeight const& weight = *found->second;
+                if (name == graph[i].name + ".weight" && detail::has_rows_of_channels(graph[i].layer)) {
+                    detail::add_products(detail::by_columns(graph, i, weight.values),
+                                         detail::by_columns(graph, i, weight.gradient), false, sums);
+                } else {
+                    detail::add_products(weight.values, weight.gradient, shared && owner->second.transposed, sums);
+                }
             }
             std::vector<double>& scores = result.of_layers[graph[i].name];
             scores.resize(sums.size(), 0.0);

@@ -27,6 +27,16 @@ public:
         return edit_.graph();
     }
 
+    /// The same, with the rules for reorderings of elements alone.
+    [[nodiscard]] Graph run_reorderings() {
+        for (std::size_t i = 0; i < edit_.size(); ++i) {
+            const auto reshapes = [&] { return as<FlattenParams>(i) || as<ReshapeParams>(i); };
+            while (!edit_.removed(i) && ((reshapes() && (join_reshape(i) || drop_identity(i))) || reorder(i))) {
+            }
+        }
+        return edit_.graph();
+    }
+
 private:
     template <class Params>
     [[nodiscard]] Params const* as(std::size_t i) const {

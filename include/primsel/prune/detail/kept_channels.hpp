@@ -3,6 +3,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/prune/coupling.hpp>
+#include <primsel/prune/detail/channel_walk.hpp>
 #include <primsel/prune/detail/passes_channels.hpp>
 
 #include <algorithm>
@@ -48,7 +49,9 @@ struct KeptLayer {
 
     [[nodiscard]] std::size_t input() const { return graph[at].inputs[0]; }
 
-    AnyLayer operator()(ConvParams conv) const {
+    template <Convolves Params>
+    AnyLayer operator()(Params const& whole) const {
+        Params conv = whole;
         if (is_depthwise(conv, graph[input()].shape.c) && conv.groups > 1) conv.groups = kept.count(input());
         conv.k = kept.count(at);
         return conv;
@@ -60,6 +63,16 @@ struct KeptLayer {
     AnyLayer operator()(ReshapeParams reshape) const {
         reshape.shape.c = kept.count(at);
         return reshape;
+    }
+    AnyLayer operator()(ConstantParams constant) const {
+        constant.shape.c = kept.count(at);
+        return constant;
+    }
+    AnyLayer operator()(AsStridedParams const& strided) const {
+        const auto walk = ChannelWalk::of(strided, graph[input()].shape);
+        const int whole = graph[at].shape.c, left = kept.count(at);
+        if (!walk || left == whole) return strided;
+        return walk->with(static_cast<int>(walk->positions()) * left / whole);
     }
     AnyLayer operator()(PadParams pad) const {
         const int behind = graph[at].shape.c - pad.back;
@@ -90,24 +103,34 @@ public:
         };
         width_ = dim(1);
         for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
-        const auto* conv = std::get_if<ConvParams>(&node.layer);
-        const auto* dense = std::get_if<DenseParams>(&node.layer);
-        if (conv == nullptr && dense == nullptr && spec.dims.size() != 1) {
+        // The weights of a transposed convolution have a row for each channel that it reads.
+        const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
+        if (std::holds_alternative<ParameterParams>(node.layer)) {
             rows_ = all(dim(0)), columns_ = all(width_);
             return;
         }
-        rows_ = kept.of(at);
+        rows_ = transposed != nullptr ? kept.of(node.inputs[0]) : kept.of(at);
         if (spec.dims.size() == 1) {
             columns_ = {0};
             return;
         }
-        // Of a convolution in groups, each row reads the channels of one; all groups keep the same ones.
-        const std::size_t pixels = dense != nullptr ? graph[node.inputs[0]].shape.pixels() : 1;
-        if (conv != nullptr && width_ == 1) {
-            columns_ = {0};
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
+        const bool dense = std::holds_alternative<DenseParams>(node.layer);
+        if (conv == nullptr && transposed == nullptr && !dense) {  // a constant
+            columns_ = all(width_);
             return;
         }
-        for (const std::size_t channel : kept.of(node.inputs[0])) {
+        const bool depthwise =
+            (conv != nullptr && conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) ||
+            (transposed != nullptr && transposed->groups > 1 &&
+             is_depthwise(*transposed, graph[node.inputs[0]].shape.c));
+        if (depthwise) {
+            columns_ = all(width_);
+            return;
+        }
+        // Of a convolution in groups, each row has the channels of one; all groups keep the same ones.
+        const std::size_t pixels = dense ? graph[node.inputs[0]].shape.pixels() : 1;
+        for (const std::size_t channel : kept.of(transposed != nullptr ? at : node.inputs[0])) {
             if (channel * pixels >= width_) break;
             for (std::size_t pixel = 0; pixel < pixels; ++pixel) columns_.push_back(channel * pixels + pixel);
         }

@@ -8,6 +8,7 @@
 #include <primsel/prune/detail/passes_channels.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -29,11 +30,13 @@ struct ThinLayer {
     ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
     thin.output.c = counts[i];
     for (std::size_t place = 0; place < node.inputs.size(); ++place) thin.inputs[place].c = counts[node.inputs[place]];
-    if (auto* conv = std::get_if<ConvParams>(&thin.layer)) {
-        if (conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) conv->groups = thin.inputs[0].c;
-        conv->k = counts[i];
-    }
-    if (auto* dense = std::get_if<DenseParams>(&thin.layer)) dense->k = counts[i];
+    const auto set = [&]<class Params>(Params& layer) {
+        if constexpr (Convolves<Params>) {
+            if (layer.groups > 1 && is_depthwise(layer, graph[node.inputs[0]].shape.c)) layer.groups = thin.inputs[0].c;
+        }
+        if constexpr (Convolves<Params> || std::same_as<Params, DenseParams>) layer.k = counts[i];
+    };
+    std::visit(set, thin.layer);
     return thin;
 }
 
@@ -90,15 +93,5 @@ private:
     Model& model_;
     std::vector<std::map<std::pair<int, int>, double>> known_;
 };
-
-/// Multiply-adds of a convolution or dense layer, for one image; 0 for any other.
-[[nodiscard]] inline double multiply_adds(Graph const& graph, std::size_t i, std::span<const int> counts) {
-    const ThinLayer thin = thin_layer(graph, i, counts);
-    const auto results = static_cast<double>(thin.output.size());
-    if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
-        return results * conv->kernel.h * conv->kernel.w * (thin.inputs[0].c / conv->groups);
-    }
-    return std::holds_alternative<DenseParams>(thin.layer) ? results * static_cast<double>(thin.inputs[0].size()) : 0;
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

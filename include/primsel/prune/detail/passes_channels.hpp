@@ -2,23 +2,33 @@
 
 #include <primsel/network/graph.hpp>
 #include <primsel/prune/detail/channel_sets.hpp>
+#include <primsel/prune/detail/channel_walk.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Layers that do to each channel the same, whatever the others are.
 template <class Params>
-concept KeepsChannels =
-    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
-    std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
-    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> || std::same_as<Params, ResizeParams>;
+concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+                        std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
+                        std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
+                        std::same_as<Params, ResizeParams> || std::same_as<Params, TopKParams>;
+
+/// A convolution or its transpose.
+template <class Params>
+concept Convolves = std::same_as<Params, ConvParams> || std::same_as<Params, ConvTransposeParams>;
 
 /// A convolution that reads each channel by filters of its own.
-[[nodiscard]] constexpr bool is_depthwise(ConvParams const& conv, int c) { return conv.groups == c; }
+template <Convolves Params>
+[[nodiscard]] constexpr bool is_depthwise(Params const& conv, int c) {
+    return conv.groups == c;
+}
 
 /// The channels of a layer's result, as those of its inputs or as new ones; joins what the layer couples.
 struct PassesChannels {
@@ -50,7 +60,9 @@ struct PassesChannels {
     }
 
     Channels operator()(InputParams const& image) const { return sets.add_many(image.shape.c, reason("is the image")); }
-    Channels operator()(ConvParams const& conv) const {
+    Channels operator()(ConstantParams const& constant) const { return sets.add_many(constant.shape.c); }
+    template <Convolves Params>
+    Channels operator()(Params const& conv) const {
         if (conv.groups == 1) return sets.add_many(conv.k);
         if (is_depthwise(conv, input_shape().c)) {
             Channels channels;
@@ -87,15 +99,38 @@ struct PassesChannels {
         }
         return channels;
     }
-    Channels operator()(FlattenParams const&) const {
+    Channels operator()(FlattenParams const&) const { return regrouped(); }
+    Channels operator()(ReshapeParams const&) const { return regrouped(); }
+    Channels operator()(AsStridedParams const& strided) const {
+        const auto walk = ChannelWalk::of(strided, input_shape());
+        if (!walk || walk->positions() == 1) return other("moves elements from channel to channel");
+        std::vector<std::size_t> first(walk->positions(), input().size());
+        for (std::size_t c = 0; c < input().size(); ++c) {
+            std::size_t& at = first[walk->position_read(c)];
+            at = std::min(at, c);
+            sets.join(input()[at], input()[c]);
+        }
         Channels channels;
-        for (const std::size_t channel : input()) channels.insert(channels.end(), input_shape().pixels(), channel);
+        for (std::size_t c = 0; c < static_cast<std::size_t>(strided.shape.c); ++c) {
+            channels.push_back(input()[first[walk->position_made(c)]]);
+        }
         return channels;
     }
-    Channels operator()(ReshapeParams const& reshape) const {
-        if (reshape.shape.c == input_shape().c) return input();
-        if (reshape.shape.pixels() == 1) return (*this)(FlattenParams{});
-        return (*this).other();
+    /// The elements in their order, in other channels: those that share an element go together.
+    [[nodiscard]] Channels regrouped() const {
+        if (graph[at].shape.c == 1 && input().size() > 1) {
+            const std::string why = reason("makes one channel of all");
+            fix_inputs(why);
+            return {sets.add(why)};
+        }
+        const std::size_t read = input_shape().pixels(), made = graph[at].shape.pixels();
+        Channels channels;
+        for (std::size_t c = 0; c < static_cast<std::size_t>(graph[at].shape.c); ++c) {
+            const std::size_t first = c * made / read, last = ((c + 1) * made - 1) / read;
+            for (std::size_t i = first; i < last; ++i) sets.join(input()[i], input()[i + 1]);
+            channels.push_back(input()[first]);
+        }
+        return channels;
     }
     Channels operator()(PadParams const& pad) const {
         Channels channels = sets.add_many(pad.front);
@@ -116,7 +151,12 @@ struct PassesChannels {
         if (slice.axis != Axis::c) return input();
         return {input().begin() + slice.first, input().begin() + slice.last};
     }
-    Channels operator()(BinaryParams const&) const {
+    Channels operator()(BinaryParams const&) const { return channel_by_channel(); }
+    Channels operator()(MatMulParams const&) const { return channel_by_channel(); }
+    Channels operator()(ReduceParams const& reduce) const { return reduce.axis == Axis::c ? other() : input(); }
+    Channels operator()(SoftmaxParams const& softmax) const { return softmax.axis == Axis::c ? other() : input(); }
+    /// Channel i of the result is made of channel i of both inputs; a single one meets all of the other's.
+    [[nodiscard]] Channels channel_by_channel() const {
         if (input(0).size() == input(1).size()) {
             join_all(input(0), input(1));
             return input(0);
@@ -129,8 +169,8 @@ struct PassesChannels {
     Channels operator()(Params const&) const {
         return other();
     }
-    [[nodiscard]] Channels other() const {
-        const std::string why = reason("mixes channels in a way that none can be left out of");
+    [[nodiscard]] Channels other(std::string_view what = "mixes channels in a way that none can be left out of") const {
+        const std::string why = reason(what);
         fix_inputs(why);
         return sets.add_many(graph[at].shape.c, why);
     }

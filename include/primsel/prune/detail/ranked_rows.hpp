@@ -4,18 +4,26 @@
 #include <primsel/prune/detail/passes_channels.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
-    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
-    return std::holds_alternative<DenseParams>(graph[i].layer);
+    return std::visit(
+        [&]<class Params>(Params const& layer) {
+            if constexpr (Convolves<Params>) {
+                return layer.groups == 1 || !is_depthwise(layer, graph[graph[i].inputs[0]].shape.c);
+            } else {
+                return std::same_as<Params, DenseParams>;
+            }
+        },
+        graph[i].layer);
 }
 
 /// The batch norm that alone reads the layer.
@@ -29,12 +37,22 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return std::nullopt;
 }
 
-/// The weights of a convolution or dense layer, those of each channel that it reads one after the other.
-[[nodiscard]] inline std::vector<float> by_channels(Graph const& graph, std::size_t i, std::span<const float> values) {
-    const Shape input = graph[graph[i].inputs[0]].shape;
-    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-    const auto channels = static_cast<std::size_t>(input.c), filters = static_cast<std::size_t>(graph[i].shape.c);
-    const std::size_t parts = conv != nullptr ? static_cast<std::size_t>(conv->groups) : 1;
+/// Whether the weights have a row for each channel that the layer reads, and not for each that it makes.
+[[nodiscard]] inline bool has_rows_of_channels(AnyLayer const& layer) {
+    return std::holds_alternative<ConvTransposeParams>(layer);
+}
+
+/// The weights of a convolution or dense layer, those of each column one after the other: of each channel that it
+/// reads, or of a transposed convolution, that it makes.
+[[nodiscard]] inline std::vector<float> by_columns(Graph const& graph, std::size_t i, std::span<const float> values) {
+    const auto groups_of = []<class Params>(Params const& layer) {
+        if constexpr (Convolves<Params>) return static_cast<std::size_t>(layer.groups);
+        return std::size_t{1};
+    };
+    auto channels = static_cast<std::size_t>(graph[graph[i].inputs[0]].shape.c),
+         filters = static_cast<std::size_t>(graph[i].shape.c);
+    if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
+    const std::size_t parts = std::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
     std::vector<float> turned;
     turned.reserve(values.size());
