@@ -169,6 +169,7 @@ Model load_onnx(Source const& source, std::vector<GivenInput> const& given) {
     ModelOptions const& options = source.options;
     ps::OnnxOptions onnx{.batch = options.batch, .image = {0, 0}, .dims = {}, .values = {}};
     if (options.size) onnx.image = {options.size->h, options.size->w};
+    onnx.trains = options.trains;
     for (auto const& [name, dims] : options.dims) onnx.dims.emplace(name, dims);
     for (GivenInput const& input : given) onnx.values.emplace(input.name, input.tensor);
     const std::string folder = std::filesystem::path(options.net).parent_path().string();

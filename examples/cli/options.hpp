@@ -32,6 +32,8 @@ struct ModelOptions {
     unsigned seed = 1;
     /// A safetensors file, or empty.
     std::string weights;
+    /// Whether it is loaded to be trained: an .onnx file's nodes in training mode are then the ordinary layers.
+    bool trains = false;
 };
 
 /// How to choose.

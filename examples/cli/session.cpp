@@ -234,7 +234,9 @@ ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_
 }
 
 Model load_to_plan(Options const& options) {
-    Model model = load_model(options.model);
+    ModelOptions from = options.model;
+    from.trains = options.training;
+    Model model = load_model(from);
     if (options.training) make_step(model, options.planning, options.threads);
     return model;
 }

@@ -281,6 +281,7 @@ void train(TrainCommand& options) {
         options.recipe.schedule.scheduled.schedule = ps::parse_schedule(read_settings(options.pruning));
     }
     options.model.batch = options.recipe.training.images_at_once();
+    options.model.trains = true;
     Model model = options.pruning.empty() ? load_model(options.model) : load_to_prune(options.model);
     if (options.groups > 0) divide(model, options);
     const ps::Shape shape = model.graph[model.graph.input()].shape;

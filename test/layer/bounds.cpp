@@ -49,6 +49,8 @@ TEST_CASE("bounds: an error names the impossible parameter") {
     CHECK(impossible(ps::MaxPoolIndicesParams{{.kind = ps::PoolKind::average}}).starts_with("the pooling must be max"));
     CHECK(impossible(ps::DenseParams{.k = -1}).starts_with("k, the number of outputs, must be"));
     CHECK(impossible(ps::BatchNormParams{.epsilon = -1}).starts_with("epsilon must be"));
+    CHECK(impossible(ps::BatchNormParams{.momentum = std::numeric_limits<float>::infinity()}) ==
+          "the momentum must be finite");
     CHECK(impossible(ps::BatchNormParams{.epsilon = INFINITY}).starts_with("epsilon must be"));
     CHECK(impossible(ps::LrnParams{.size = 0}).starts_with("the size must be"));
     CHECK(impossible(ps::LrnParams{.alpha = NAN}).starts_with("alpha, beta and k must be"));

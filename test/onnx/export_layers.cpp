@@ -40,6 +40,10 @@ TEST_CASE("each kind of layer") {
           Strings{"y = LRN(x) {alpha=0.5, beta=0.75, bias=2, size=5}"});
     CHECK(nodes_of(ps::BatchNormParams{0.5F}) ==
           Strings{"y = BatchNormalization(x, y.weight, y.bias, y.running_mean, y.running_var) {epsilon=0.5}"});
+    CHECK(
+        nodes_of(ps::BatchNormParams{0.5F, 0.25F}) ==
+        Strings{
+            "y = BatchNormalization(x, y.weight, y.bias, y.running_mean, y.running_var) {epsilon=0.5, momentum=0.25}"});
     CHECK(nodes_of(ps::ScaleParams{}) ==
           Strings{"y = BatchNormalization(x, y.weight, y.bias, y.mean, y.var) {epsilon=0}"});
     CHECK(nodes_of(ps::SoftmaxParams{ps::Axis::w}) == Strings{"y = Softmax(x) {axis=3}"});
@@ -74,7 +78,7 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ps::TopKParams{.k = 2, .positions = true}) ==
           Strings{"y/TopK, y = TopK(x, y.k) {axis=3, largest=1, sorted=1}"});
     CHECK(nodes_of(ps::FlattenParams{}) == Strings{"y = Flatten(x) {axis=1}"});
-    CHECK(nodes_of(ps::DropoutParams{}) == Strings{"y = Dropout(x)"});
+    CHECK(nodes_of(ps::DropoutParams{0.25F}) == Strings{"y = Dropout(x, y.ratio)"});
     CHECK(nodes_of(ps::ChannelShuffleParams{2}) == Strings{"y/Reshape = Reshape(x, y.shape)",
                                                            "y/Transpose = Transpose(y/Reshape) {perm=0 2 1 3 4}",
                                                            "y = Reshape(y/Transpose, y.shape_)"});

@@ -4,6 +4,7 @@
 #include <primsel/layer/compose.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/zoo.hpp>
+#include <primsel/train/trainer.hpp>
 #include <primsel/train/training_step.hpp>
 
 #include "squares.hpp"
@@ -11,7 +12,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -206,6 +209,49 @@ TEST_CASE("a batch norm that is not trained keeps its running statistics, and la
         const std::span<const float> kept = net.parameters[name];
         CHECK(std::ranges::equal(kept, ps::random_weights(graph, 5).at(name).values));
     }
+}
+
+TEST_CASE("running statistics keep the share that the layer's momentum says") {
+    ps::Graph graph(4);
+    graph.add("image", ps::InputParams{{2, 3, 3}}, {});
+    graph.add("usual", ps::BatchNormParams{}, {0});
+    graph.add("half", ps::BatchNormParams{.momentum = 0.5F}, {0});
+    graph.add("sum", ps::AddParams{}, {1, 2});
+    Ready net(graph);
+    const auto moved = [&](std::string const& name, std::optional<double> share) {
+        const std::span<float> values = net.parameters[name];
+        const float before = 3;
+        net.step.update_statistics(1.0);
+        const float batch = values[0];
+        values[0] = before;
+        net.step.update_statistics(share);
+        return (values[0] - before) / (batch - before);
+    };
+    (void)net.run();
+    for (const std::string statistic : {".running_mean", ".running_var"}) {
+        CHECK(moved("usual" + statistic, {}) == doctest::Approx(0.1).epsilon(1e-4));
+        CHECK(moved("half" + statistic, {}) == doctest::Approx(0.5).epsilon(1e-4));
+        CHECK(moved("half" + statistic, 0.25) == doctest::Approx(0.25).epsilon(1e-4));
+    }
+}
+
+TEST_CASE("a batch norm that sees one value a channel is refused by name, unless it is frozen") {
+    const auto graph = [](int batch, int size) {
+        ps::Graph result(batch);
+        result.add("image", ps::InputParams{{3, size, size}}, {});
+        result.add("conv", ps::ConvParams{.k = 4}, {0});
+        result.add("norm", ps::BatchNormParams{}, {1});
+        return result;
+    };
+    CHECK_THROWS_WITH_AS((void)ps::differentiate(graph(1, 1)),
+                         doctest::Contains("train: layer norm (batch_norm) sees one value a channel"), ps::error);
+    CHECK_NOTHROW((void)ps::differentiate(graph(2, 1)));
+    CHECK_NOTHROW((void)ps::differentiate(graph(1, 2)));
+    CHECK_NOTHROW((void)ps::differentiate(graph(1, 1), [](std::string_view name) { return name.starts_with("conv"); }));
+    // A batch in parts of one image.
+    const ps::Graph part = graph(1, 1);
+    CHECK_THROWS_WITH_AS((ps::Trainer<ps::Graph, Recipe>(part, ps::random_weights(part), {.batch = 4, .part = 1})),
+                         doctest::Contains("layer norm"), ps::error);
 }
 
 TEST_CASE("dropout drops the share that the network says") {

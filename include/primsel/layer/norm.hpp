@@ -8,9 +8,11 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Weights: `<name>.weight`, `.bias`, `.running_mean`, `.running_var`, each of c.
 struct BatchNormParams {
     float epsilon = 1e-5F;
+    /// The share of the running statistics that stays at each update of a training: ONNX's momentum, 1 - PyTorch's.
+    float momentum = 0.9F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
-    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
+    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon), visit("momentum", momentum); }
     constexpr void each_weight(Shape const& input, auto const& visit) const {
         const WeightValues variances = epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive;
         visit("weight", WeightDims{input.c}, WeightValues::finite);
@@ -23,7 +25,8 @@ struct BatchNormParams {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
+        if (!(epsilon >= 0.0F) || !is_finite(epsilon)) return "epsilon must be finite and not negative";
+        return is_finite(momentum) ? "" : "the momentum must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;

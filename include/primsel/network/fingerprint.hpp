@@ -48,6 +48,11 @@ public:
     void add(std::array<T, n> const& values) {
         for (T const& value : values) add(value);
     }
+    /// The usual momentum adds nothing: only training reads it.
+    void add(BatchNormParams const& params) {
+        add(params.epsilon);
+        if (params.momentum != BatchNormParams{}.momentum) add(params.momentum);
+    }
     template <LayerParams P>
     void add(P const& params) {
         params.each_field([this](std::string_view, auto const& value) { this->add(value); });

@@ -44,9 +44,11 @@ namespace detail {
         {"learning rate", exact_text(options.learning_rate)},
         {"weight decay", exact_text(options.weight_decay)},
         {"length of gradients", exact_text(options.clip_norm)},
-        {"momentum of statistics", exact_text(options.statistics_momentum)},
         {"seed", exact_text(options.seed)},
     };
+    if (options.statistics_momentum) {
+        facts.emplace("momentum of statistics", exact_text(*options.statistics_momentum));
+    }
     std::string groups;
     for (WeightGroup const& group : options.groups) {
         groups += join(group.pattern, " x ", exact_text(group.rate));

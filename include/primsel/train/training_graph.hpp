@@ -32,6 +32,8 @@ struct BatchNormStatistics {
     std::size_t result = 0;
     /// Values of a channel in a batch.
     std::size_t values = 0;
+    /// How far an update moves the running statistics towards those of its batch, unless the options say it.
+    double momentum = 0.1;
 };
 
 /// A step of training as a graph, but for the loss and the update. Inputs: the images, then the gradient of the loss

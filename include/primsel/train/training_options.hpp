@@ -37,8 +37,8 @@ struct TrainingOptions {
     double weight_decay = 0;
     /// The greatest length of all gradients together; 0: any.
     double clip_norm = 0;
-    /// How far running statistics of batch norms move towards those of a batch.
-    double statistics_momentum = 0.1;
+    /// How far running statistics of batch norms move towards those of a batch, in place of what each layer says.
+    std::optional<double> statistics_momentum = {};
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
@@ -137,9 +137,8 @@ inline void check_training_options(TrainingOptions const& options) {
         fail("train: impossible weight decay ", options.weight_decay);
     if (is_nan(options.clip_norm) || !(options.clip_norm >= 0))
         fail("train: impossible length of gradients ", options.clip_norm);
-    if (is_nan(options.statistics_momentum) ||
-        !(options.statistics_momentum >= 0 && options.statistics_momentum <= 1)) {
-        fail("train: the momentum of statistics is ", options.statistics_momentum, "; it must be from 0 to 1");
+    if (const double momentum = options.statistics_momentum.value_or(0); !(momentum >= 0 && momentum <= 1)) {
+        fail("train: the momentum of statistics is ", momentum, "; it must be from 0 to 1");
     }
     for (WeightGroup const& group : options.groups) {
         if (is_nan(group.rate) || !(group.rate >= 0))

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -74,9 +75,11 @@ public:
         return std::span<const float>(results_[0].data(), program_.out_floats(0));
     }
     [[nodiscard]] std::vector<TrainedWeight> const& trained() const { return trained_; }
-    /// Moves the running statistics of batch norms towards those of the last batch, as PyTorch does.
-    void update_statistics(double momentum = 0.1) {
+    /// Moves the running statistics of batch norms towards those of the last batch, as PyTorch does: by each layer's
+    /// momentum, or by the given share.
+    void update_statistics(std::optional<double> share = {}) {
         for (BatchNormStatistics const& of : step_.batch_norms) {
+            const double momentum = share.value_or(of.momentum);
             const std::span<float> mean = parameters_[of.layer + ".running_mean"],
                                    variance = parameters_[of.layer + ".running_var"];
             const float* statistics = results_[of.result].data();

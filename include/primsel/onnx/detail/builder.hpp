@@ -43,15 +43,17 @@ struct AxisView {
 
 class Builder {
 public:
-    /// images: of the batch; 0: whole.
-    Builder(std::int64_t images, std::size_t constant_bytes)
+    /// images: of the batch; 0: whole. trains: layers are those of a network that is to be trained.
+    Builder(std::int64_t images, std::size_t constant_bytes, bool trains)
         : constants(constant_bytes),
           images_(images),
+          trains_(trains),
           graph_(images == 0 ? 1 : bounded(images, 1, 1 << 24, "a batch")) {}
 
     /// Of whatever is made and not in the file.
     Constants constants;
 
+    [[nodiscard]] bool trains() const { return trains_; }
     [[nodiscard]] bool is_whole() const { return images_ == 0; }
     /// Axes that the dims of an image lack.
     [[nodiscard]] std::size_t hidden_axes() const { return is_whole() ? 0 : 1; }
@@ -280,6 +282,7 @@ private:
     }
 
     std::int64_t images_;
+    bool trains_;
     Graph graph_;
     std::string name_;
     std::vector<std::vector<std::pair<std::string, WeightTensor>>> weights_;  // of each node

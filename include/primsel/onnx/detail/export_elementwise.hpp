@@ -98,6 +98,10 @@ inline void write_layer(LayerWriter& layer, BinaryParams const& p) {
     layer.step("PRelu", std::move(inputs));
 }
 
-inline void write_layer(LayerWriter& layer, DropoutParams const&) { layer.step("Dropout", layer.alike()); }
+inline void write_layer(LayerWriter& layer, DropoutParams const& p) {
+    Names inputs = layer.alike();
+    inputs.push_back(layer.scalar("ratio", p.rate));
+    layer.step("Dropout", std::move(inputs));
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -40,7 +40,9 @@ inline void write_layer(LayerWriter& layer, BatchNormParams const& p) {
     for (const std::string_view suffix : {"weight", "bias", "running_mean", "running_var"}) {
         inputs.push_back(layer.weight(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
     }
-    layer.step("BatchNormalization", std::move(inputs), {{"epsilon", p.epsilon}});
+    Attributes attributes{{"epsilon", p.epsilon}};
+    if (p.momentum != BatchNormParams{}.momentum) attributes.emplace_back("momentum", p.momentum);
+    layer.step("BatchNormalization", std::move(inputs), attributes);
 }
 
 /// Batch normalisation of mean 0 and variance 1, which others know how to fold.

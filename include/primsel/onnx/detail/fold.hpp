@@ -10,13 +10,22 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 
 inline void translate_identity(Call& call) { call.pass(); }
 
-/// Does nothing in inference. Its mask says that all elements are kept.
+/// Does nothing in inference, and drops when the network is trained. Its mask says that all elements are kept.
 inline void translate_dropout(Call& call) {
-    if (call.opset() >= 12 && call.has(2) && call.scalar(2, "training mode") != 0.0F) {
-        const float ratio = call.has(1) ? call.scalar(1, "ratio") : 0.5F;
-        if (ratio != 0.0F) fail("in training mode: what it drops is random");
+    const bool has_mode = call.opset() >= 12 && call.has(2) && call.scalar(2, "training mode") != 0.0F;
+    float ratio = call.real("ratio", 0.5F);
+    if (call.opset() >= 12 && call.has(1)) {
+        const OnnxTensor* const known = call.known(1);
+        ratio = has_mode || (known != nullptr && known->size() == 1) ? call.scalar(1, "ratio") : 0.0F;
     }
-    call.pass();
+    if (has_mode && ratio != 0.0F && !call.build.trains()) fail("in training mode: what it drops is random");
+    const bool drops = ratio > 0.0F && ratio < 1.0F && call.known(0) == nullptr && is_float(call.input(0).type);
+    if (!drops || !call.wants(0)) {
+        call.pass();
+    } else {
+        const Operand src = call.operand(0);
+        call.give(call.build.apply(DropoutParams{ratio}, src, src.dims));
+    }
     if (!call.wants(1)) return;
     call.give(call.build.constants.splat(call.dims(0), OnnxType::boolean, std::int64_t{1}), 1);
 }

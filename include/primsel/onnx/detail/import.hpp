@@ -33,6 +33,9 @@ struct OnnxOptions {
     std::map<std::string, OnnxTensor, std::less<>> values{};
     /// Constants that are not in the file but follow from it may take so much memory.
     std::size_t max_constant_bytes = std::size_t{1} << 30;
+    /// Whether the network is to be trained. Nodes in training mode are then the ordinary layers, whose training is the
+    /// trainer's; otherwise a BatchNormalization normalises by the batch at hand, and a Dropout is refused.
+    bool trains = false;
 };
 
 /// A model that was read. Its inputs and outputs are in the order of graph.inputs() and graph.outputs().
@@ -73,7 +76,11 @@ class Import {
 public:
     /// images: of the batch; 0: whole.
     Import(ModelProto const& model, Order const& order, Files& files, OnnxOptions const& options, std::int64_t images)
-        : model_(model), order_(order), files_(files), options_(options), build_(images, options.max_constant_bytes) {
+        : model_(model),
+          order_(order),
+          files_(files),
+          options_(options),
+          build_(images, options.max_constant_bytes, options.trains) {
         require_operators(model, order);
         enter(model, order);
         read_inputs();

@@ -61,14 +61,15 @@ inline void translate_batch_norm(Call& call) {
     Sizes const& dims = call.dims(0);
     if (dims.size() < 2) fail("on a tensor of ", dims.size(), " dimensions");
     const float epsilon = call.real("epsilon", 1e-5F);
-    if (call.opset() >= 14 && call.integer("training_mode", 0) != 0) {
+    if (call.opset() >= 14 && call.integer("training_mode", 0) != 0 && !call.build.trains()) {
         return detail::translate_batch_norm_training(call, epsilon);
     }
-    if (call.opset() < 7 && call.integer("is_test", 0) == 0) fail("in training mode, before opset 14");
+    if (call.opset() < 7 && call.integer("is_test", 0) == 0 && !call.build.trains())
+        fail("in training mode, before opset 14");
     if (call.opset() < 9 && call.integer("spatial", 1) == 0) fail("statistics of each pixel are not supported");
     const Operand src = call.operand(0);
     const std::size_t input = call.build.view(src);
-    const std::size_t node = call.build.emit(BatchNormParams{epsilon}, {input});
+    const std::size_t node = call.build.emit(BatchNormParams{epsilon, call.real("momentum", 0.9F)}, {input});
     // Several images as one: the channels of each.
     const std::int64_t images = call.build.is_whole() ? dims[0] : 1, c = dims[1];
     constexpr std::string_view suffixes[] = {".weight", ".bias", ".running_mean", ".running_var"},
@@ -81,6 +82,10 @@ inline void translate_batch_norm(Call& call) {
         call.build.add_weight(node, suffixes[i], {images * c}, all);
     }
     call.give(Operand{src.dims, node, {}});
+    for (const std::size_t i : {1, 2}) {
+        if (call.wants(i) && call.build.trains())
+            fail("its running statistics are read in the model: it cannot be trained");
+    }
 }
 
 inline void translate_lrn(Call& call) {

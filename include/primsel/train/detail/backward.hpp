@@ -122,6 +122,8 @@ private:
         std::vector<std::size_t> inputs = inputs_of(node);
         if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && needs_[i]) {
             const Shape vector{.c = node.shape.c};
+            const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
+            if (trains(node) && values < 2) refuse_one_value(node);
             const std::size_t statistics =
                 trains(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
                              : parameter(join(node.name, running_suffix), Shape{.c = 2 * node.shape.c});
@@ -132,8 +134,8 @@ private:
             at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
                          std::move(epilogue));
             if (!trains(node)) return;
-            const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
-            result_.batch_norms.push_back({node.name, 1 + result_.batch_norms.size(), values});
+            result_.batch_norms.push_back(
+                {node.name, 1 + result_.batch_norms.size(), values, 1 - static_cast<double>(norm->momentum)});
             statistics_.push_back(statistics);
         } else if (!node.inputs.empty() && activation_[node.inputs[0]] == i) {
             at_[i] = inputs[0];
@@ -319,6 +321,12 @@ private:
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
         refuse(form_[i], "this kind of layer has no gradient here");
+    }
+    /// The one value is its own mean: the variance would be 0, and the result the bias.
+    [[noreturn]] static void refuse_one_value(Node const& node) {
+        fail("train: layer ", node.name, " (batch_norm) sees one value a channel (", to_string(node.shape),
+             ", one image at once); more than one is needed to train it: take more images at once, or freeze ",
+             node.name, ".weight and ", node.name, ".bias");
     }
     [[noreturn]] static void refuse(Node const& node, std::string_view why) {
         fail("train: layer ", node.name, " (", kind(node.layer),

@@ -1,0 +1,72 @@
+// Nodes as they are when a network is to be trained: what they say of the training, and nodes in training mode.
+#include "imported.hpp"
+
+#include <primsel/onnx/export.hpp>
+
+#include <variant>
+
+namespace training_nodes {
+namespace {
+
+using namespace imported;
+
+std::string normalised(std::vector<onnx::NewAttribute> const& attributes) {
+    Model model({4, 2, 3, 3}, 15);
+    for (const char* name : {"scale", "bias", "mean", "variance"}) model.floats(name, {2}, {0.5F, 2.0F});
+    return model.node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, {"y"}, attributes).bytes();
+}
+/// training: null where the node has no such input.
+std::string dropping(std::vector<float> const& ratio, const bool* training) {
+    Model model({4, 2, 3, 3}, 15);
+    model.floats("r", {}, ratio);
+    std::vector<std::string> inputs{"x", "r"};
+    if (training != nullptr) {
+        model.floats("t", {}, {*training ? 1.0F : 0.0F});
+        inputs.emplace_back("t");
+    }
+    return model.node("Dropout", inputs, {"d"}).node("Relu", {"d"}, {"y"}).bytes();
+}
+const ps::OnnxOptions to_train{.trains = true};
+
+TEST_CASE("a batch norm keeps the file's momentum, and exports it") {
+    const ps::OnnxModel model = parse(normalised({{"momentum", 0.5F}, {"epsilon", 0.25F}}));
+    CHECK(std::get<ps::BatchNormParams>(model.graph[1].layer) == ps::BatchNormParams{0.25F, 0.5F});
+    CHECK(std::get<ps::BatchNormParams>(parse(normalised({})).graph[1].layer).momentum == 0.9F);
+    const ps::OnnxModel again = parse(ps::to_onnx(model.graph, model.weights, {}));
+    CHECK(again.graph[1].layer == model.graph[1].layer);
+}
+
+TEST_CASE("a batch norm in training mode is the ordinary layer when it is to be trained") {
+    const std::string bytes = normalised({{"training_mode", std::int64_t{1}}, {"momentum", 0.5F}});
+    const ps::OnnxModel model = parse(bytes, to_train);
+    CHECK(kinds_of(model) == Kinds{"input", "batch_norm"});
+    CHECK(model.graph.batch() == 4);
+    CHECK(std::get<ps::BatchNormParams>(model.graph[1].layer).momentum == 0.5F);
+    // Otherwise it normalises by the batch.
+    CHECK(std::ranges::count(kinds_of(parse(bytes)), "batch_norm") == 0);
+}
+
+TEST_CASE("dropout is a layer that inference leaves out, and exports as it was") {
+    const bool yes = true, no = false;
+    for (const bool* mode : {static_cast<const bool*>(nullptr), &no}) {
+        const ps::OnnxModel model = parse(dropping({0.25F}, mode));
+        CHECK(kinds_of(model) == Kinds{"input", "dropout", "relu"});
+        CHECK(std::get<ps::DropoutParams>(model.graph[1].layer).rate == 0.25F);
+        CHECK(kinds(ps::simplify(model.graph)) == Strings{"input", "relu"});
+        const ps::OnnxModel again = parse(ps::to_onnx(model.graph, model.weights, {}));
+        CHECK(kinds_of(again) == kinds_of(model));
+        CHECK(again.graph[1].layer == model.graph[1].layer);
+    }
+    CHECK(kinds_of(parse(dropping({0.25F}, &yes), to_train)) == Kinds{"input", "dropout", "relu"});
+    CHECK(refusal(dropping({0.25F}, &yes)).find("in training mode: what it drops is random") != std::string::npos);
+    // Drops nothing, or nothing that makes sense.
+    for (const float ratio : {0.0F, 1.0F, -1.0F}) {
+        CHECK(kinds_of(parse(dropping({ratio}, &no))) == Kinds{"input", "relu"});
+    }
+    Model old({4, 2, 3, 3}, 11);
+    old.node("Dropout", {"x"}, {"d"}, {{"ratio", 0.75F}}).node("Relu", {"d"}, {"y"});
+    CHECK(std::get<ps::DropoutParams>(parse(old.bytes()).graph[1].layer).rate == 0.75F);
+}
+
+}  // namespace
+}  // namespace training_nodes
