@@ -1,6 +1,12 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <primsel/io/file.hpp>
 #include <thread>
@@ -134,14 +140,67 @@ TEST_CASE("write_file keeps permissions, follows links and writes into pipes") {
     CHECK(folder.entries() == 3);
 }
 
-TEST_CASE("write_file passes over a temporary file that another program left") {
+TEST_CASE("write_file removes what killed writers left, and nothing else") {
+    namespace fs = std::filesystem;
     const scratch::Folder folder;
-    const std::string path = folder.file("plan"), left = ps::join(path, '.', ::getpid(), "-0.tmp");
-    scratch::write(left, "left");
+    const std::string path = folder.file("plan");
+    std::string name;
+    const ps::detail::Descriptor live(::open((path + ".77-1.tmp").c_str(), O_RDWR | O_CREAT, 0666));
+    REQUIRE(::flock(live.number(), LOCK_EX) == 0);
+    for (const char* left : {".1-0.tmp", ".77-12.tmp"}) scratch::write(path + left, "left");
+    const std::string own = ps::join('.', ::getpid(), "-0.tmp");
+    scratch::write(path + own, "left");
+    const std::vector<std::string> others{".tmp",      ".-0.tmp",  ".1-.tmp", ".1-0.tmp2",  ".a-0.tmp",
+                                          "2.1-0.tmp", ".1-0.old", ".1.tmp",  ".1-0-0.tmp", ".77-1.tmp"};
+    for (std::string const& other : others) {
+        if (other != ".77-1.tmp") scratch::write(path + other, "another's");
+    }
     ps::write_file(path, "text");
     CHECK(scratch::content(path) == "text");
-    CHECK(scratch::content(left) == "left");
-    CHECK(folder.entries() == 2);
+    for (std::string const& other : others) CHECK_MESSAGE(fs::exists(path + other), other);
+    CHECK(folder.entries() == 1 + others.size());
+}
+
+TEST_CASE("write_file by a child of fork that is killed leaves the old file or the new one, and nothing beside it") {
+    const scratch::Folder folder;
+    const std::string path = folder.file("checkpoint"), a(3'000'000, 'a'), b(3'500'000, 'b');
+    ps::write_file(path, a);
+    for (int i = 0; i < 24; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            for (;;) ps::write_file(path, b), ps::write_file(path, a);
+        }
+        REQUIRE(child > 0);
+        std::this_thread::sleep_for(std::chrono::microseconds(900 * i));
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        const std::string now = scratch::content(path);
+        CHECK((now == a || now == b));
+    }
+    ps::write_file(path, "last");
+    CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("require_writable says what write_file would, and changes nothing") {
+    namespace fs = std::filesystem;
+    const scratch::Folder folder;
+    const std::string there = folder.file("there"), fresh = folder.file("fresh"), below = there + "/below",
+                      nowhere = folder.file("none/x");
+    scratch::write(there, "kept");
+    const auto before = fs::last_write_time(there);
+    ps::require_writable(there);
+    ps::require_writable(fresh);
+    ps::require_writable("/dev/null");
+    CHECK(scratch::content(there) == "kept");
+    CHECK(fs::last_write_time(there) == before);
+    CHECK(!fs::exists(fresh));
+    CHECK(folder.entries() == 1);
+    for (std::string const& path : {nowhere, below, folder.file("")}) {
+        const std::string said = error_of([&] { ps::require_writable(path); });
+        CHECK(said.find("cannot write") != std::string::npos);
+        CHECK(said == error_of([&] { ps::write_file(path, "text"); }));
+    }
+    CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("write_file by two threads leaves the whole of one") {

@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace schedule {
@@ -80,8 +81,23 @@ TEST_CASE("what a schedule says") {
     CHECK(step.factor(3) == doctest::Approx(0.1));
     CHECK(several.factor(5) == doctest::Approx(0.01));
     CHECK(cosine.factor(4) == doctest::Approx(0.5));
-    CHECK(cosine.factor(9) == doctest::Approx(0).epsilon(1e-9));
     ps::check_schedule(schedule, Net::graph(), ps::Coupling(Net::graph()));
+}
+
+TEST_CASE("rates of a schedule are PyTorch's, beyond their ends too") {
+    using Rule = ps::ScheduleRate::Rule;
+    // torch.optim.lr_scheduler of these names, with a rate of 1 at the beginning.
+    const std::vector<std::pair<ps::ScheduleRate, std::vector<double>>> all{
+        {{.rule = Rule::exponential, .gamma = 0.5, .milestones = {}}, {1, 0.5, 0.25, 0.125, 0.0625, 0.03125}},
+        {{.rule = Rule::step, .gamma = 0.5, .every = 2, .milestones = {}}, {1, 1, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125}},
+        {{.rule = Rule::multi_step, .gamma = 0.5, .milestones = {1, 3, 3}}, {1, 0.5, 0.5, 0.125, 0.125, 0.125}},
+        {{.rule = Rule::cosine, .every = 3, .milestones = {}}, {1, 0.75, 0.25, 0, 0.25, 0.75, 1, 0.75, 0.25, 0, 0.25}}};
+    for (auto const& [rate, factors] : all) {
+        for (std::size_t epoch = 0; epoch < factors.size(); ++epoch) {
+            CAPTURE(epoch);
+            CHECK(rate.factor(static_cast<std::int64_t>(epoch)) == doctest::Approx(factors[epoch]).epsilon(1e-12));
+        }
+    }
 }
 
 TEST_CASE("what a schedule must not say, with its line") {

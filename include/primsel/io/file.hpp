@@ -3,7 +3,9 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/error.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,22 +73,87 @@ inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
     return true;
 }
 
-/// Opens a new file beside `path` for writing and tells its name. Negative, and no name, with a reason in errno.
+/// The folder of a file.
+[[nodiscard]] inline std::string folder_of(std::string const& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+/// Calls use(name) with names of new files beside `path` until it gives no error, or another than EEXIST.
+template <class Use>
+[[nodiscard]] std::string name_beside(std::string const& path, Use const& use) {
+    for (int attempt = 0;; ++attempt) {
+        std::string name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
+        if (use(name)) return name;
+        if (errno != EEXIST) return {};
+    }
+}
+/// Whether a file has such a name; `suffix` follows the name of the file beside which it is.
+[[nodiscard]] inline bool is_suffix_beside(std::string_view suffix) {
+    const auto skip_digits = [&suffix] {
+        const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
+        suffix.remove_prefix(digits);
+        return digits > 0;
+    };
+    const auto skip = [&suffix](std::string_view text) {
+        const bool found = suffix.starts_with(text);
+        if (found) suffix.remove_prefix(text.size());
+        return found;
+    };
+    return skip(".") && skip_digits() && skip("-") && skip_digits() && suffix == ".tmp";
+}
+/// Removes new files beside `path` whose writers were killed: nobody has them locked. Process ids would not do, as the
+/// writers may be on other machines or in other containers.
+inline void remove_left_beside(std::string const& path) {
+    const std::string folder = folder_of(path), name = path.substr(path.rfind('/') + 1);
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+    while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries.get())) {
+        const std::string_view other = entry->d_name;
+        if (!other.starts_with(name) || !is_suffix_beside(other.substr(name.size()))) continue;
+        const std::string left = folder + '/' + entry->d_name;
+        const Descriptor file(::open(left.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+        struct stat opened {
+        }, named{};
+        if (!file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) continue;
+        // Its writer may have renamed it since it was opened.
+        const bool is_same = ::fstat(file.number(), &opened) == 0 && ::lstat(left.c_str(), &named) == 0 &&
+                             opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+        if (is_same && S_ISREG(opened.st_mode)) ::unlink(left.c_str());
+    }
+}
+/// Opens a new file beside `path` for writing, locks it and tells its name, which is empty where it has none. Negative
+/// with a reason in errno.
 inline int open_beside(std::string const& path, std::string& name) {
     int number = -1;
-    for (int attempt = 0; number < 0; ++attempt) {
-        name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
-        number = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (number < 0 && errno != EEXIST) break;
+#if defined(O_TMPFILE)
+    // Without a name, it is gone when its writer is killed. A name is given through /proc.
+    if (::access("/proc/self/fd", X_OK) == 0) {
+        number = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     }
-    if (number < 0) name.clear();
-    return number;
+    if (number >= 0) {
+        ::flock(number, LOCK_EX);
+        return number;
+    }
+#endif
+    for (;;) {
+        name = name_beside(path, [&number](std::string const& each) {
+            number = ::open(each.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            return number >= 0;
+        });
+        if (number < 0) return number;
+        ::flock(number, LOCK_EX);
+        // Before it was locked, another writer may have taken it for one that was left.
+        struct stat status {};
+        if (::fstat(number, &status) != 0 || status.st_nlink > 0) return number;
+        ::close(number);
+    }
 }
 
-/// A new file beside `path`, removed at the end of the scope unless it took the place of `path`.
+/// A new file beside `path`, gone at the end of the scope unless it took the place of `path`. Removes those that
+/// writers left that were killed.
 class TemporaryFile {
 public:
-    explicit TemporaryFile(std::string path) : path_(std::move(path)), descriptor_(open_beside(path_, name_)) {}
+    explicit TemporaryFile(std::string path)
+        : path_((remove_left_beside(path), std::move(path))), descriptor_(open_beside(path_, name_)) {}
     TemporaryFile(TemporaryFile const&) = delete;
     TemporaryFile& operator=(TemporaryFile const&) = delete;
     ~TemporaryFile() {
@@ -99,7 +166,14 @@ public:
     bool replace() {
         // Not every file system can tell (EINVAL).
         if (::fsync(number()) != 0 && errno != EINVAL) return false;
-        if (!descriptor_.close() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
+        if (name_.empty()) {
+            const std::string open = join("/proc/self/fd/", number());
+            name_ = name_beside(path_, [&open](std::string const& name) {
+                return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+            });
+        }
+        // It stays locked until it has the name.
+        if (name_.empty() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
         name_.clear();
         return true;
     }
@@ -182,34 +256,63 @@ struct SharedBytes {
     return read_file(OpenFile(path, limit));
 }
 
+namespace detail {
+
+/// Where write_file writes to.
+struct WrittenFile {
+    /// Links followed.
+    std::string path;
+    bool exists = false, is_regular = true;
+    mode_t permissions = 0;
+
+    /// Throws error when the system says that it must not be written.
+    explicit WrittenFile(std::string const& name) : path(name) {
+        struct stat status {};
+        exists = ::stat(name.c_str(), &status) == 0;
+        if (!exists) return;
+        is_regular = S_ISREG(status.st_mode), permissions = status.st_mode & 07777U;
+        if (S_ISDIR(status.st_mode)) fail_of_system(name, "cannot write", EISDIR);
+        if (::access(name.c_str(), W_OK) != 0) fail_of_system(name, "cannot write");
+        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(name.c_str(), nullptr), std::free);
+        if (is_regular && resolved == nullptr) fail_of_system(name, "cannot write");
+        if (is_regular) path = resolved.get();
+    }
+};
+
+}  // namespace detail
+
+/// Throws error, naming the file and the system's reason, when write_file could not write to it: to be known before
+/// hours of work. Changes nothing of the file, and makes none.
+inline void require_writable(std::string const& path) {
+    const detail::WrittenFile target(path);
+    if (target.is_regular && !detail::TemporaryFile(target.path).is_open()) {
+        detail::fail_of_system(path, "cannot write");
+    }
+}
+
 /// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
-/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. A symbolic link is
-/// followed; what is no regular file, as /dev/stdout, is written to directly.
-/// Throws error, naming the file and the system's reason.
+/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. What a writer left
+/// beside it that was killed is removed. A symbolic link is followed; what is no regular file, as /dev/stdout, is
+/// written to directly.
+/// Throws error, naming the file and the system's reason. A file beyond the size that the process may write
+/// (RLIMIT_FSIZE) is an error only where the program ignores SIGXFSZ; otherwise the system ends it.
 inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
     const auto require = [&path](bool done) {
         if (!done) detail::fail_of_system(path, "cannot write");
     };
-    struct stat status {};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (exists && !S_ISREG(status.st_mode)) {
+    const detail::WrittenFile target(path);
+    if (!target.is_regular) {
         detail::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
         require(file.is_open());
         for (const auto part : parts) require(detail::write_all(file.number(), part));
         require(file.close());
         return;
     }
-    std::string target = path;
-    if (exists) {
-        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
-        require(resolved != nullptr && ::access(path.c_str(), W_OK) == 0);
-        target = resolved.get();
-    }
-    detail::TemporaryFile file(std::move(target));
+    detail::TemporaryFile file(target.path);
     require(file.is_open());
     for (const auto part : parts) require(detail::write_all(file.number(), part));
     // The new file keeps the permissions of the old one.
-    if (exists) require(::fchmod(file.number(), status.st_mode & 07777U) == 0);
+    if (target.exists) require(::fchmod(file.number(), target.permissions) == 0);
     require(file.replace());
 }
 inline void write_file(std::string const& path, std::string_view text) {

@@ -38,13 +38,13 @@ struct SchedulePruner {
     std::vector<std::string> weights = {}, places = {};
 };
 
-/// How a learning rate falls.
+/// How a learning rate changes, as PyTorch's schedulers of these names have it.
 struct ScheduleRate {
     enum class Rule { exponential, step, multi_step, cosine };
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Of step: every so many. Of cosine: until it is 0.
+    /// Of step: every so many. Of cosine: until it is 0, from where it rises again for as many.
     std::int64_t every = 1;
     std::vector<std::int64_t> milestones = {};
 
@@ -59,7 +59,7 @@ struct ScheduleRate {
                 return std::pow(gamma, static_cast<double>(std::ranges::count_if(
                                            milestones, [&](std::int64_t one) { return one <= epochs; })));
             default: {
-                const double share = std::min(1.0, static_cast<double>(epochs) / static_cast<double>(every));
+                const double share = static_cast<double>(epochs % (2 * every)) / static_cast<double>(every);
                 return (1 + std::cos(std::numbers::pi * share)) / 2;
             }
         }

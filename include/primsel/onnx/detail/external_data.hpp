@@ -39,6 +39,11 @@ public:
 
     /// Throws error unless the tensor's location is a file in the folder (or beneath it) that holds all its elements.
     [[nodiscard]] OnnxTensor read(TensorProto const& proto) {
+        const auto [bytes, owner] = raw(proto);
+        return read_raw(proto.dims, proto.type, bytes, owner);
+    }
+    /// The bytes of its elements, and what keeps them alive. Throws error as read does.
+    [[nodiscard]] std::pair<std::string_view, std::shared_ptr<const void>> raw(TensorProto const& proto) {
         std::string_view location, checksum;
         std::size_t offset = 0, length = 0;
         bool has_length = false;
@@ -63,7 +68,7 @@ public:
         if (length > rest) {
             fail("its data reach byte ", offset, " + ", length, " of ", location, ", which has ", file.bytes.size());
         }
-        return read_raw(proto.dims, proto.type, file.text().substr(offset, length), file.owner);
+        return {file.text().substr(offset, length), file.owner};
     }
 
     [[nodiscard]] std::map<std::string, ReadFile, std::less<>> const& files() const { return files_; }

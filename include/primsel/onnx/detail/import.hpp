@@ -38,10 +38,22 @@ struct OnnxOptions {
     bool trains = false;
 };
 
+/// Which tensor of the file a weight is.
+struct OnnxOrigin {
+    /// Of an initializer, or the result of a Constant.
+    std::string tensor;
+    /// Whether the weight is that matrix transposed.
+    bool transposed = false;
+
+    friend bool operator==(OnnxOrigin const&, OnnxOrigin const&) = default;
+};
+
 /// A model that was read. Its inputs and outputs are in the order of graph.inputs() and graph.outputs().
 struct OnnxModel : OnnxSignature {
     Graph graph;
     Weights weights;
+    /// By the names of the weights; of one that was computed, there is none.
+    std::map<std::string, OnnxOrigin, std::less<>> origins;
 };
 
 namespace onnx {
@@ -340,8 +352,36 @@ private:
             if (editor.removed(i)) continue;
             for (auto const& [suffix, weight] : build_.weights(i)) result.weights.add(editor[i].name + suffix, weight);
         }
-        result.graph.set_shared(shared_weights(result.graph, result.weights, build_.origins()));
+        const auto transposed = build_.origins();
+        result.graph.set_shared(shared_weights(result.graph, result.weights, transposed));
+        result.origins = origins_of(result.weights, transposed);
         return result;
+    }
+    [[nodiscard]] std::map<std::string, OnnxOrigin, std::less<>> origins_of(
+        Weights const& weights, std::map<const void*, const void*> const& transposed) const {
+        // The same elements under other names come after those of the file: a map keeps the first.
+        std::map<const void*, std::pair<std::string_view, std::size_t>> places;
+        const auto add = [&](std::string_view name) {
+            const auto value = scopes_.front().values.find(name);
+            if (value == scopes_.front().values.end() || !value->second.known || !value->second.known->is_float())
+                return;
+            StoredFloats const& floats = value->second.known->floats;
+            if (!floats.empty()) places.try_emplace(floats.bytes().data(), name, floats.size());
+        };
+        for (InitializerProto const& initializer : model_.initializers) add(initializer.name);
+        for (NodeProto const& node : model_.nodes) {
+            if (node.op == "Constant" && !node.outputs.empty()) add(node.outputs[0]);
+        }
+        std::map<std::string, OnnxOrigin, std::less<>> origins;
+        for (auto const& [name, weight] : weights) {
+            if (weight.values.empty()) continue;
+            const void* place = weight.values.bytes().data();
+            const auto turned = transposed.find(place);
+            const auto found = places.find(turned == transposed.end() ? place : turned->second);
+            if (found == places.end() || found->second.second != weight.values.size()) continue;
+            origins.emplace(name, OnnxOrigin{std::string(found->second.first), turned != transposed.end()});
+        }
+        return origins;
     }
 
     ModelProto const& model_;
