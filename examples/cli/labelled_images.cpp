@@ -3,6 +3,7 @@
 #include <image.hpp>
 
 #include <primsel/core/csv.hpp>
+#include <primsel/core/printable.hpp>
 #include <primsel/io/cifar.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/idx.hpp>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdio>
 #include <sstream>
 
 namespace cli {
@@ -68,8 +70,13 @@ AnyImages read_images(ImageFiles const& from, ps::Shape shape) {
     if (!from.folder.empty()) {
         if (shape.c != 1 && shape.c != 3)
             ps::fail(from.folder, ": the network takes ", to_string(shape), ", no images");
-        return AnyImages(AnyImages::Folder(
-            from.folder, shape, [channels = shape.c](std::string const& path) { return read_image(path, channels); }));
+        AnyImages::Folder images(from.folder, shape,
+                                 [channels = shape.c](std::string const& path) { return read_image(path, channels); });
+        if (const std::string left_out = images.left_out_summary(); !left_out.empty()) {
+            const std::string text = ps::join(from.folder, ": ", left_out, "; PNG and JPEG files are read");
+            std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str());
+        }
+        return AnyImages(std::move(images));
     }
     if (!from.cifar10.empty()) return AnyImages(ps::read_cifar10(from.cifar10));
     if (from.images.ends_with(".npy")) return AnyImages(ps::read_npy_images(from.images, from.labels));

@@ -64,6 +64,15 @@ class Train(Cli):
         self.assertEqual([each["name"] for each in result["classes"]], ["bright", "dark"])
         self.assertEqual(result["images"], 6)
         self.refuse(1, ["bright/0.png: is 1x3x32x32, not 3x64x64"], "accuracy", NET, *data, "--size", 64)
+        for name in ("dark/4.webp", "dark/.DS_Store", "bright/Thumbs.db"):
+            (self.folder / "data" / name).write_bytes(b"")
+        steps = ["--size", 32, "--batch", 2, "--learning-rate", 0.001, "--out", out]
+        for arguments in (["accuracy", NET, *data, "--size", 32], ["train", NET, *data, *steps],
+                          ["train", NET, *self.data(), "--validation-folder", self.folder / "data", *steps]):
+            result = self.call(*arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr, f"{self.NAME}: warning: {self.folder / 'data'}: 1 file is left out: dark/4.webp; "
+                             "PNG and JPEG files are read\n")
 
     def test_same_weights_again_and_for_any_threads(self):
         written, plan = [], self.folder / "plan.json"

@@ -50,6 +50,8 @@ TEST_CASE("a folder for each class") {
         CHECK(values[1] == static_cast<float>(expected[2 * i + 1]));
         CHECK(images.label(i) == (i < 2 ? 0 : static_cast<int>(i) - 1));
     }
+    CHECK(images.left_out() == std::vector<std::string>{"a/readme"});
+    CHECK(images.left_out_summary() == "1 file is left out: a/readme");
     ps::Batches batches(images, ps::evaluation_batches(3));
     CHECK(batches.next().images[5] == 't');
     CHECK(batches.next().labels[0] == 2);
@@ -61,6 +63,24 @@ TEST_CASE("a folder for each class") {
     CHECK(error_of([&] { images.read(3, values); }) == images.path(3) + ": is empty");
 }
 
+TEST_CASE("every file that is left out of a folder is named, but for the system's") {
+    const scratch::Folder folder;
+    for (const char* name : {"a", "b", "b/more.png.d"}) std::filesystem::create_directory(folder.file(name));
+    for (const char* name : {"a/1.png", "a/2.webp", "a/3.BMP", "a/.DS_Store", "a/Thumbs.db", "a/desktop.ini"}) {
+        scratch::write(folder.file(name), "xy");
+    }
+    for (const char* name : {"b/1.png", "b/2.gif", "b/3.tiff", "b/4"}) scratch::write(folder.file(name), "xy");
+    const ps::ImageFolder images(folder.file("."), {1, 1, 2}, image_folders::letters);
+    CHECK(images.size() == 2);
+    CHECK(images.left_out() ==
+          std::vector<std::string>{"a/2.webp", "a/3.BMP", "b/2.gif", "b/3.tiff", "b/4", "b/more.png.d"});
+    CHECK(images.left_out_summary() == "6 files are left out: a/2.webp, a/3.BMP, b/2.gif and 3 more");
+    std::filesystem::remove(folder.file("b/1.png"));
+    CHECK(error_of([&] {
+              (void)ps::ImageFolder(folder.file("."), {1, 1, 2}, image_folders::letters);
+          }) == folder.file("./b") + ": has no images; left out: b/2.gif, b/3.tiff, b/4 and 1 more");
+}
+
 TEST_CASE("folders without images are refused") {
     const scratch::Folder folder;
     const auto refused = [&](std::string const& path) {
@@ -70,6 +90,8 @@ TEST_CASE("folders without images are refused") {
     CHECK(refused(folder.file("")) == folder.file("") + ": has no folder for a class");
     std::filesystem::create_directory(folder.file("a"));
     scratch::write(folder.file("a/x.txt"), "x");
+    CHECK(refused(folder.file(".")) == folder.file("./a") + ": has no images; left out: a/x.txt");
+    std::filesystem::remove(folder.file("a/x.txt"));
     CHECK(refused(folder.file(".")) == folder.file("./a") + ": has no images");
 }
 

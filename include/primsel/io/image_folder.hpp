@@ -56,6 +56,14 @@ struct FolderCloser {
     });
 }
 
+/// The first three names, and the number of the others.
+[[nodiscard]] inline std::string first_of(std::vector<std::string> const& names) {
+    constexpr std::size_t most = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    return names.size() > most ? join(text, " and ", names.size() - most, " more") : text;
+}
+
 }  // namespace detail
 
 /// A folder with a folder for each class, whose files are its images: classes in the order of their names. The images
@@ -64,21 +72,30 @@ struct FolderCloser {
 template <std::invocable<std::string const&> ReadImage>
 class ImageFolder {
 public:
-    /// `endings`: of names of images, in small letters; other files are passed over. Throws error, naming the folder,
+    /// `endings`: of names of images, in small letters; other files are left out. Throws error, naming the folder,
     /// when it cannot be read, has no folder, or one of them no image.
     ImageFolder(std::string const& folder, Shape shape, ReadImage read_image,
                 std::vector<std::string> const& endings = {".png", ".jpg", ".jpeg"})
         : shape_(shape), read_image_(std::move(read_image)) {
+        // Windows writes them into any folder, as macOS does .DS_Store.
+        const std::vector<std::string> system_files = {"thumbs.db", "desktop.ini"};
         for (std::string const& name : detail::names_in(folder)) {
             const std::string path = join(folder, '/', name);
             if (!detail::is_folder(path)) continue;
-            const std::size_t before = files_.size();
+            const std::size_t before = files_.size(), left_out_before = left_out_.size();
             for (std::string const& file : detail::names_in(path)) {
-                if (!detail::ends_in(file, endings)) continue;
-                files_.push_back(join(path, '/', file));
-                labels_.push_back(static_cast<int>(names_.size()));
+                if (detail::ends_in(file, endings)) {
+                    files_.push_back(join(path, '/', file));
+                    labels_.push_back(static_cast<int>(names_.size()));
+                } else if (!detail::ends_in(file, system_files)) {
+                    left_out_.push_back(join(name, '/', file));
+                }
             }
-            if (files_.size() == before) fail(path, ": has no images");
+            if (files_.size() == before) {
+                const std::vector<std::string> others(left_out_.begin() + static_cast<std::ptrdiff_t>(left_out_before),
+                                                      left_out_.end());
+                fail(path, ": has no images", others.empty() ? "" : "; left out: ", detail::first_of(others));
+            }
             names_.push_back(name);
         }
         if (names_.empty()) fail(folder, ": has no folder for a class");
@@ -90,6 +107,15 @@ public:
     [[nodiscard]] std::vector<std::string> const& class_names() const { return names_; }
     [[nodiscard]] std::string const& path(std::size_t index) const { return files_[index]; }
     [[nodiscard]] int label(std::size_t index) const { return labels_[index]; }
+    /// The files, and folders, that lie in a class's folder and are no image by their name, each as class/file. Those
+    /// whose name begins with a dot and the system's own, as Thumbs.db, are passed over.
+    [[nodiscard]] std::vector<std::string> const& left_out() const { return left_out_; }
+    /// A line that counts them and names the first; empty where there are none.
+    [[nodiscard]] std::string left_out_summary() const {
+        if (left_out_.empty()) return "";
+        return join(left_out_.size(), left_out_.size() == 1 ? " file is left out: " : " files are left out: ",
+                    detail::first_of(left_out_));
+    }
     /// Throws error when the image is of another shape, and what read_image throws.
     void read(std::size_t index, float* dst) const {
         const Tensor<chw> image = read_image_(files_[index]);
@@ -102,7 +128,7 @@ public:
 private:
     Shape shape_;
     ReadImage read_image_;
-    std::vector<std::string> names_, files_;
+    std::vector<std::string> names_, files_, left_out_;
     std::vector<int> labels_;
 };
 
