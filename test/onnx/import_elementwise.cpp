@@ -107,7 +107,7 @@ TEST_CASE("elementwise constants of one value are scales without weights") {
     CHECK(scale("Div", {4}) == ps::ScaleParams{.known = true, .factor = 0.25F});
     CHECK(scale("Add", {3}) == ps::ScaleParams{.known = true, .shift = 3});
     CHECK(scale("Sub", {3, 3, 3}) == ps::ScaleParams{.known = true, .shift = -3});
-    CHECK(scale("Mul", {2, 2, 1}) == ps::ScaleParams{});
+    CHECK(scale("Mul", {2, 2, 1}) == ps::ScaleParams{.trains_bias = false});
 }
 
 TEST_CASE("broadcasting of every pattern of five axes") {

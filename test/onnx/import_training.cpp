@@ -3,6 +3,7 @@
 
 #include <primsel/onnx/export.hpp>
 
+#include <limits>
 #include <variant>
 
 namespace training_nodes {
@@ -66,6 +67,32 @@ TEST_CASE("dropout is a layer that inference leaves out, and exports as it was")
     Model old({4, 2, 3, 3}, 11);
     old.node("Dropout", {"x"}, {"d"}, {{"ratio", 0.75F}}).node("Relu", {"d"}, {"y"});
     CHECK(std::get<ps::DropoutParams>(parse(old.bytes()).graph[1].layer).rate == 0.75F);
+}
+
+TEST_CASE("products and sums with a constant a channel are weights to train, quotients, differences and numbers not") {
+    const auto scale = [](const char* op, std::vector<float> const& values) {
+        Model model({2, 3, 4, 5});
+        model.floats("k", {static_cast<std::int64_t>(values.size()), 1, 1}, values).node(op, {"x", "k"}, {"y"});
+        return std::get<ps::ScaleParams>(parse(model.bytes(), to_train).graph[1].layer);
+    };
+    CHECK(scale("Mul", {1, 1, 1}) == ps::ScaleParams{.trains_bias = false});
+    CHECK(scale("Add", {0, 0, 0}) == ps::ScaleParams{.trains_weight = false});
+    CHECK(scale("Mul", {0.5F}) == ps::ScaleParams{.known = true, .factor = 0.5F});
+    CHECK(scale("Add", {0.5F}) == ps::ScaleParams{.known = true, .shift = 0.5F});
+    const ps::ScaleParams constant{.trains_weight = false, .trains_bias = false};
+    CHECK(scale("Sub", {1, 2, 3}) == constant);
+    CHECK(scale("Div", {1, 2, 3}) == constant);
+    CHECK(scale("Add", {0, -std::numeric_limits<float>::infinity(), 0}) == constant);
+}
+
+TEST_CASE("what is trained of a scale comes back from an export") {
+    for (const char* op : {"Mul", "Add"}) {
+        Model model({2, 3, 4, 5});
+        model.floats("k", {3, 1, 1}, {1, 2, 3}).node(op, {"x", "k"}, {"y"});
+        const ps::OnnxModel once = parse(model.bytes(), to_train);
+        const ps::OnnxModel again = parse(ps::to_onnx(once.graph, once.weights, {}), to_train);
+        CHECK(again.graph[1].layer == once.graph[1].layer);
+    }
 }
 
 }  // namespace

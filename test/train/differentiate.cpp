@@ -235,6 +235,28 @@ TEST_CASE("running statistics keep the share that the layer's momentum says") {
     }
 }
 
+TEST_CASE("a softmax at the end, or its logarithm, is left to the loss") {
+    ps::Graph graph(2);
+    graph.add("image", ps::InputParams{{2, 3, 3}}, {});
+    const std::size_t logits = graph.add("logits", ps::DenseParams{3}, {0});
+    const ps::Graph alone = graph;
+    ps::Graph soft = alone;
+    soft.add("softmax", ps::SoftmaxParams{}, {logits});
+    const std::size_t top = graph.add("top", ps::ReduceParams{ps::ReduceKind::max}, {logits});
+    const std::size_t below = graph.add("below", ps::BinaryParams{ps::BinaryKind::subtract}, {logits, top});
+    const std::size_t terms = graph.add("terms", ps::ActivationParams{ps::ActivationKind::exp}, {below});
+    const std::size_t sum = graph.add("sum", ps::ReduceParams{ps::ReduceKind::sum}, {terms});
+    const std::size_t log = graph.add("log", ps::ActivationParams{ps::ActivationKind::log}, {sum});
+    graph.add("result", ps::BinaryParams{ps::BinaryKind::subtract}, {below, log});
+    const auto step = [](ps::Graph const& of) { return ps::structure(ps::differentiate(of).graph); };
+    CHECK(step(graph) == step(alone));
+    CHECK(step(soft) == step(alone));
+    // Something else is not taken for it.
+    ps::Graph other = alone;
+    other.add("difference", ps::BinaryParams{ps::BinaryKind::subtract}, {logits, logits});
+    CHECK(step(other) != step(alone));
+}
+
 TEST_CASE("a batch norm that sees one value a channel is refused by name, unless it is frozen") {
     const auto graph = [](int batch, int size) {
         ps::Graph result(batch);

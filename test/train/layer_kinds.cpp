@@ -71,7 +71,9 @@ Kinds examples(Of<ps::LrnParams>) {
 Kinds examples(Of<ps::BatchNormParams>) { return {{ps::BatchNormParams{}}, {ps::BatchNormParams{.epsilon = 0.1F}}}; }
 Kinds examples(Of<ps::ScaleParams>) {
     return {{ps::ScaleParams{.known = true, .factor = -1.5F, .shift = 2}},
-            {ps::ScaleParams{}, 1, "its weights cannot be trained"}};
+            {ps::ScaleParams{}},
+            {ps::ScaleParams{.trains_weight = false}},
+            {ps::ScaleParams{.trains_bias = false}}};
 }
 Kinds examples(Of<ps::SoftmaxParams>) {
     return {{ps::SoftmaxParams{}}, {ps::SoftmaxParams{ps::Axis::w}}, {ps::SoftmaxParams{ps::Axis::h}}};

@@ -190,6 +190,14 @@ private:
                 value = value * static_cast<double>(scale.factor) + static_cast<double>(scale.shift);
             }
         }
+        if (scale.known) return result;
+        result = results[graph_[i].inputs[0]];
+        const std::size_t pixels = graph_[i].shape.pixels();
+        for (reference::Image& image : result) {
+            for (std::size_t at = 0; at < image.data.size(); ++at) {
+                image.data[at] = image.data[at] * weight(i, "weight")[at / pixels] + weight(i, "bias")[at / pixels];
+            }
+        }
         return result;
     }
     template <class Params>

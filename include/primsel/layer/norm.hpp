@@ -37,10 +37,13 @@ struct BatchNormParams {
 struct ScaleParams {
     bool known = false;
     float factor = 1.0F, shift = 0.0F;
+    /// Whether training changes the weight, and the bias: a scale or a bias alone has a constant for the other.
+    bool trains_weight = true, trains_bias = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
     constexpr void each_field(auto const& visit) const {
         visit("known", known), visit("factor", factor), visit("shift", shift);
+        visit("trains_weight", trains_weight), visit("trains_bias", trains_bias);
     }
     constexpr void each_weight(Shape const& input, auto const& visit) const {
         if (known) return;

@@ -95,6 +95,14 @@ struct WeightOwner {
     return specs;
 }
 
+/// Whether training may change a node's weight: not running statistics, constants, nor the constant half of a scale.
+[[nodiscard]] inline bool is_trainable(Node const& node, std::string_view weight) {
+    if (weight.ends_with(".running_mean") || weight.ends_with(".running_var")) return false;
+    if (const auto* constant = std::get_if<ConstantParams>(&node.layer)) return constant->parameter;
+    const auto* scale = std::get_if<ScaleParams>(&node.layer);
+    return scale == nullptr || (weight.ends_with(".bias") ? scale->trains_bias : scale->trains_weight);
+}
+
 /// The number of values that training learns: those of all weights but running statistics, of shared ones once.
 [[nodiscard]] inline double parameter_count(Graph const& graph) {
     double count = 0;

@@ -30,11 +30,12 @@ template <class Trains = TrainAll>
 [[nodiscard]] TrainingGraph differentiate(Graph const& graph, Trains const& trains = {}) {
     std::vector<std::string> weights;
     const auto owners = weight_owners(graph);
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        const bool running = spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var");
-        const auto owner = owners.find(spec.name);
-        const std::string_view decides = owner == owners.end() ? spec.name : owner->second.name;
-        if (!running && trains(decides)) weights.push_back(spec.name);
+    for (Node const& node : graph.nodes()) {
+        for (WeightSpec const& spec : weight_specs(graph, node)) {
+            const auto owner = owners.find(spec.name);
+            const std::string_view decides = owner == owners.end() ? spec.name : owner->second.name;
+            if (is_trainable(node, spec.name) && trains(decides)) weights.push_back(spec.name);
+        }
     }
     return detail::Backward(detail::training_form(graph), std::move(weights)).run();
 }

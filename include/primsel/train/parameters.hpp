@@ -54,15 +54,17 @@ public:
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
     /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, running
-    /// statistics as one, zeros, and the weights of layers that are computed twice, under their second name.
+    /// statistics as one, constants, and the weights of layers that are computed twice, under their second name.
     Parameters& complete(Graph const& step, std::string const& seed) {
         if (!seed.empty() && !values_.contains(seed)) add(seed, {2}, {0.0F, 0.0F});
         for (Node const& node : step.nodes()) {
             const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
-                              (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
-            if (made && !values_.contains(node.name)) {
-                add(node.name, {node.shape.c}, std::vector<float>(node.shape.size()));
-            }
+                              (node.name.ends_with(running_suffix) || node.name.ends_with(identity_suffix) ||
+                               node.name.ends_with(zero_suffix));
+            if (!made || values_.contains(node.name)) continue;
+            std::vector<float> values(node.shape.size());
+            if (node.name.ends_with(identity_suffix)) std::fill(values.begin() + node.shape.c / 2, values.end(), 1.0F);
+            add(node.name, {node.shape.c}, std::move(values));
         }
         for (WeightSpec const& spec : weight_specs(step)) {
             if (values_.contains(spec.name)) continue;

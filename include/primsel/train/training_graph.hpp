@@ -14,6 +14,8 @@ inline constexpr std::string_view again_suffix = "/again";
 /// Ends the name of a parameter: the running means, then variances, of a batch norm that keeps them though layers
 /// before it are trained.
 inline constexpr std::string_view running_suffix = "/running";
+/// Ends the name of a parameter of means of 0, then variances of 1: a scale is a normalisation by them.
+inline constexpr std::string_view identity_suffix = "/identity";
 /// Ends the name of a parameter that is zero.
 inline constexpr std::string_view zero_suffix = "/zero";
 

@@ -5,6 +5,7 @@
 // a batch of one and that axis is as any other (whole). In both, dims below are what is left: the extents of an image.
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/onnx/detail/constant.hpp>
@@ -239,7 +240,12 @@ public:
 
     /// x * factor + shift, for the whole tensor.
     Operand scale(Operand const& src, float factor, float shift) {
-        const std::size_t input = view(src), node = emit(ScaleParams{}, {input}, "scale");
+        const std::size_t input = view(src);
+        const ScaleParams known{.known = true, .factor = factor, .shift = shift};
+        if (is_finite(factor) && is_finite(shift)) return {src.dims, emit(known, {input}, "scale"), {}};
+        ScaleParams constant;
+        constant.trains_weight = constant.trains_bias = false;
+        const std::size_t node = emit(constant, {input}, "scale");
         const std::int64_t c = graph_[node].shape.c;
         add_weight(node, ".weight", {c}, constants.splat({c}, OnnxType::float32, factor));
         add_weight(node, ".bias", {c}, constants.splat({c}, OnnxType::float32, shift));

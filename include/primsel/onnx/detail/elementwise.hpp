@@ -101,13 +101,24 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
         if (kind == BinaryKind::subtract) value = -value;
     }
     const std::size_t input = build.view(x);
-    if (is_finite(values[0]) && std::ranges::count(values, values[0]) == c) {
+    // One number for all channels is a constant, as in a GELU; a product or sum with one a channel is a weight.
+    // Exporters of PyTorch write what it holds as buffers (means and deviations of images) as differences and
+    // quotients.
+    const bool is_weight = (kind == BinaryKind::multiply || kind == BinaryKind::add) && constant.size() > 1 &&
+                           std::ranges::all_of(values, [](float value) { return is_finite(value); });
+    const bool is_one = is_finite(values[0]) && std::ranges::count(values, values[0]) == c;
+    if (is_one && !(is_weight && build.trains())) {
         ScaleParams all{.known = true};
         (is_factor ? all.factor : all.shift) = values[0];
         return Operand{x.dims, build.emit(all, {input}), {}};
     }
-    const std::size_t node = build.emit(ScaleParams{}, {input});
-    OnnxTensor own = own_elements({c}, OnnxType::float32, std::move(values));
+    ScaleParams params;
+    params.trains_weight = is_weight && is_factor;
+    params.trains_bias = is_weight && !is_factor;
+    const std::size_t node = build.emit(params, {input});
+    // As it lies in the file where it can, so that layers that share it are found.
+    const bool is_own = is_weight && static_cast<std::int64_t>(constant.size()) == c;
+    OnnxTensor own = is_own ? with_dims(constant, {c}) : own_elements({c}, OnnxType::float32, std::move(values));
     OnnxTensor other = build.constants.splat({c}, OnnxType::float32, is_factor ? 0.0F : 1.0F);
     build.add_weight(node, ".weight", {c}, is_factor ? own : other);
     build.add_weight(node, ".bias", {c}, is_factor ? other : own);

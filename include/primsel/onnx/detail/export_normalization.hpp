@@ -48,6 +48,20 @@ inline void write_layer(LayerWriter& layer, BatchNormParams const& p) {
 /// Batch normalisation of mean 0 and variance 1, which others know how to fold.
 inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
     const Ints dims{layer.in_shape().c};
+    const auto weight = [&](std::string_view suffix, Ints const& of_dims) {
+        return layer.weight(suffix, of_dims, layer.weights().at(join(layer.node().name, '.', suffix)).values);
+    };
+    // Of a weight or bias alone the other is 1 or 0.
+    if (!p.known && p.trains_weight != p.trains_bias) {
+        const std::string x = layer.alike()[0];
+        const Ints of_channels = layer.value().flat ? dims : Ints{dims[0], 1, 1};
+        if (p.trains_weight) {
+            layer.step("Mul", {x, weight("weight", of_channels)});
+        } else {
+            layer.step("Add", {x, weight("bias", of_channels)});
+        }
+        return;
+    }
     const std::vector<float> zeros(static_cast<std::size_t>(layer.in_shape().c), 0.0F), ones(zeros.size(), 1.0F);
     Names inputs = layer.alike();
     const auto number = [&](std::string_view suffix, float value) {
@@ -56,10 +70,7 @@ inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
     if (p.known) {
         number("weight", p.factor), number("bias", p.shift);
     } else {
-        for (const std::string_view suffix : {"weight", "bias"}) {
-            inputs.push_back(
-                layer.weight(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
-        }
+        for (const std::string_view suffix : {"weight", "bias"}) inputs.push_back(weight(suffix, dims));
     }
     inputs.push_back(layer.floats("mean", dims, zeros));
     inputs.push_back(layer.floats("var", dims, ones));

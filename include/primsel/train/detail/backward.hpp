@@ -90,9 +90,23 @@ private:
         for (std::size_t i = 0; i < form_.size(); ++i) {
             if (!std::holds_alternative<ActivationParams>(form_[i].layer) || !cut(i)) continue;
             const std::size_t input = form_[i].inputs[0];
-            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && needs_[input];
-            if (norm && uses[input] == 1) activation_[input] = i;
+            if (normalises(input) && uses[input] == 1) activation_[input] = i;
         }
+    }
+    /// Whether it becomes a normalisation by statistics that may be those of the batch: a batch norm, or a scale with
+    /// weights.
+    [[nodiscard]] bool normalises(std::size_t i) const {
+        const auto* scale = std::get_if<ScaleParams>(&form_[i].layer);
+        return needs_[i] &&
+               (std::holds_alternative<BatchNormParams>(form_[i].layer) || (scale != nullptr && !scale->known));
+    }
+    [[nodiscard]] float epsilon_of(std::size_t i) const {
+        const auto* norm = std::get_if<BatchNormParams>(&form_[i].layer);
+        return norm == nullptr ? 0.0F : norm->epsilon;
+    }
+    /// Whether it normalises by the statistics of the batch, through which gradients pass then.
+    [[nodiscard]] bool reads_batch(Node const& node) const {
+        return std::holds_alternative<BatchNormParams>(node.layer) && trains(node);
     }
     /// What an activation cuts its input to, if it does nothing else.
     [[nodiscard]] std::optional<Clamp> cut(std::size_t i) const {
@@ -120,20 +134,22 @@ private:
     void forward(std::size_t i) {
         Node const& node = form_[i];
         std::vector<std::size_t> inputs = inputs_of(node);
-        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && needs_[i]) {
+        if (normalises(i)) {
+            const auto* const norm = std::get_if<BatchNormParams>(&node.layer);
             const Shape vector{.c = node.shape.c};
             const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
-            if (trains(node) && values < 2) refuse_one_value(node);
+            if (reads_batch(node) && values < 2) refuse_one_value(node);
             const std::size_t statistics =
-                trains(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
-                             : parameter(join(node.name, running_suffix), Shape{.c = 2 * node.shape.c});
+                reads_batch(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
+                                  : parameter(join(node.name, norm == nullptr ? identity_suffix : running_suffix),
+                                              Shape{.c = 2 * node.shape.c});
             norms_[i] = {statistics, parameter(node.name + ".weight", vector), parameter(node.name + ".bias", vector)};
             Epilogue epilogue;
             if (activation_[i] != none) epilogue.clamp = *cut(activation_[i]);
             Norm const& of = norms_[i];
-            at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
+            at_[i] = add(node.name, NormalizeParams{epsilon_of(i)}, {inputs[0], statistics, of.weight, of.bias},
                          std::move(epilogue));
-            if (!trains(node)) return;
+            if (!reads_batch(node)) return;
             result_.batch_norms.push_back(
                 {node.name, 1 + result_.batch_norms.size(), values, 1 - static_cast<double>(norm->momentum)});
             statistics_.push_back(statistics);
@@ -202,21 +218,22 @@ private:
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
         Norm const& norm = norms_.at(i);
-        const float epsilon = std::get<BatchNormParams>(node.layer).epsilon;
+        const float epsilon = epsilon_of(i);
         const std::optional<Clamp> clamp = activation_[i] == none ? std::nullopt : cut(activation_[i]);
         const Clamp bounds = clamp.value_or(Clamp{});
         const std::size_t x = at_[node.inputs[0]];
-        // Where the statistics are not those of the batch, nothing comes back through them.
-        const std::size_t sums =
-            trains(node)
-                ? add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
-                      {x, norm.statistics, norm.weight, norm.bias, dy})
-                : parameter(join(node.name, zero_suffix), Shape{.c = 2 * node.shape.c});
+        std::size_t sums = none;
+        if (trains(node)) {
+            sums = add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                       {x, norm.statistics, norm.weight, norm.bias, dy});
+        }
         if (trains(node, "bias")) output_gradient(node.name + ".bias", sums);
         if (trains(node, "weight")) {
             output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
         }
         if (!needs_[node.inputs[0]]) return;
+        // Where the statistics are not those of the batch, nothing comes back through them.
+        if (!reads_batch(node)) sums = parameter(join(node.name, zero_suffix), Shape{.c = 2 * node.shape.c});
         contribute(node.inputs[0], add(gradient_name(i, 0),
                                        NormalizeGradientParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
                                        {x, norm.statistics, norm.weight, norm.bias, dy, sums}));
@@ -255,7 +272,6 @@ private:
         return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ScaleParams const& scale, std::size_t dy) {
-        if (!scale.known) refuse(form_[i], "only scaling by a known factor has a gradient here");
         return pass(i, place, ScaleParams{.known = true, .factor = scale.factor}, {dy});
     }
     std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }

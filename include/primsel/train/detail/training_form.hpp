@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
-/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end.
-/// Names and weights stay.
+/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end,
+/// or its logarithm. Names and weights stay.
 class TrainingForm {
 public:
     explicit TrainingForm(Graph const& graph) : graph_(graph), readers_(graph.size()) {
@@ -55,10 +57,48 @@ private:
         (void)graph_.input();
         (void)graph_.output_node();
     }
-    /// The result that is trained: not a softmax, which the loss knows of.
+    /// The result that is trained: not a softmax nor its logarithm, which the loss knows of.
     [[nodiscard]] std::size_t result_node() const {
         const std::size_t output = graph_.output_node();
-        return std::holds_alternative<SoftmaxParams>(graph_[output].layer) ? graph_[output].inputs[0] : output;
+        if (std::holds_alternative<SoftmaxParams>(graph_[output].layer)) return graph_[output].inputs[0];
+        return before_log_softmax(output).value_or(output);
+    }
+    /// The node of which another is the logarithm of the softmax, as ONNX files are imported: (x - max x) - log sum
+    /// exp(x - max x).
+    [[nodiscard]] std::optional<std::size_t> before_log_softmax(std::size_t node) const {
+        const auto below = [this](std::size_t i) -> std::optional<std::pair<std::size_t, std::size_t>> {
+            const auto* binary = std::get_if<BinaryParams>(&graph_[i].layer);
+            if (binary == nullptr || binary->kind != BinaryKind::subtract) return std::nullopt;
+            return std::pair{unshaped(graph_[i].inputs[0]), unshaped(graph_[i].inputs[1])};
+        };
+        const auto reduces = [this](std::size_t i, ReduceKind kind) {
+            const auto* reduce = std::get_if<ReduceParams>(&graph_[i].layer);
+            return reduce != nullptr && reduce->kind == kind;
+        };
+        const auto is = [this](std::size_t i, ActivationKind kind) {
+            const auto* activation = std::get_if<ActivationParams>(&graph_[i].layer);
+            return activation != nullptr && activation->kind == kind;
+        };
+        const auto outer = below(unshaped(node));
+        if (!outer || !is(outer->second, ActivationKind::log)) return std::nullopt;
+        const std::size_t sum = input_of(outer->second);
+        if (!reduces(sum, ReduceKind::sum)) return std::nullopt;
+        const std::size_t terms = input_of(sum);
+        if (!is(terms, ActivationKind::exp) || input_of(terms) != outer->first) return std::nullopt;
+        const auto inner = below(outer->first);
+        if (!inner || !reduces(inner->second, ReduceKind::max) || input_of(inner->second) != inner->first) {
+            return std::nullopt;
+        }
+        return inner->first;
+    }
+    [[nodiscard]] std::size_t input_of(std::size_t node) const { return unshaped(graph_[node].inputs[0]); }
+    /// What a chain of reshapes reads.
+    [[nodiscard]] std::size_t unshaped(std::size_t node) const {
+        while (std::holds_alternative<ReshapeParams>(graph_[node].layer) ||
+               std::holds_alternative<FlattenParams>(graph_[node].layer)) {
+            node = graph_[node].inputs[0];
+        }
+        return node;
     }
     /// Whether dense layers alone read it, at once or after layers that work element by element.
     [[nodiscard]] bool only_dense_reads(std::size_t node) const {
