@@ -49,6 +49,8 @@ std::pair<std::string, double> parse_share(std::string const& text) {
     return {text.substr(0, equals), sparsity};
 }
 
+void warn(std::string const& text) { std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str()); }
+
 bool by_share(PruneCommand const& options) { return options.sparsity > 0 || !options.groups.empty(); }
 
 /// The share that is asked for of a ranking: by the first group that fits it, or else --sparsity.
@@ -88,8 +90,26 @@ void check_goal(PruneCommand const& options, Model const& model, ps::Coupling co
         ps::fail("prune: filters are asked for that cannot go: ", ps::held_back_text(missed),
                  "; to leave them whole:", whole);
     }
-    for (std::string const& warning : warnings) {
-        std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(warning).c_str());
+    for (std::string const& warning : warnings) warn(warning);
+}
+
+/// Warns of layers that lose nothing because the share is taken of others that they are coupled to.
+void warn_of_whole(PruneCommand const& options, ps::Graph const& whole, ps::Graph const& thin,
+                   std::vector<ps::Ranking> const& rankings) {
+    if (!by_share(options) || options.global || options.ranking.type == "channels") return;
+    for (ps::Ranking const& ranking : rankings) {
+        std::vector<std::string> stay;
+        bool others = false;
+        for (std::string const& layer : ranking.layers) {
+            const std::size_t at = whole.find(layer);
+            const int filters = whole[at].shape.c;
+            const bool asked = ps::floor_of_share(share_of(options, ranking), static_cast<std::size_t>(filters)) > 0;
+            if (thin[at].shape.c < filters) others = true;
+            if (thin[at].shape.c == filters && asked) stay.push_back(layer);
+        }
+        if (others && !stay.empty()) {
+            warn(list_of_names(stay) + ": all filters stay: the share is taken of others that they are coupled to");
+        }
     }
 }
 
@@ -195,6 +215,7 @@ void prune(PruneCommand const& options) {
     ps::Pruned pruned = ps::prune(model.graph, model.weights, coupling, choice);
     thin.graph = std::move(pruned.graph), thin.weights = std::move(pruned.weights);
     thin.simplified = ps::simplify(thin.graph);
+    warn_of_whole(options, model.graph, thin.graph, rankings);
     const ps::Plan before = plan_for(model, options.planning, options.threads),
                    after = plan_for(thin, options.planning, options.threads);
     write(options, thin);

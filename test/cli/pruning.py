@@ -49,6 +49,24 @@ class Prune(Cli):
         self.assertIn("conv1, layer1.0.conv2, layer1.1.conv2", text)
         self.assertIn("they are the network's result", text)
 
+    def test_goals(self):
+        held = ["--group", "conv1=0", "--group", "conv3=0"]
+        self.refuse(1, ["conv1: 64 of 64 stay: layer lrn1 (lrn)", "conv3: 192 of 192 stay", "--group 'conv1=0' --group 'conv3=0'"],
+                    "prune", "googlenet", "--sparsity", 0.5)
+        result = self.call("prune", "googlenet", "--sparsity", 0.5, *held)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("primsel: warning: conv1: 64 of 64 stay: layer lrn1 (lrn) normalises each by its neighbours\n", result.stderr)
+        # Counts are rounded down.
+        layers = {layer["name"]: layer["left"] for layer in
+                  self.json("prune", NET, "--size", 64, "--sparsity", 0.3, "--group", "features.3.*=0.33")["layers"]}
+        self.assertEqual((layers["features.0"], layers["features.3.squeeze"]), (64 - 19, 16 - 5))
+        self.refuse(1, ["no filter goes: rounded down"], "prune", NET, "--size", 64, "--group", "features.3.squeeze=0.06")
+        # The first layers of ResNet-56 share their channels with later ones, which have more.
+        result = self.call("prune", "resnet56", "--sparsity", 0.5)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("conv1, layer1.0.conv2", result.stderr)
+        self.assertIn("all filters stay: the share is taken of others", result.stderr)
+
     def test_refusals(self):
         self.refuse(1, ["did you mean features.3.squeeze?"], "prune", NET, "--group", "features.3.squeze=0.5")
         self.refuse(2, ["--group", "a pattern of names"], "prune", NET, "--group", "features")

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <primsel/network/fingerprint.hpp>
 #include <primsel/network/simplify.hpp>
 
 #include <cstddef>
@@ -210,6 +211,15 @@ TEST_CASE("join_reorderings: a reshape, a transpose and a reshape are a channel 
     CHECK(std::get<ps::ChannelShuffleParams>(joined[2].layer) == ps::ChannelShuffleParams{2});
     CHECK(joined[3].name == "norm");
     CHECK(joined[4].epilogue == ps::Epilogue{});
+}
+
+TEST_CASE("join_reorderings: a network without reorderings stays as it is") {
+    ps::Graph graph(1);
+    std::size_t at = graph.add("image", ps::InputParams{{.c = 6, .h = 4, .w = 2}}, {});
+    at = graph.add("flat", ps::FlattenParams{}, {at});
+    at = graph.add("dense", ps::DenseParams{.k = 3}, {at});
+    graph.add("same", ps::ReshapeParams{{.c = 3, .h = 1, .w = 1}}, {at});
+    CHECK(ps::structure(ps::join_reorderings(graph)) == ps::structure(graph));
 }
 
 TEST_CASE("join_reorderings: a flattened transpose is one layer, that of each reader") {

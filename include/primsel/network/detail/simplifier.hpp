@@ -31,7 +31,9 @@ public:
     [[nodiscard]] Graph run_reorderings() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
             const auto reshapes = [&] { return as<FlattenParams>(i) || as<ReshapeParams>(i); };
-            while (!edit_.removed(i) && ((reshapes() && (join_reshape(i) || drop_identity(i))) || reorder(i))) {
+            const auto strides = [&](std::size_t reader) { return as<AsStridedParams>(reader) != nullptr; };
+            const auto drop = [&] { return std::ranges::any_of(edit_.readers(i), strides) && drop_identity(i); };
+            while (!edit_.removed(i) && ((reshapes() && (join_reshape(i) || drop())) || reorder(i))) {
             }
         }
         return edit_.graph();
