@@ -17,11 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -112,6 +114,25 @@ pid_t start_worker(std::string const& url, ps::RedisQueueOptions const& options,
     ::_exit(1);
 }
 
+/// A queue that fails where a sweep would wait for ever.
+struct StopsWhenSilent {
+    ps::RedisQueue& queue;
+    int& silent;
+
+    void put(std::uint64_t number, std::string const& message) { queue.put(number, message); }
+    std::optional<ps::Lease> take(std::string const& worker, double seconds) { return queue.take(worker, seconds); }
+    bool renew(ps::Lease const& lease) { return queue.renew(lease); }
+    bool finish(ps::Lease const& lease, std::string const& result) { return queue.finish(lease, result); }
+    void set_aside(ps::Lease const& lease, std::string const& reason) { queue.set_aside(lease, reason); }
+    std::optional<ps::QueuedResult> next_result(double seconds) {
+        auto result = queue.next_result(seconds);
+        silent = result ? 0 : silent + 1;
+        if (silent > 30) ps::fail("the sweep waits for ever");
+        return result;
+    }
+    std::vector<ps::SetAside> aside() { return queue.aside(); }
+};
+
 TEST_CASE("a server that there is none of, and what is none") {
     CHECK(tests::error_of([] {
               ps::RedisQueue queue("unix:/none/s", {.first_patience = 0.01});
@@ -194,6 +215,105 @@ TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server kille
             ::waitpid(worker, &status, 0);
             CHECK(WIFSIGNALED(status));
         }
+    }
+}
+
+TEST_CASE("a dead worker among thirty, ten times: its trial is handed out again, and every trial comes back once") {
+    const std::string program = server_program();
+    if (program.empty()) {
+        MESSAGE("skipped: there is no program redis-server");
+        return;
+    }
+    const Server server(program);
+    for (int round = 0; round < 10; ++round) {
+        CAPTURE(round);
+        ps::RedisQueue queue(
+            server.url(),
+            {.name = "dead" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20});
+        constexpr std::uint64_t dead = 29;
+        std::vector<ps::Lease> leases;
+        for (std::uint64_t i = 0; i <= dead; ++i) queue.put(i, "trial");
+        while (const auto lease = queue.take("worker" + std::to_string(leases.size()), 0)) {
+            if (lease->number != dead) leases.push_back(*lease);
+        }
+        bool is_back = false;
+        for (int tries = 0; tries < 200 && !is_back; ++tries) {
+            for (ps::Lease const& lease : leases) (void)queue.renew(lease);
+            const auto lease = queue.take("other", 0.02);
+            if (lease) leases.push_back(*lease);
+            is_back = lease && lease->number == dead;
+        }
+        CHECK(is_back);
+        for (ps::Lease const& lease : leases) (void)queue.finish(lease, "done");
+        const auto results = queue_laws::results_of(queue);
+        CHECK(results.size() == dead + 1);
+        for (auto const& [number, all] : results) CHECK(all.size() == 1);
+        CHECK_FALSE(queue.take("other", 0));
+    }
+}
+
+TEST_CASE("what others delete from the server is done again, and every trial is logged once") {
+    const std::string program = server_program();
+    if (program.empty()) {
+        MESSAGE("skipped: there is no program redis-server");
+        return;
+    }
+    const Server server(program);
+    const ps::Sweep sweep = sweep_of(8);
+    // Keys are of the queue; {ENTRY} is the entry of the trial that a dead worker has.
+    const std::vector<std::vector<std::string>> attacks{{"XGROUP", "DELCONSUMER", ":todo", "workers", "gone"},
+                                                        {"XGROUP", "DESTROY", ":todo", "workers"},
+                                                        {"XDEL", ":todo", "{ENTRY}"},
+                                                        {"XTRIM", ":todo", "MAXLEN", "0"},
+                                                        {"DEL", ":todo"},
+                                                        {"DEL", ":trials"},
+                                                        {"DEL", ":done"},
+                                                        {"DEL", ":results"},
+                                                        {"DEL", ":entries"},
+                                                        {"FLUSHALL"}};
+    for (std::vector<std::string> const& attack : attacks) {
+        const std::string name = "attack" + std::to_string(&attack - attacks.data());
+        CAPTURE(attack[0]);
+        CAPTURE(name);
+        const ps::RedisQueueOptions options{.name = name, .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
+        std::atomic<bool> over = false;
+        std::thread worker([&] {
+            ps::RedisQueue queue(server.url(), options);
+            const auto function = [](ps::Trial& trial, auto const&) {
+                trial.metrics["loss"] = loss_of(trial.point);
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            };
+            (void)ps::work(sweep, queue, {.name = "alive"}, function, [&] { return over.load(); });
+        });
+        const scratch::Folder folder;
+        ps::TrialLog log(folder.file("log"), sweep.space);
+        ps::SweepRun<ps::RandomSearch> run(sweep, ps::RandomSearch(sweep.space, 1));
+        ps::RedisQueue queue(server.url(), options), other(server.url(), options);
+        ps::detail::RedisConnection raw(server.url(), 20);
+        int silent = 0;
+        StopsWhenSilent patient{queue, silent};
+        try {
+            ps::drive(run, log, patient, {.ahead = 4, .wait_seconds = 0.2}, [&](auto const& so_far) {
+                if (so_far.trials().size() != 2) return;
+                const auto held = other.take("gone", 0.5);
+                std::vector<std::string> command = attack;
+                for (std::string& word : command) {
+                    if (word.starts_with(':')) word.insert(0, name);
+                    if (word == "{ENTRY}") word = held ? held->id.substr(0, held->id.find('/')) : "0-1";
+                }
+                (void)raw.call(command);
+            });
+        } catch (ps::error const& fault) {
+            CHECK_MESSAGE(false, fault.what());
+        }
+        over = true;
+        worker.join();
+        std::set<std::uint64_t> numbers;
+        for (ps::Trial const& trial : ps::read_trials(folder.file("log"), sweep.space)) {
+            CHECK(numbers.insert(trial.number).second);
+            CHECK(trial.failure == "");
+        }
+        CHECK(numbers.size() == 8);
     }
 }
 

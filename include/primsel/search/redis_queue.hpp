@@ -54,10 +54,20 @@ public:
         redis_.be_patient(options.patience);
     }
 
+    /// Also puts a trial again that vanished: one that no worker has and that is not done, or whose result was deleted.
+    /// One that still waits moves to the end.
     void put(std::uint64_t number, std::string const& message) {
         (void)script(
-            "if redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[2]) == 1 then"
-            " redis.call('XADD', KEYS[1], '*', 'number', ARGV[1], 'message', ARGV[2]) end return 1",
+            "redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[2])"
+            " local done = redis.call('HGET', KEYS[3], ARGV[1]) local id = redis.call('HGET', KEYS[7], ARGV[1])"
+            " if done and not id then return 1 end"
+            " local where = done == 'aside' and KEYS[5] or done and KEYS[4] or KEYS[1]"
+            " if id and #redis.call('XRANGE', where, id, id) == 1 and (done or"
+            " #redis.call('XPENDING', KEYS[1], 'workers', id, id, 1) == 1) then return 1 end"
+            " redis.call('HDEL', KEYS[3], ARGV[1])"
+            " if id then redis.call('XACK', KEYS[1], 'workers', id) redis.call('XDEL', KEYS[1], id) end"
+            " redis.call('HSET', KEYS[7], ARGV[1], redis.call('XADD', KEYS[1], '*', 'number', ARGV[1],"
+            " 'message', redis.call('HGET', KEYS[2], ARGV[1]))) return 1",
             {std::to_string(number), message});
     }
     [[nodiscard]] std::optional<Lease> take(std::string const& worker, double seconds) {
@@ -78,8 +88,11 @@ public:
                    "if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 0 then return 0 end"
                    " if redis.call('HSETNX', KEYS[3], ARGV[1], ARGV[2]) == 0 then"
                    " return redis.call('HGET', KEYS[3], ARGV[1]) == ARGV[2] and 1 or 0 end"
-                   " redis.call('XADD', KEYS[4], '*', 'number', ARGV[1], 'message', ARGV[3])"
-                   " redis.call('XACK', KEYS[1], 'workers', ARGV[4]) redis.call('XDEL', KEYS[1], ARGV[4]) return 1",
+                   " local now = redis.call('HGET', KEYS[7], ARGV[1]) or ARGV[4]"
+                   " redis.call('HSET', KEYS[7], ARGV[1],"
+                   " redis.call('XADD', KEYS[4], '*', 'number', ARGV[1], 'message', ARGV[3]))"
+                   " redis.call('XACK', KEYS[1], 'workers', ARGV[4], now)"
+                   " redis.call('XDEL', KEYS[1], ARGV[4], now) return 1",
                    {std::to_string(lease.number), token(), result, entry_of(lease)})
                    .integer == 1;
     }
@@ -120,14 +133,15 @@ private:
         std::optional<std::uint64_t> number;
     };
 
-    /// KEYS 1 to 6: the stream of trials, all trials, those that are done, and the streams of results and of what was
-    /// set aside, and the text. A server that lost the group gets it again.
+    /// KEYS 1 to 7: the stream of trials, all trials, those that are done, the streams of results and of what was set
+    /// aside, the text, and the id of each trial's entry in the stream where it is now. A server that lost the group
+    /// gets it again.
     detail::RedisReply script(std::string_view body, std::vector<std::string> const& arguments) {
         static constexpr std::string_view make_group =
             "if redis.call('EXISTS', KEYS[1]) == 0 or #redis.call('XINFO', 'GROUPS', KEYS[1]) == 0 then"
             " redis.call('XGROUP', 'CREATE', KEYS[1], 'workers', '0', 'MKSTREAM') end ";
-        std::vector<std::string> command{"EVAL", std::string(make_group) + std::string(body), "6"};
-        for (const char* key : {":todo", ":trials", ":done", ":results", ":aside", ":about"}) {
+        std::vector<std::string> command{"EVAL", std::string(make_group) + std::string(body), "7"};
+        for (const char* key : {":todo", ":trials", ":done", ":results", ":aside", ":about", ":entries"}) {
             command.push_back(name_ + key);
         }
         command.insert(command.end(), arguments.begin(), arguments.end());
@@ -138,8 +152,10 @@ private:
     [[nodiscard]] std::optional<Lease> take_now(std::string const& worker) {
         for (;;) {
             const detail::RedisReply reply = script(
-                "local all = redis.call('XAUTOCLAIM', KEYS[1], 'workers', ARGV[1], ARGV[2], '0-0', 'COUNT', 1)[2]"
-                " local entry = all[1]"
+                // Each call looks at ten entries only and says where the next one is to begin.
+                "local entry, cursor = nil, '0-0' repeat local answer ="
+                " redis.call('XAUTOCLAIM', KEYS[1], 'workers', ARGV[1], ARGV[2], cursor, 'COUNT', 1)"
+                " cursor = answer[1] entry = answer[2][1] until entry or cursor == '0-0'"
                 " if not entry then local read = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[1], 'COUNT', 1,"
                 " 'STREAMS', KEYS[1], '>') if not read then return {} end entry = read[1][2][1] end"
                 " local held = redis.call('XPENDING', KEYS[1], 'workers', entry[1], entry[1], 1)[1]"
@@ -158,7 +174,8 @@ private:
                    std::string const& entry) {
         (void)script(
             "if ARGV[1] ~= '' and redis.call('HSETNX', KEYS[3], ARGV[1], 'aside') == 0 then return 0 end"
-            " redis.call('XADD', KEYS[5], '*', 'number', ARGV[1], 'message', ARGV[2], 'reason', ARGV[3])"
+            " local id = redis.call('XADD', KEYS[5], '*', 'number', ARGV[1], 'message', ARGV[2], 'reason', ARGV[3])"
+            " if ARGV[1] ~= '' then redis.call('HSET', KEYS[7], ARGV[1], id) end"
             " redis.call('XACK', KEYS[1], 'workers', ARGV[4]) redis.call('XDEL', KEYS[1], ARGV[4]) return 1",
             {number, message, reason, entry});
     }
