@@ -86,11 +86,13 @@ Kinds examples(Of<ps::BinaryParams>) {
     Kinds result;
     for (int i = 0; i <= static_cast<int>(ps::BinaryKind::keep); ++i) {
         const auto kind = static_cast<ps::BinaryKind>(i);
-        const bool has = kind <= ps::BinaryKind::multiply;
-        result.push_back({ps::BinaryParams{kind}, 2, has ? "" : "of functions of two inputs only sums and products"});
+        const bool divides = kind == ps::BinaryKind::divide, has = kind <= ps::BinaryKind::multiply || divides;
+        const double around = divides ? 2 : 0;  // far from a division by 0
+        result.push_back(
+            {ps::BinaryParams{kind}, 2, has ? "" : "of functions of two inputs only sums, differences", around});
         if (!has) continue;
-        result.push_back({ps::BinaryParams{kind}, 2, "", 0, {{4, 6, 5}, {4, 1, 1}}});
-        result.push_back({ps::BinaryParams{kind}, 2, "", 0, {{1, 1, 5}, {4, 6, 1}}});
+        result.push_back({ps::BinaryParams{kind}, 2, "", around, {{4, 6, 5}, {4, 1, 1}}});
+        result.push_back({ps::BinaryParams{kind}, 2, "", around, {{1, 1, 5}, {4, 6, 1}}});
     }
     return result;
 }
@@ -110,12 +112,37 @@ Kinds examples(Of<ps::SliceParams>) {
 }
 
 constexpr std::string_view none = "this kind of layer has no gradient here";
-Kinds examples(Of<ps::AsStridedParams>) { return {{ps::AsStridedParams{{30}, {4}, 0, {1, 6, 5}}, 1, none}}; }
+Kinds examples(Of<ps::AsStridedParams>) {
+    constexpr std::string_view refused = "of reorderings only those that keep every element once";
+    return {{ps::AsStridedParams{{30}, {4}, 0, {1, 6, 5}}, 1, refused},        // some are left out
+            {ps::AsStridedParams{{4, 30}, {0, 1}, 0, {4, 6, 5}}, 1, refused},  // some are repeated
+            {ps::AsStridedParams{{120}, {-1}, 119, {4, 6, 5}}, 1, refused},
+            {ps::AsStridedParams{{6, 5, 4}, {5, 1, 30}, 0, {6, 5, 4}}},
+            {ps::AsStridedParams{{5, 1, 4, 6}, {1, 7, 30, 5}, 0, {5, 24, 1}}},
+            {ps::AsStridedParams{{2, 2, 30}, {30, 60, 1}, 0, {4, 6, 5}}}};
+}
 Kinds examples(Of<ps::MatMulParams>) { return {{ps::MatMulParams{}, 2, none, 0, {{4, 3, 2}, {4, 2, 5}}}}; }
 Kinds examples(Of<ps::ReduceParams>) {
-    return {{ps::ReduceParams{}, 1, none}, {ps::ReduceParams{ps::ReduceKind::max, ps::Axis::h}, 1, none}};
+    Kinds result;
+    for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
+        result.push_back({ps::ReduceParams{ps::ReduceKind::mean, axis}});
+        result.push_back({ps::ReduceParams{ps::ReduceKind::sum, axis}});
+        result.push_back({ps::ReduceParams{ps::ReduceKind::max, axis}, 1, "of reductions only sums and means"});
+    }
+    return result;
 }
-Kinds examples(Of<ps::ResizeParams>) { return {{ps::ResizeParams{.size = {12, 10}}, 1, none}}; }
+Kinds examples(Of<ps::ResizeParams>) {
+    constexpr std::string_view refused = "of resizing only nearest by whole factors";
+    constexpr auto corner = ps::ResizeCoordinates::asymmetric;
+    return {
+        {ps::ResizeParams{.size = {12, 10}}},
+        {ps::ResizeParams{.size = {18, 10}}},
+        {ps::ResizeParams{.size = {6, 20}, .rounding = ps::ResizeRounding::round_prefer_ceil}},
+        {ps::ResizeParams{.size = {12, 15}, .coordinates = corner, .rounding = ps::ResizeRounding::floor}},
+        {ps::ResizeParams{.size = {12, 10}, .coordinates = corner, .rounding = ps::ResizeRounding::ceil}, 1, refused},
+        {ps::ResizeParams{.size = {9, 10}}, 1, refused},
+        {ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}, 1, refused}};
+}
 Kinds examples(Of<ps::MaxPoolIndicesParams>) { return {{ps::MaxPoolIndicesParams{}, 1, none}}; }
 Kinds examples(Of<ps::ConvTransposeParams>) {
     return {{ps::ConvTransposeParams{.k = 3, .kernel = three}, 1, "its weights cannot be trained"}};

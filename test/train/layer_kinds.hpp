@@ -68,7 +68,8 @@ inline ps::Weights weights_of(ps::Graph const& graph, Example const& example) {
         for (float& value : values) {
             if (spec.name.ends_with("running_var")) value = std::abs(value);
             if (example.around != 0 && spec.name.starts_with("a")) value *= 0.05F;
-            if (example.around != 0 && spec.name == "a0.bias") value += static_cast<float>(example.around);
+            if (example.around != 0 && spec.name.starts_with("a") && spec.name.ends_with(".bias"))
+                value += static_cast<float>(example.around);
         }
         weights.add(spec.name, {spec.dims.begin(), spec.dims.end()}, std::move(values));
     }

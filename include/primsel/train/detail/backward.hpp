@@ -321,10 +321,20 @@ private:
         if (binary.kind == BinaryKind::multiply) {
             gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
                            {dy, input_at(i, 1 - place)});
+        } else if (binary.kind == BinaryKind::divide) {
+            // d(a / b) = da / b - (a / b) * db / b
+            if (place == 1) {
+                gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply}, {dy, at_[i]});
+                gradient =
+                    add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {gradient});
+            }
+            gradient = add(gradient_name(i, place) + "/quotient", BinaryParams{BinaryKind::divide},
+                           {gradient, at_[form_[i].inputs[1]]});
         } else if (binary.kind == BinaryKind::subtract && place == 1) {
             gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
         } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
-            refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
+            refuse(form_[i],
+                   "of functions of two inputs only sums, differences, products and quotients have gradients here");
         }
         std::string name = gradient_name(i, place);
         for (const Axis axis : {Axis::h, Axis::w, Axis::c}) {
@@ -333,6 +343,74 @@ private:
             name += "'";
         }
         return gradient;
+    }
+    /// That of a sum is repeated along the axis, that of a mean divided by the extent as well.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ReduceParams const& reduce, std::size_t dy) {
+        if (reduce.kind != ReduceKind::sum && reduce.kind != ReduceKind::mean) {
+            refuse(form_[i], "of reductions only sums and means have gradients here");
+        }
+        const Shape in = shape_of_input(i, place), out = form_[i].shape;
+        AsStridedParams repeated{.dims = {}, .strides = {}, .offset = 0, .shape = in};
+        const std::array<std::pair<Axis, std::ptrdiff_t>, 3> strides{
+            {{Axis::c, std::ptrdiff_t{out.h} * out.w}, {Axis::h, out.w}, {Axis::w, 1}}};
+        for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+            repeated.dims.push_back(extent(in, strides[axis].first));
+            repeated.strides[axis] = strides[axis].first == reduce.axis ? 0 : strides[axis].second;
+        }
+        if (reduce.kind == ReduceKind::sum) return pass(i, place, repeated, {dy});
+        const float share = 1.0F / static_cast<float>(extent(in, reduce.axis));
+        const std::size_t shared =
+            add(gradient_name(i, place) + "/share", ScaleParams{.known = true, .factor = share}, {dy});
+        return pass(i, place, repeated, {shared});
+    }
+    /// Of a permutation, the inverse one.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams const& strided, std::size_t dy) {
+        const Shape in = shape_of_input(i, place);
+        const std::size_t rank = strided.dims.rank();
+        std::array<std::ptrdiff_t, Dims::max_rank> after{};  // the strides of the result, row by row
+        std::vector<std::size_t> axes;
+        std::ptrdiff_t elements = 1;
+        for (std::size_t axis = rank; axis-- > 0;) {
+            after[axis] = elements;
+            elements *= strided.dims[axis];
+            if (strided.dims[axis] > 1) axes.push_back(axis);
+        }
+        std::ranges::sort(axes, [&](std::size_t a, std::size_t b) { return strided.strides[a] > strided.strides[b]; });
+        std::ptrdiff_t dense = 1;
+        bool permutes = strided.offset == 0 && static_cast<std::size_t>(elements) == in.size();
+        for (std::size_t at = axes.size(); at-- > 0;) {
+            permutes = permutes && strided.strides[axes[at]] == dense;
+            dense *= strided.dims[axes[at]];
+        }
+        if (!permutes) refuse(form_[i], "of reorderings only those that keep every element once have gradients here");
+        AsStridedParams inverse{.dims = {}, .strides = {}, .offset = 0, .shape = in};
+        for (std::size_t at = 0; at < axes.size(); ++at) {
+            inverse.dims.push_back(strided.dims[axes[at]]);
+            inverse.strides[at] = after[axes[at]];
+        }
+        return pass(i, place, inverse, {dy});
+    }
+    /// Where each pixel is repeated a whole number of times, the sum over its copies.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ResizeParams const& resize, std::size_t dy) {
+        const Shape in = shape_of_input(i, place);
+        const Extent factor{resize.size.h / in.h, resize.size.w / in.w};
+        const auto is_factor = [](float scale, int times) {
+            return scale == 0.0F || scale == 1.0F / static_cast<float>(times);
+        };
+        const bool centred = resize.coordinates == ResizeCoordinates::half_pixel &&
+                             (resize.rounding == ResizeRounding::round_prefer_floor ||
+                              resize.rounding == ResizeRounding::round_prefer_ceil);
+        const bool cornered =
+            resize.coordinates == ResizeCoordinates::asymmetric && resize.rounding == ResizeRounding::floor;
+        const bool repeats = resize.mode == ResizeMode::nearest && (centred || cornered) &&
+                             factor.h * in.h == resize.size.h && factor.w * in.w == resize.size.w &&
+                             is_factor(resize.scale_h, factor.h) && is_factor(resize.scale_w, factor.w);
+        if (!repeats) {
+            refuse(form_[i], "of resizing only nearest by whole factors has a gradient here");
+        }
+        const PoolParams mean{.kind = PoolKind::average, .window = factor, .stride = factor};
+        const std::size_t means = add(gradient_name(i, place) + "/mean", mean, {dy});
+        return pass(i, place, ScaleParams{.known = true, .factor = static_cast<float>(factor.h * factor.w)}, {means});
     }
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
