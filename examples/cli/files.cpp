@@ -66,7 +66,8 @@ ps::OnnxTensor read_images(ImageOptions const& options, int channels) {
     std::vector<float> values;
     int h = 0, w = 0;
     for (std::string const& file : options.files) {
-        const image::Image picture = image::read(file, channels);
+        const image::Image picture = image::read(
+            file, channels, options.no_exif ? image::Orientation::as_stored : image::Orientation::from_exif);
         if (h != 0 && (picture.h != h || picture.w != w)) {
             ps::fail(file, ": ", picture.h, 'x', picture.w, ", but ", options.files[0], " is ", h, 'x', w);
         }

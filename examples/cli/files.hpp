@@ -14,6 +14,7 @@ struct ImageOptions {
     std::vector<std::string> files;
     std::vector<float> mean{0.0F}, std{1.0F};
     float scale = 1.0F / 255.0F;
+    bool no_exif = false;
 };
 
 /// The inputs that are given: FILE for the next that has none, or NAME=FILE; .npy files or TensorProtos of ONNX. Then

@@ -23,8 +23,8 @@ constexpr const char* mean_key = "mean of the images";
 constexpr const char* deviation_key = "deviation of the images";
 
 /// From 0 to 1.
-ps::Tensor<ps::chw> read_image(std::string const& path, int channels) {
-    const image::Image picture = image::read(path, channels);
+ps::Tensor<ps::chw> read_image(std::string const& path, int channels, image::Orientation orientation) {
+    const image::Image picture = image::read(path, channels, orientation);
     ps::Tensor<ps::chw> tensor({channels, picture.h, picture.w});
     const std::size_t count = static_cast<std::size_t>(picture.h) * static_cast<std::size_t>(picture.w);
     const auto each = static_cast<std::size_t>(channels);
@@ -70,8 +70,11 @@ AnyImages read_images(ImageFiles const& from, ps::Shape shape) {
     if (!from.folder.empty()) {
         if (shape.c != 1 && shape.c != 3)
             ps::fail(from.folder, ": the network takes ", to_string(shape), ", no images");
-        AnyImages::Folder images(from.folder, shape,
-                                 [channels = shape.c](std::string const& path) { return read_image(path, channels); });
+        const bool no_exif = from.no_exif != nullptr && from.no_exif->count() > 0;
+        const auto orientation = no_exif ? image::Orientation::as_stored : image::Orientation::from_exif;
+        AnyImages::Folder images(from.folder, shape, [channels = shape.c, orientation](std::string const& path) {
+            return read_image(path, channels, orientation);
+        });
         if (const std::string left_out = images.left_out_summary(); !left_out.empty()) {
             const std::string text = ps::join(from.folder, ": ", left_out, "; PNG and JPEG files are read");
             std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str());
@@ -98,6 +101,11 @@ void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images
         ->excludes(files)
         ->excludes(cifar)
         ->type_name("DIR");
+    images.no_exif = command.get_option_no_throw("--no-exif");
+    if (images.no_exif == nullptr) {
+        images.no_exif =
+            command.add_flag("--no-exif")->description("Do not turn images of folders as their EXIF data say");
+    }
 }
 
 std::vector<std::pair<std::string, std::string>> metadata_of(ps::Normalise const& normalise) {

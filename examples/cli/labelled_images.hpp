@@ -13,7 +13,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace cli {
 
@@ -23,6 +24,8 @@ namespace ps = primsel;
 struct ImageFiles {
     std::string images, labels, folder;
     std::vector<std::string> cifar10;
+    /// --no-exif, which a command has once.
+    const CLI::Option* no_exif = nullptr;
     [[nodiscard]] bool given() const { return !images.empty() || !cifar10.empty() || !folder.empty(); }
 };
 
@@ -58,7 +61,7 @@ private:
 /// Throws error. The images of a folder must be of the shape.
 [[nodiscard]] AnyImages read_images(ImageFiles const& from, ps::Shape shape);
 
-/// --images and --labels, --cifar, --folder, with the prefix.
+/// --images and --labels, --cifar, --folder, with the prefix; --no-exif, for all prefixes.
 void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images, std::string const& what);
 
 /// As texts in a file of weights that were trained on images so normalised.

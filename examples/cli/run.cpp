@@ -145,6 +145,7 @@ void add_run(CLI::App& app) {
         ->needs(image)
         ->check(finite_number)
         ->type_name("X");
+    command.add_flag("--no-exif", options->image.no_exif, "Do not turn images as their EXIF data say")->needs(image);
     command.add_option("--output", options->output, "Write each output to DIR/<name>.npy")->type_name("DIR");
     command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")
         ->check(CLI::Range(1, 1000000))

@@ -1,5 +1,7 @@
 #include "image.hpp"
 
+#include "exif.hpp"
+
 #include <primsel/io/file.hpp>
 #include <primsel/io/foreign_file.hpp>
 
@@ -25,6 +27,8 @@ constexpr std::size_t file_limit = std::size_t{1} << 30;
 struct Quads {
     int h = 0, w = 0;
     std::vector<std::uint8_t> bytes;
+    /// By the EXIF data, 1 to 8.
+    int orientation = 1;
 };
 
 /// Throws error for sizes that no image has, or that are beyond the limits; otherwise makes room for the pixels.
@@ -35,7 +39,7 @@ Quads room_for(std::string const& name, std::uint64_t h, std::uint64_t w, std::s
         ps::fail(name, ": an image of ", h, 'x', w, " is too large; the limits are ", most_extent,
                  " in each direction and ", pixels_limit, " pixels");
     }
-    Quads quads{static_cast<int>(h), static_cast<int>(w), {}};
+    Quads quads{static_cast<int>(h), static_cast<int>(w), {}, 1};
     try {
         quads.bytes.resize(4 * h * w);
     } catch (std::bad_alloc const&) {
@@ -71,6 +75,10 @@ Quads read_png(std::string const& name, std::span<const std::byte> file, std::si
     require(spng_decode_image(context.get(), quads.bytes.data(), quads.bytes.size(), SPNG_FMT_RGBA8, SPNG_DECODE_TRNS));
     // What follows the pixels: a file that was cut off there is none to rely on.
     require(spng_decode_chunks(context.get()));
+    spng_exif exif{};
+    if (spng_get_exif(context.get(), &exif) == 0) {
+        quads.orientation = exif_orientation(std::as_bytes(std::span(exif.data, exif.length)));
+    }
     return quads;
 }
 
@@ -107,6 +115,7 @@ Quads read_jpeg(std::string const& name, std::span<const std::byte> file, std::s
     require(tjDecompress2(decoder.get(), bytes, file.size(), quads.bytes.data(), w, 0, h,
                           is_cmyk ? TJPF_CMYK : TJPF_RGBA, flags));
     if (is_cmyk) convert_from_cmyk(quads);
+    quads.orientation = exif_orientation(exif_of_jpeg(file));
     return quads;
 }
 
@@ -127,23 +136,51 @@ Image in_channels(Quads const& quads, int channels) {
     return image;
 }
 
+/// From 5 on, rows become columns. Then 3, 4, 6 and 7 begin with the stored image's last row, and 2, 3, 7 and 8 with
+/// its last column.
+Image turned(Image const& stored, int orientation) {
+    const bool swapped = orientation >= 5;
+    const bool last_row = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const bool last_column = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    Image image{stored.channels, swapped ? stored.w : stored.h, swapped ? stored.h : stored.w, {}};
+    image.pixels.resize(stored.pixels.size());
+    std::uint8_t* dst = image.pixels.data();
+    for (int y = 0; y < image.h; ++y) {
+        for (int x = 0; x < image.w; ++x) {
+            const int row = swapped ? x : y, column = swapped ? y : x;
+            const auto from_row = static_cast<std::size_t>(last_row ? stored.h - 1 - row : row);
+            const auto from_column = static_cast<std::size_t>(last_column ? stored.w - 1 - column : column);
+            const std::size_t pixel = from_row * static_cast<std::size_t>(stored.w) + from_column;
+            const auto channels = static_cast<std::size_t>(stored.channels);
+            dst = std::copy_n(stored.pixels.data() + pixel * channels, channels, dst);
+        }
+    }
+    return image;
+}
+
 bool begins_with(std::span<const std::byte> file, std::string_view magic) {
     return file.size() >= magic.size() && std::memcmp(file.data(), magic.data(), magic.size()) == 0;
 }
 
 }  // namespace
 
-Image decode(std::string const& name, std::span<const std::byte> file, int channels, std::size_t pixels_limit) {
+Image decode(std::string const& name, std::span<const std::byte> file, int channels, Orientation orientation,
+             std::size_t pixels_limit) {
     if (channels != 1 && channels != 3 && channels != 4) ps::fail(name, ": no image has ", channels, " channels");
-    if (begins_with(file, png_magic)) return in_channels(read_png(name, file, pixels_limit), channels);
-    if (begins_with(file, jpeg_magic)) return in_channels(read_jpeg(name, file, pixels_limit), channels);
+    const auto finish = [&](Quads const& quads) {
+        Image image = in_channels(quads, channels);
+        if (orientation == Orientation::as_stored || quads.orientation == 1) return image;
+        return turned(image, quads.orientation);
+    };
+    if (begins_with(file, png_magic)) return finish(read_png(name, file, pixels_limit));
+    if (begins_with(file, jpeg_magic)) return finish(read_jpeg(name, file, pixels_limit));
     ps::refuse_foreign_format(name, "a PNG or JPEG image", {reinterpret_cast<const char*>(file.data()), file.size()});
     ps::fail(name, ": no PNG or JPEG image: it begins as neither does");
 }
 
-Image read(std::string const& path, int channels) {
+Image read(std::string const& path, int channels, Orientation orientation) {
     const ps::SharedBytes file = ps::read_file(path, file_limit);
-    return decode(path, file.bytes, channels);
+    return decode(path, file.bytes, channels, orientation);
 }
 
 std::string to_png(std::string const& name, Image const& image) {

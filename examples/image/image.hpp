@@ -20,17 +20,21 @@ struct Image {
 inline constexpr int most_extent = 65'535;
 inline constexpr std::size_t most_pixels = std::size_t{1} << 27;
 
+/// Which way up an image is read: as the file's EXIF data say, or as its pixels are stored.
+enum class Orientation { from_exif, as_stored };
+
 /// The image in a PNG or JPEG file of which `file` holds all bytes, in so many channels: 1 grey, 3 colours, 4 with
 /// opacity; `name` is what errors call it. Colours become the grey that ITU-R BT.601 weighs them to, an opacity that is
 /// not asked for is left out, and where the file has none every pixel is opaque. Of 16 bits the upper 8 are kept. CMYK
 /// is taken as Adobe's programs write it, inverted, and becomes red, green and blue without a colour profile.
+/// Photos are turned and mirrored as their EXIF data say; damaged data of the kind turn nothing.
 /// Throws primsel::error, naming the file and the reason, for whatever is no such image, is damaged or cut off, or has
 /// more pixels than the limit.
 [[nodiscard]] Image decode(std::string const& name, std::span<const std::byte> file, int channels,
-                           std::size_t pixels_limit = most_pixels);
+                           Orientation orientation = Orientation::from_exif, std::size_t pixels_limit = most_pixels);
 
 /// The same of a file. Throws primsel::error, also when it cannot be read.
-[[nodiscard]] Image read(std::string const& path, int channels);
+[[nodiscard]] Image read(std::string const& path, int channels, Orientation orientation = Orientation::from_exif);
 
 /// The bytes of a PNG file of an image of 1, 3 or 4 channels. Throws primsel::error; `name` is what it calls the image.
 [[nodiscard]] std::string to_png(std::string const& name, Image const& image);

@@ -63,13 +63,13 @@ def write_relu(path, dims, kind=1, names=("x", "relu", "y")):
     path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))
 
 
-def write_png(path, w, h, pixels):
+def write_png(path, w, h, pixels, exif=None):
     """pixels: RGB bytes, row by row."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = b"".join(b"\0" + bytes(pixels[3 * w * y:3 * w * (y + 1)]) for y in range(h))
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 2, 0, 0, 0)) +
-                     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+                     (b"" if exif is None else chunk(b"eXIf", exif)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def noise(count, seed=1):

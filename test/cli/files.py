@@ -7,18 +7,35 @@ import signal
 import struct
 import subprocess
 
-from command import NET, SIZE, Cli, noise, read_npy, write_npy, write_relu
+from command import NET, SIZE, Cli, noise, read_npy, write_npy, write_png, write_relu
 from models import Profiles
 
 IMAGES = pathlib.Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "image"
 
 
+def exif(orientation, order):
+    """EXIF data with the tag alone."""
+    return ((b"II*\0" if order == "<" else b"MM\0*") +
+            struct.pack(order + "IHHHIHHI", 8, 1, 0x112, 3, 1, orientation, 0, 0))
+
+
+# By Exif 2.32, 4.6.4: what the stored image's rows become.
+TURNS = {1: lambda rows: rows,
+         2: lambda rows: [row[::-1] for row in rows],
+         3: lambda rows: [row[::-1] for row in rows[::-1]],
+         4: lambda rows: rows[::-1],
+         5: lambda rows: list(zip(*rows)),
+         6: lambda rows: list(zip(*rows[::-1])),
+         7: lambda rows: [row[::-1] for row in list(zip(*rows))[::-1]],
+         8: lambda rows: list(zip(*rows))[::-1]}
+
+
 class Images(Cli):
-    def pixels(self, name, c, h, w):
+    def pixels(self, name, c, h, w, *options):
         """What a network of so many channels sees of an image, channel by channel."""
         model = self.folder / "relu.onnx"
         write_relu(model, [1, c, h, w])
-        data = self.output(model, "--image", IMAGES / name, "--scale", 1)
+        data = self.output(model, "--image", IMAGES / name, "--scale", 1, *options)
         values = [round(value) for (value,) in struct.iter_unpack("<f", data)]
         return [values[i * h * w:(i + 1) * h * w] for i in range(c)]
 
@@ -43,6 +60,25 @@ class Images(Cli):
         # Inverted inks, of which the black one darkens the others to 200 of 255.
         for channel, expected in zip(self.pixels("cmyk.jpg", 3, 32, 32), (100, 100, 157)):
             self.assertAlmostEqual(channel[16 * 32 + 16], expected, delta=8)
+
+    def check_turned(self, file, h, w, turn):
+        stored = self.pixels(file, 3, h, w, "--no-exif")
+        expected = [turn([channel[y * w:(y + 1) * w] for y in range(h)]) for channel in stored]
+        high, wide = len(expected[0]), len(expected[0][0])
+        self.assertEqual(self.pixels(file, 3, high, wide), [[value for row in rows for value in row] for rows in expected])
+
+    def test_orientations(self):
+        jpeg = (IMAGES / "exif.jpg").read_bytes()
+        photo, picture = self.folder / "photo.jpg", self.folder / "picture.png"
+        for orientation, turn in TURNS.items():
+            with self.subTest(orientation=orientation):
+                write_png(picture, 3, 2, range(18), exif(orientation, "<" if orientation % 2 == 0 else ">"))
+                self.check_turned(picture, 2, 3, turn)
+                photo.write_bytes(jpeg.replace(exif(6, ">"), exif(orientation, "<" if orientation % 3 == 0 else ">")))
+                self.check_turned(photo, 16, 24, turn)
+        for damaged in (exif(9, "<"), exif(0, "<"), exif(6, ">")[:18], b"MM\0*\xff\xff\xff\xff", b"none"):
+            write_png(picture, 3, 2, range(18), damaged)
+            self.check_turned(picture, 2, 3, TURNS[1])
 
     def test_damaged(self):
         for name, reason in (("length_beyond_the_file.png", "chunk"), ("cut_off.png", "end of"),

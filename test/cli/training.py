@@ -73,6 +73,14 @@ class Train(Cli):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, f"{self.NAME}: warning: {self.folder / 'data'}: 1 file is left out: dark/4.webp; "
                              "PNG and JPEG files are read\n")
+        turned = bytes([77, 77, 0, 42, 0, 0, 0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0])
+        high = self.folder / "high"
+        (high / "one").mkdir(parents=True)
+        write_png(high / "one" / "1.png", 32, 64, bytes(3 * 32 * 64), turned)
+        judge = ["accuracy", NET, "--folder", high, "--size", "64"]
+        self.refuse(1, ["one/1.png: is 1x3x32x64"], *judge)
+        self.refuse(1, ["one/1.png: is 1x3x64x32"], *judge, "--no-exif")
+
 
     def test_same_weights_again_and_for_any_threads(self):
         written, plan = [], self.folder / "plan.json"
