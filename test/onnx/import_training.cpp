@@ -85,6 +85,20 @@ TEST_CASE("products and sums with a constant a channel are weights to train, quo
     CHECK(scale("Add", {0, -std::numeric_limits<float>::infinity(), 0}) == constant);
 }
 
+TEST_CASE("a file of one image is trained by several, and comes back open") {
+    Model model({1, 3, 4, 5});
+    model.node("Relu", {"x"}, {"y"});
+    const std::string bytes = model.bytes();
+    const ps::OnnxModel trained = parse(bytes, {.batch = 4, .trains = true});
+    CHECK(trained.graph.batch() == 4);
+    CHECK(trained.inputs[0].dims == Ints{4, 3, 4, 5});
+    CHECK(trained.inputs[0].open_batch.has_value());
+    CHECK(refusal(bytes, {.batch = 4}).find("OnnxOptions::dims can change it") != std::string::npos);
+    Model two({2, 3, 4, 5});
+    two.node("Relu", {"x"}, {"y"});
+    CHECK(refusal(two.bytes(), {.batch = 4, .trains = true}).find("in parts of so many") != std::string::npos);
+}
+
 TEST_CASE("what is trained of a scale comes back from an export") {
     for (const char* op : {"Mul", "Add"}) {
         Model model({2, 3, 4, 5});

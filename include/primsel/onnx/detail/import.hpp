@@ -34,7 +34,8 @@ struct OnnxOptions {
     /// Constants that are not in the file but follow from it may take so much memory.
     std::size_t max_constant_bytes = std::size_t{1} << 30;
     /// Whether the network is to be trained. Nodes in training mode are then the ordinary layers, whose training is the
-    /// trainer's; otherwise a BatchNormalization normalises by the batch at hand, and a Dropout is refused.
+    /// trainer's; otherwise a BatchNormalization normalises by the batch at hand, and a Dropout is refused. A file's
+    /// batch of 1 is then that of `batch`.
     bool trains = false;
 };
 
@@ -122,9 +123,10 @@ public:
 
 private:
     /// Where the file says nothing of a result's dimensions, all of them are open.
-    [[nodiscard]] static std::optional<std::string> open_batch(ValueInfoProto const& info, Sizes const& dims) {
+    [[nodiscard]] std::optional<std::string> open_batch(ValueInfoProto const& info, Sizes const& dims) const {
         if (dims.empty()) return std::nullopt;
         if (!info.has_shape || info.dims.size() != dims.size()) return "";
+        if (info.dims[0] && (options_.trains && *info.dims[0] == 1 && dims[0] != 1)) return "";
         if (info.dims[0]) return std::nullopt;
         return std::string(info.batch);
     }
@@ -228,7 +230,15 @@ private:
                                : is_image && axis == 2 ? options_.image.h
                                : is_image && axis == 3 ? options_.image.w
                                                        : 0;
+            if (options_.trains && axis == 0 && wanted > 0 && info.dims[0] == 1) {
+                dims.push_back(wanted);
+                continue;
+            }
             if (info.dims[axis] && wanted > 0 && *info.dims[axis] != wanted) {
+                if (options_.trains && axis == 0) {
+                    fail("input ", info.name, ": the file has a batch of ", *info.dims[0], ", not ", wanted,
+                         "; train by so many images, or in parts of so many");
+                }
                 fail("input ", info.name, ": dimension ", axis, " is ", *info.dims[axis], " in the file, not ", wanted,
                      "; OnnxOptions::dims can change it");
             }
