@@ -120,6 +120,10 @@ TEST_CASE("a log cut at any byte goes on without the trial that was cut, which i
     CHECK(error_of([&] {
               ps::TrialLog log(path, space, {.file = {}, .sweep = {}, .about = {{"network", "m"}}});
           }) == path + ": cannot go on with it: its network is n, here m");
+    ps::write_file(path, "notes");
+    CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": is no log of trials");
+    const ps::SharedBytes notes = ps::read_file(path);
+    CHECK(notes.text() == "notes");
     const std::string lines = text.substr(text.find('\n') + 1);
     ps::write_file(path, lines + lines);
     CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 4: a second trial 0");

@@ -199,6 +199,13 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
 
 }  // namespace detail
 
+/// Whether a text without a whole line is where the writer of a log was stopped.
+[[nodiscard]] inline bool is_torn_log(std::string_view text) {
+    constexpr std::string_view header = R"({"file":)", trial = R"({"trial":)";
+    const auto begins = [&](std::string_view line) { return text.starts_with(line) || line.starts_with(text); };
+    return begins(header) || begins(trial);
+}
+
 /// What the log says of its sweep; throws error where it says nothing, or there is no whole line.
 [[nodiscard]] inline TrialLogHeader read_log_header(std::string const& path) {
     const SharedBytes file = read_file(path);
@@ -225,6 +232,7 @@ public:
         : file_(path), space_(std::move(space)) {
         const std::string_view text = file_.text();
         const std::string_view whole = text.substr(0, file_.whole());
+        if (whole.empty() && !is_torn_log(text)) fail(path, ": is no log of trials");
         if (whole.size() < text.size()) {
             warning_ = join(path, ": the last line was cut short and is dropped; its trial is done again");
             file_.cut(whole.size());
