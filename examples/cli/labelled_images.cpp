@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <sstream>
 
@@ -28,8 +29,10 @@ ps::Tensor<ps::chw> read_image(std::string const& path, int channels, image::Ori
     ps::Tensor<ps::chw> tensor({channels, picture.h, picture.w});
     const std::size_t count = static_cast<std::size_t>(picture.h) * static_cast<std::size_t>(picture.w);
     const auto each = static_cast<std::size_t>(channels);
-    for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
-        tensor.data()[i % each * count + i / each] = static_cast<float>(picture.pixels[i]) / 255.0F;
+    for (std::size_t c = 0; c < each; ++c) {
+        const std::uint8_t* const src = picture.pixels.data() + c;
+        float* const dst = tensor.data() + c * count;
+        for (std::size_t i = 0; i < count; ++i) dst[i] = static_cast<float>(src[i * each]) / 255.0F;
     }
     return tensor;
 }

@@ -123,14 +123,16 @@ Quads read_jpeg(std::string const& name, std::span<const std::byte> file, std::s
 
 Image in_channels(Quads const& quads, int channels) {
     Image image{channels, quads.h, quads.w, {}};
-    image.pixels.reserve(quads.bytes.size() / 4 * static_cast<std::size_t>(channels));
-    for (std::size_t i = 0; i < quads.bytes.size(); i += 4) {
-        const std::uint8_t* const pixel = quads.bytes.data() + i;
+    const std::size_t pixels = quads.bytes.size() / 4, each = static_cast<std::size_t>(channels);
+    image.pixels.resize(pixels * each);
+    const std::uint8_t* src = quads.bytes.data();
+    std::uint8_t* dst = image.pixels.data();
+    for (std::size_t i = 0; i < pixels; ++i, src += 4, dst += each) {
         if (channels == 1) {
-            const unsigned grey = 299U * pixel[0] + 587U * pixel[1] + 114U * pixel[2];
-            image.pixels.push_back(static_cast<std::uint8_t>((grey + 500) / 1000));
+            const unsigned grey = 299U * src[0] + 587U * src[1] + 114U * src[2];
+            dst[0] = static_cast<std::uint8_t>((grey + 500) / 1000);
         } else {
-            image.pixels.insert(image.pixels.end(), pixel, pixel + channels);
+            for (std::size_t c = 0; c < each; ++c) dst[c] = src[c];
         }
     }
     return image;
