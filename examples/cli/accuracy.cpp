@@ -24,9 +24,9 @@ struct AccuracyCommand : Options {
 };
 
 /// As the options say, or the weights, which were trained so.
-ps::Normalise normalise_for(AccuracyCommand const& options) {
-    if (!options.mean.empty() || options.model.weights.empty()) return {options.mean, options.std};
-    return normalise_of(options.model.weights);
+ps::Normalise normalise_for(AccuracyCommand const& options, Model const& model) {
+    if (!options.mean.empty()) return {options.mean, options.std};
+    return normalise_of(model, options.model.weights);
 }
 
 ps::Metrics metrics_of(Model const& model, AccuracyCommand const& options, AnyImages const& images) {
@@ -39,7 +39,7 @@ ps::Metrics metrics_of(Model const& model, AccuracyCommand const& options, AnyIm
                  session.inputs(), " inputs, and ", results, " results for an image");
     }
     ps::Metrics metrics(static_cast<int>(results));
-    const ps::Normalise normalise = normalise_for(options);
+    const ps::Normalise normalise = normalise_for(options, model);
     ps::Batches<AnyImages> batches(images, ps::evaluation_batches(batch), normalise);
     for (ps::Batch each = batches.next(); each.count > 0; each = batches.next()) {
         std::ranges::copy(each.images, session.input(0).begin());

@@ -90,7 +90,7 @@ ps::Budget parse_budget(std::vector<std::string> const& parts) {
 /// The images of the stream, one after the other, again from the first.
 class ImageStream {
 public:
-    ImageStream(DynamicCommand const& options, ps::Shape shape)
+    ImageStream(DynamicCommand const& options, Model const& model, ps::Shape shape)
         : shape_(shape), image_(shape.size()), bits_(options.model.seed) {
         if (!options.data.given()) return;
         images_ = std::make_unique<AnyImages>(read_images(options.data, shape));
@@ -98,7 +98,7 @@ public:
             ps::fail("the images are ", to_string(images_->shape()), ", the network takes ", to_string(shape));
         }
         // As the network was trained.
-        if (!options.model.weights.empty()) normalise_ = normalise_of(options.model.weights);
+        normalise_ = normalise_of(model, options.model.weights);
     }
 
     [[nodiscard]] bool labelled() const { return images_ != nullptr; }
@@ -261,16 +261,21 @@ void run_dynamic(DynamicCommand const& options) {
     check_threads(options.threads);
     ModelOptions named = options.model;
     named.weights.clear();
-    ps::Graph graph = graph_of(open_model(named));
+    Model model;
+    model.name = named.net, model.graph = graph_of(open_model(named));
     const bool has_groups =
-        std::ranges::any_of(graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
-    if (!has_groups) graph = ps::grouped(graph, options.groups);
-    const ps::Weights weights = options.model.weights.empty() ? ps::random_weights(graph, options.model.seed)
-                                                              : ps::read_state_dict(options.model.weights, graph);
+        std::ranges::any_of(model.graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
+    if (has_groups) {
+        model = load_model(options.model);
+    } else {
+        model.graph = ps::grouped(model.graph, options.groups);
+        model.weights = options.model.weights.empty() ? ps::random_weights(model.graph, options.model.seed)
+                                                      : ps::read_state_dict(options.model.weights, model.graph);
+    }
     ps::ThreadPool threads(options.threads);
     const auto handles = threads.native_handles();
-    DynamicEngine engine(graph, weights, {}, std::move(threads));
-    ImageStream stream(options, engine.in_shape());
+    DynamicEngine engine(model.graph, model.weights, {}, std::move(threads));
+    ImageStream stream(options, model, engine.in_shape());
     ps::LinuxPlatform platform({.set_frequency = options.set_frequency});
     platform.take_along(handles);
     ps::Governor governor(measured_points(engine, platform, options.threads, stream, options.accuracies),
@@ -340,7 +345,9 @@ void add_dynamic(CLI::App& app) {
         ->check(CLI::Range(1, 1024))
         ->type_name("N");
     command.add_flag("--set-frequency", options->set_frequency, "Choose frequencies too, where the system permits");
-    command.add_option("--out", options->out, "The trace: a line an image, or a picture")->type_name("F.csv|F.svg");
+    command.add_option("--out", options->out, "The trace: a line an image, or a picture")
+        ->check(writable_file)
+        ->type_name("F.csv|F.svg");
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { run_dynamic(*options); });
 }

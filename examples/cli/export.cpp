@@ -1,6 +1,8 @@
 // primsel export NET OUT.onnx: a network as an ONNX file.
 #include "commands.hpp"
+#include "labelled_images.hpp"
 #include "model.hpp"
+#include "options.hpp"
 #include "text.hpp"
 
 #include <primsel/onnx/export.hpp>
@@ -21,10 +23,12 @@ struct ExportOptions {
 
 void export_model(ExportOptions const& options) {
     const Model model = load_model(options.model);
+    const auto about = metadata_of(normalise_of(model, options.model.weights));
     // Without --batch the file takes any number of images, as far as the one that was read does.
-    const std::string file =
-        ps::to_onnx(model.graph, model.weights,
-                    {.opset = options.opset, .open_batch = options.model.batch == 0, .signature = model.signature});
+    const std::string file = ps::to_onnx(model.graph, model.weights,
+                                         {.opset = options.opset,
+                                          .open_batch = options.model.batch == 0,
+                                          .signature = with_metadata(model.signature, about)});
     ps::write_file(options.out, file);
     if (options.json) {
         return print_json(ps::Json::Object{{"model", model.name},
@@ -42,7 +46,7 @@ void add_export(CLI::App& app) {
     const auto options = std::make_shared<ExportOptions>();
     CLI::App& command = *app.add_subcommand("export", "Write a network and its weights as an ONNX file");
     add_model_options(command, options->model);
-    command.add_option("OUT", options->out, "The .onnx file to write")->required();
+    command.add_option("OUT", options->out, "The .onnx file to write")->check(writable_file)->required();
     command.add_option("--opset", options->opset, "Of ONNX's operators, 13 to 21")->type_name("V");
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { export_model(*options); });

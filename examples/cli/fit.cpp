@@ -1,6 +1,7 @@
 // primsel fit --data profile.csv --out model.primsel: learns what primitives take, and writes what it learned.
 #include "commands.hpp"
 #include "evaluation.hpp"
+#include "options.hpp"
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/io/dataset.hpp>
@@ -64,7 +65,10 @@ void add_fit(CLI::App& app) {
                     "gp (default; Gaussian processes), boosted, forest, mlp, nn2 (as published, slow) or linear")
         ->check(CLI::IsMember(std::vector<std::string>(ps::regression_names.begin(), ps::regression_names.end())))
         ->type_name("NAME");
-    command.add_option("--out", options->out, "The model file to write")->required()->type_name("F");
+    command.add_option("--out", options->out, "The model file to write")
+        ->check(writable_file)
+        ->required()
+        ->type_name("F");
     add_learning_options(command, options->seed, options->threads, options->json);
     command.callback([options] { fit(*options); });
 }

@@ -279,6 +279,7 @@ void add_forecast(CLI::App& app) {
         command.add_option("--fit", options->fit, "Learn from such a table")->type_name("F.csv")->excludes(profile);
     CLI::Option* const save =
         command.add_option("--save", options->save, "Where --fit writes what it learned, for --device")
+            ->check(writable_file)
             ->needs(fit)
             ->type_name("FILE");
     fit->needs(save);

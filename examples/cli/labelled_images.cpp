@@ -112,12 +112,15 @@ void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images
 }
 
 std::vector<std::pair<std::string, std::string>> metadata_of(ps::Normalise const& normalise) {
+    if (normalise.mean.empty()) return {};
     return {{mean_key, text_of_numbers(normalise.mean)}, {deviation_key, text_of_numbers(normalise.deviation)}};
 }
 
-ps::Normalise normalise_of(std::string const& path) {
+ps::Normalise normalise_of(Model const& model, std::string const& weights) {
+    std::string const& path = weights.empty() ? model.name : weights;
     ps::Normalise normalise;
-    for (auto const& [key, text] : ps::read_safetensors_metadata(path)) {
+    for (auto const& [key, text] :
+         weights.empty() ? model.signature.metadata : ps::read_safetensors_metadata(weights)) {
         if (key == mean_key) normalise.mean = numbers_of(path, text);
         if (key == deviation_key) normalise.deviation = numbers_of(path, text);
     }

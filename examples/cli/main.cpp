@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -89,6 +90,8 @@ std::string explain(CLI::App const& app, CLI::ParseError const& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A file larger than the process may write is then an error with its name.
+    std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app("Picks the fastest primitive for each layer of a convolutional network, and runs it.", "primsel");
     try {
         // Of the instruction sets that the program may be compiled for, the one that it runs.

@@ -4,12 +4,14 @@
 
 #include <primsel/core/timer.hpp>
 #include <primsel/io/state_dict.hpp>
+#include <primsel/network/fingerprint.hpp>
 #include <primsel/network/multiply_adds.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/by_name.hpp>
-#include <primsel/onnx/import.hpp>
+#include <primsel/onnx/export.hpp>
+#include <primsel/onnx/replace_weights.hpp>
 
 #include <sys/stat.h>
 
@@ -103,7 +105,6 @@ void check_dims(std::string const& name, std::vector<std::int64_t> const& dims, 
 }
 
 Source open_onnx(ModelOptions const& options) {
-    if (!options.weights.empty()) ps::fail("--weights: ", options.net, " has weights of its own");
     Source source{options, ps::Graph(), ps::read_file(options.net), {}};
     ps::onnx::refuse_foreign_model(options.net, source.file->text());
     ps::onnx::ModelProto proto;
@@ -165,16 +166,25 @@ std::vector<Port> ports_of(std::vector<ps::OnnxValueInfo> const& infos) {
     return ports;
 }
 
-Model load_onnx(Source const& source, std::vector<GivenInput> const& given) {
-    ModelOptions const& options = source.options;
+ps::OnnxOptions onnx_options(ModelOptions const& options, std::vector<GivenInput> const& given) {
     ps::OnnxOptions onnx{.batch = options.batch, .image = {0, 0}, .dims = {}, .values = {}};
     if (options.size) onnx.image = {options.size->h, options.size->w};
     onnx.trains = options.trains;
     for (auto const& [name, dims] : options.dims) onnx.dims.emplace(name, dims);
     for (GivenInput const& input : given) onnx.values.emplace(input.name, input.tensor);
+    return onnx;
+}
+std::string folder_of(ModelOptions const& options) {
     const std::string folder = std::filesystem::path(options.net).parent_path().string();
+    return folder.empty() ? "." : folder;
+}
+
+Model load_onnx(Source const& source, std::vector<GivenInput> const& given) {
+    ModelOptions const& options = source.options;
     try {
-        ps::OnnxModel file = ps::parse_onnx(options.net, *source.file, onnx, folder.empty() ? "." : folder);
+        ps::OnnxModel file =
+            ps::parse_onnx(options.net, *source.file, onnx_options(options, given), folder_of(options));
+        if (!options.weights.empty()) file.weights = ps::read_state_dict(options.weights, file.graph);
         return {.name = options.net,
                 .graph = std::move(file.graph),
                 .simplified = ps::Graph(),
@@ -199,6 +209,31 @@ Source open_model(ModelOptions const& options) {
         options.net.ends_with(".onnx") ||
         (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end() && is_file(options.net));
     return is_onnx ? open_onnx(options) : open_zoo(options);
+}
+
+std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights const& weights,
+                    std::vector<std::pair<std::string, std::string>> const& metadata) {
+    const Source source = open_model(from);
+    if (source.file) {
+        const ps::OnnxOptions options = onnx_options(from, {});
+        const std::string folder = folder_of(from);
+        const ps::OnnxModel file = ps::parse_onnx(from.net, *source.file, options, folder);
+        if (ps::structure(file.graph) == ps::structure(model.graph)) {
+            auto text = ps::replace_onnx_weights(from.net, *source.file, file, weights, options, folder, metadata);
+            if (text) return std::move(*text);
+        }
+    }
+    return ps::to_onnx(model.graph, weights,
+                       {.open_batch = true, .signature = with_metadata(model.signature, metadata)});
+}
+
+ps::OnnxSignature with_metadata(ps::OnnxSignature signature,
+                                std::vector<std::pair<std::string, std::string>> const& metadata) {
+    for (auto const& [key, value] : metadata) {
+        std::erase_if(signature.metadata, [&key](auto const& property) { return property.first == key; });
+        signature.metadata.emplace_back(key, value);
+    }
+    return signature;
 }
 
 ps::Graph graph_of(Source const& source) { return source.file ? load_onnx(source, {}).graph : source.graph; }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -75,6 +76,14 @@ struct Model {
 /// constants and are no inputs any more. Throws error.
 [[nodiscard]] Model load_model(Source const& source, std::vector<GivenInput> const& given);
 [[nodiscard]] Model load_model(ModelOptions const& options);
+
+/// With these properties in place of those of their keys.
+[[nodiscard]] ps::OnnxSignature with_metadata(ps::OnnxSignature signature,
+                                              std::vector<std::pair<std::string, std::string>> const& metadata);
+/// The network as an ONNX file with other weights. That of a network from a file is the file but for their values,
+/// where each has a tensor of its own there, or else written anew; `from` says which it was. Throws error.
+[[nodiscard]] std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights const& weights,
+                                  std::vector<std::pair<std::string, std::string>> const& metadata);
 
 /// One of all networks that there are by name.
 struct ListedNetwork {

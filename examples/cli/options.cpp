@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/core/read_number.hpp>
+#include <primsel/io/file.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -64,6 +65,23 @@ std::function<std::string(std::string const&)> number_range(double low, double h
     };
 }
 
+std::string writable_file(std::string const& path) {
+    primsel::require_writable(path);
+    return "";
+}
+std::string writable_network(std::string const& path) {
+    const bool known = path.ends_with(".onnx") || path.ends_with(".safetensors");
+    return known ? writable_file(path) : path + ": neither .onnx nor .safetensors";
+}
+
+void refuse_idle(CLI::App const& command, std::initializer_list<IdleOption> options) {
+    for (IdleOption const& option : options) {
+        const std::string name(option.name);
+        if (!option.is_idle || command.get_option(name)->empty()) continue;
+        throw CLI::ValidationError(name, "has no effect here: it needs " + std::string(option.needs));
+    }
+}
+
 Size parse_size(std::string const& text) {
     const std::size_t x = text.find('x');
     const auto h = positive(std::string_view(text).substr(0, x));
@@ -105,7 +123,9 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
         ->type_name("NAME=1x3x224x224")
         ->allow_extra_args(false);
     command.add_option("--seed", options.seed, "Of random weights and random input (default 1)")->type_name("S");
-    command.add_option("--weights", options.weights, "For a named network: its weights; random ones without")
+    command
+        .add_option("--weights", options.weights,
+                    "Its weights (default: those of the file; of a named network, random ones)")
         ->type_name("FILE.safetensors");
 }
 

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,6 +80,20 @@ void add_training_option(CLI::App& command, Options& options);
 [[nodiscard]] std::string positive_number(std::string const& text);
 [[nodiscard]] std::string number_from_0(std::string const& text);
 [[nodiscard]] std::function<std::string(std::string const&)> number_range(double low, double high);
+
+/// A file that can be written, when the work is done: throws error where it cannot be.
+[[nodiscard]] std::string writable_file(std::string const& path);
+/// The same of one that ends in .onnx or .safetensors.
+[[nodiscard]] std::string writable_network(std::string const& path);
+
+/// An option that does nothing with the values of others, and what it needs.
+struct IdleOption {
+    std::string_view name;
+    bool is_idle;
+    std::string_view needs;
+};
+/// Throws CLI::ValidationError for the first that is given and idle.
+void refuse_idle(CLI::App const& command, std::initializer_list<IdleOption> options);
 
 /// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
 [[nodiscard]] Size parse_size(std::string const& text);

@@ -118,9 +118,9 @@ void add_plan(CLI::App& app) {
         *app.add_subcommand("plan", "Plan a network: primitive, layouts and predicted cost of each layer");
     add_options(command, *options, SavedPlan::instead);
     add_training_option(command, *options);
-    command.add_option("--svg", options->svg, "Draw the plan")->type_name("F.svg");
-    command.add_option("--dot", options->dot, "Write the plan for Graphviz")->type_name("F.dot");
-    command.add_option("--save", options->save, "Save the plan, for --plan")->type_name("P.json");
+    command.add_option("--svg", options->svg, "Draw the plan")->check(writable_file)->type_name("F.svg");
+    command.add_option("--dot", options->dot, "Write the plan for Graphviz")->check(writable_file)->type_name("F.dot");
+    command.add_option("--save", options->save, "Save the plan, for --plan")->check(writable_file)->type_name("P.json");
     command.callback([options] { plan(*options); });
 }
 

@@ -6,6 +6,7 @@
 #include "conv_samples.hpp"
 #include "evaluation.hpp"
 #include "op_times.hpp"
+#include "options.hpp"
 #include "progress.hpp"
 #include "session.hpp"
 
@@ -290,7 +291,8 @@ void add_pretrain(CLI::App& app) {
         command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them");
     CLI::Option* const layouts = command.add_option("--layouts", options->layouts, "Times of changes of layout");
     CLI::Option* const header =
-        command.add_option("--header", options->header, "The header to write, and so the model's name");
+        command.add_option("--header", options->header, "The header to write, and so the model's name")
+            ->check(writable_file);
     data->type_name("F.csv")->needs(header);
     layouts->type_name("F.csv")->needs(header);
     header->type_name("NAME.hpp")->needs(data)->needs(layouts);
@@ -299,6 +301,7 @@ void add_pretrain(CLI::App& app) {
             "--ops", options->ops,
             "A header of what other layers take by the profiles of this instruction set, or as timed here where "
             "none are named, for SemiEmpirical")
+        ->check(writable_file)
         ->type_name("NAME.hpp");
     command
         .add_flag("--mean-with-shipped", options->mean_with_shipped,
@@ -308,6 +311,7 @@ void add_pretrain(CLI::App& app) {
     command
         .add_option("--training-ops", options->training_ops,
                     "A header of what the layers take that only steps of training have, timed here, for SemiEmpirical")
+        ->check(writable_file)
         ->type_name("NAME.hpp");
     CLI::Option* const profiles =
         command.add_option("--profiles", options->profiles, "Profiles of any machines and instruction sets");
@@ -315,6 +319,7 @@ void add_pretrain(CLI::App& app) {
     command
         .add_option("--convolutions", options->convolutions,
                     "A header of what primitives take by all of those, for SemiEmpirical")
+        ->check(writable_file)
         ->needs(profiles)
         ->type_name("NAME.hpp");
     command

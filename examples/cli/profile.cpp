@@ -2,6 +2,7 @@
 // networks, row by row, and goes on where it was stopped; or has them timed, through a queue.
 #include "commands.hpp"
 #include "op_times.hpp"
+#include "options.hpp"
 #include "profiling.hpp"
 #include "progress.hpp"
 #include "session.hpp"
@@ -154,6 +155,7 @@ void add_profile(CLI::App& app) {
     command
         .add_option("--ops-out", options->ops_out,
                     "Times of the networks' other layers, which are taken first; not where the file is there")
+        ->check(writable_file)
         ->type_name("F.csv");
     command.add_option("--networks", options->networks, "Whose convolutions: names, or .onnx files (default all)")
         ->delimiter(',')

@@ -191,12 +191,12 @@ ps::Json to_json(Totals const& totals) {
 
 void write(PruneCommand const& options, Model const& thin) {
     if (options.out.ends_with(".onnx")) {
+        const auto about = metadata_of(normalise_of(thin, options.model.weights));
         ps::write_file(options.out, ps::to_onnx(thin.graph, thin.weights,
-                                                {.open_batch = options.model.batch == 0, .signature = thin.signature}));
+                                                {.open_batch = options.model.batch == 0,
+                                                 .signature = with_metadata(thin.signature, about)}));
     } else if (options.out.ends_with(".safetensors")) {
-        std::vector<std::pair<std::string, std::string>> about;
-        if (!options.model.weights.empty()) about = metadata_of(normalise_of(options.model.weights));
-        ps::write_safetensors(options.out, thin.weights, about);
+        ps::write_safetensors(options.out, thin.weights, metadata_of(normalise_of(thin, options.model.weights)));
     }
 }
 
@@ -315,14 +315,21 @@ void add_prune(CLI::App& app) {
         ->type_name("N");
     command.add_flag("--coupling", options->coupling, "Only print which layers lose the same channels");
     command.add_option("--dot", options->dot, "Draw which layers lose the same channels, for Graphviz")
+        ->check(writable_file)
         ->type_name("F.dot");
     command.add_option("--out", options->out, "The thinned network, or its weights alone")
-        ->check([](std::string const& file) {
-            const bool known = file.ends_with(".onnx") || file.ends_with(".safetensors");
-            return known ? "" : file + ": neither .onnx nor .safetensors";
-        })
+        ->check(writable_network)
         ->type_name("F.onnx|F.safetensors");
-    command.callback([options] { prune(*options); });
+    command.callback([options, &command] {
+        const bool no_taylor = options->ranking.criterion != "taylor";
+        const bool by_share = options->sparsity > 0 || !options->groups.empty();
+        refuse_idle(command, {{"--taylor-batches", no_taylor, "--criterion taylor"},
+                              {"--images", no_taylor, "--criterion taylor"},
+                              {"--cifar", no_taylor, "--criterion taylor"},
+                              {"--folder", no_taylor, "--criterion taylor"},
+                              {"--most", by_share, "--latency, --flops or --filters"}});
+        prune(*options);
+    });
 }
 
 }  // namespace cli

@@ -18,10 +18,10 @@ namespace {
 
 ps::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
     if (!options.data.given()) ps::fail("--criterion taylor: needs images, as --images and --labels");
-    const ps::Normalise normalise = from.weights.empty() ? ps::Normalise{} : normalise_of(from.weights);
     if (from.batch == 0) from.batch = 16;
     from.trains = true;
     const Model model = load_model(from);
+    const ps::Normalise normalise = normalise_of(model, from.weights);
     const AnyImages images = read_images(options.data, model.graph[model.graph.input()].shape);
     return ps::taylor(model.graph, model.weights, images, normalise, options.batches);
 }

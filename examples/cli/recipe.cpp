@@ -194,4 +194,15 @@ void add_recipe(CLI::App& command, Recipe& recipe) {
     });
 }
 
+void refuse_idle(CLI::App const& command, Recipe const& recipe) {
+    AnyOptimizer const& optimizer = recipe.optimizer;
+    const Rate rate = recipe.schedule.rate;
+    const bool no_sgd = optimizer.rule != Rule::sgd, no_momentum = no_sgd || optimizer.sgd.momentum == 0;
+    refuse_idle(command,
+                {{"--momentum", no_sgd, "--optimizer sgd"},
+                 {"--nesterov", optimizer.sgd.nesterov && no_momentum, "--optimizer sgd with a --momentum above 0"},
+                 {"--decay", rate != Rate::step && rate != Rate::exponential, "--schedule step or exponential"},
+                 {"--decay-every", rate != Rate::step, "--schedule step"}});
+}
+
 }  // namespace cli

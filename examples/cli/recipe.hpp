@@ -51,6 +51,8 @@ struct Recipe {
 /// The options of a recipe, and --recipe, whose file may set any option that the command has and the command line does
 /// not give.
 void add_recipe(CLI::App& command, Recipe& recipe);
+/// Throws CLI::ValidationError for an option of the recipe that would do nothing with the others.
+void refuse_idle(CLI::App const& command, Recipe const& recipe);
 /// What of it makes the bits, beside what a trainer knows.
 [[nodiscard]] std::string text_of(Recipe const& recipe, ps::Normalise const& normalise);
 

@@ -1,5 +1,6 @@
 // primsel report LOG: a page that shows the trials of a sweep.
 #include "commands.hpp"
+#include "options.hpp"
 #include "settings_file.hpp"
 #include "text.hpp"
 
@@ -47,7 +48,9 @@ void add_report(CLI::App& app) {
     command.add_option("log", options->log, "What primsel sweep wrote; it may still be writing")
         ->required()
         ->type_name("LOG");
-    command.add_option("--out", options->out, "The page (default: LOG's name, .html)")->type_name("F.html");
+    command.add_option("--out", options->out, "The page (default: LOG's name, .html)")
+        ->check(writable_file)
+        ->type_name("F.html");
     command.add_option("--sensitivity", options->sensitivity, "Show this too, from primsel sensitivity --out")
         ->type_name("F.csv");
     command.add_option("--title", options->title, "What the page is called (default: the sweep's file)")

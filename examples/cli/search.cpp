@@ -286,8 +286,12 @@ void add_search(CLI::App& app) {
         .add_option("--seed", options->evolution.seed,
                     "With the same forecasts the same seed gives the same result (default 1)")
         ->type_name("S");
-    command.add_option("--svg", options->svg, "Draw what was tried, and the front")->type_name("F.svg");
-    command.add_option("--out", options->out, "The network that was found, with random weights")->type_name("F.onnx");
+    command.add_option("--svg", options->svg, "Draw what was tried, and the front")
+        ->check(writable_file)
+        ->type_name("F.svg");
+    command.add_option("--out", options->out, "The network that was found, with random weights")
+        ->check(writable_file)
+        ->type_name("F.onnx");
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { search(*options); });
 }

@@ -75,7 +75,7 @@ void sensitivity(SensitivityCommand& options) {
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.ranking.data, shape);
     ps::Normalise normalise{options.mean, options.std};
-    if (options.mean.empty() && !options.model.weights.empty()) normalise = normalise_of(options.model.weights);
+    if (options.mean.empty()) normalise = normalise_of(model, options.model.weights);
 
     const ps::Coupling coupling(model.graph);
     std::vector<ps::Ranking> rankings = rankings_of(model, batched, coupling, options.ranking);
@@ -169,7 +169,9 @@ void add_sensitivity(CLI::App& app) {
         ->type_name("X");
     command.add_option("--out", options->out, "Keep what is found; what is there already is not computed again")
         ->type_name("F.csv");
-    command.add_option("--svg", options->svg, "Draw accuracy and predicted time over what is gone")->type_name("F.svg");
+    command.add_option("--svg", options->svg, "Draw accuracy and predicted time over what is gone")
+        ->check(writable_file)
+        ->type_name("F.svg");
     command.callback([options] {
         if (!options->ranking.data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
         sensitivity(*options);

@@ -1,5 +1,6 @@
 // primsel sweep FILE: which filters a network can do without, by trials that a file describes.
 #include "commands.hpp"
+#include "options.hpp"
 #include "progress.hpp"
 #include "remote_queue.hpp"
 #include "sweep_trials.hpp"
@@ -276,15 +277,14 @@ void add_sweep(CLI::App& app) {
     add_sweep_options(command, *options);
     command.add_option("--log", options->log, "Where trials are kept, and gone on from (default: FILE's name, .jsonl)")
         ->type_name("F.jsonl");
-    command.add_option("--report", options->report, "A page that shows all trials")->type_name("F.html");
+    command.add_option("--report", options->report, "A page that shows all trials")
+        ->check(writable_file)
+        ->type_name("F.html");
     command
         .add_option("--sensitivity", options->sensitivity, "Show this in the report, from primsel sensitivity --out")
         ->type_name("F.csv");
     command.add_option("--out", options->out, "The best network, retrained as its trial was")
-        ->check([](std::string const& file) {
-            const bool known = file.ends_with(".onnx") || file.ends_with(".safetensors");
-            return known ? "" : file + ": neither .onnx nor .safetensors";
-        })
+        ->check(writable_network)
         ->type_name("F.onnx|F.safetensors");
     add_queue_options(command, options->queue, options->queue_name, options->lease);
     command.add_option("--ahead", options->ahead, "Trials that wait or are done at once, with --queue (default 4)")

@@ -159,7 +159,7 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
         ps::fail("--epochs ", options_.epochs, ": needs --training-images to retrain with, and --images to judge by");
     }
     normalise_ = {options_.mean, options_.std};
-    if (options_.mean.empty() && !options_.model.weights.empty()) normalise_ = normalise_of(options_.model.weights);
+    if (options_.mean.empty()) normalise_ = normalise_of(model_, options_.model.weights);
     bind_metrics(file.sweep);
     if (options_.schedule.empty()) {
         bind_patterns();

@@ -168,6 +168,7 @@ void add_trace(CLI::App& app) {
         ->check(CLI::Range(1, 100'000))
         ->type_name("R");
     command.add_option("--out", options->out, "One run: Chrome trace events, or a picture of where the time goes")
+        ->check(writable_file)
         ->type_name("F.json|F.svg");
     command.callback([options] { trace(*options); });
 }

@@ -90,6 +90,17 @@ std::int64_t updates_per_epoch(Source const& source, int batch) {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(source.size()) / batch);
 }
 
+/// As an ONNX file or as safetensors, as the name says.
+void write_trained(TrainCommand const& options, Model const& model, ps::Weights const& weights,
+                   ps::Normalise const& normalise) {
+    if (options.out.empty()) return;
+    if (options.out.ends_with(".onnx")) {
+        ps::write_file(options.out, onnx_of(model, options.model, weights, metadata_of(normalise)));
+    } else {
+        ps::write_safetensors(options.out, weights, metadata_of(normalise));
+    }
+}
+
 template <class Source, class Validation>
 void train_on(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
               ps::Normalise const& normalise) {
@@ -125,7 +136,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         log.resume(history == from->facts.end() ? "[]" : history->second, options.checkpoint, trainer.updates());
         if (!options.json) print(ps::join(options.checkpoint, ": goes on after ", trainer.updates(), " updates\n"));
     }
-    bool epoch_ended = false, described = options.json;
+    bool epoch_ended = false, described = options.json, written = false;
     const auto describe = [&] {
         if (!std::exchange(described, true))
             print(text_of_shared(model.graph) + text_of_step(trainer.plan(), trainer.arena_bytes()));
@@ -146,11 +157,14 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         if (pruning) pruning->begin(trainer, epoch.epoch);
         describe();
         log.add(epoch);
-        if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights(), metadata_of(normalise));
+        write_trained(options, model, trainer.best_weights(), normalise);
+        written = true;
         return true;
     };
     if (pruning && !from) pruning->begin(trainer, 0);
     trainer.fit(source, normalise, recipe.augment, validation, report, updated);
+    // No epoch was left to train.
+    if (!written) write_trained(options, model, trainer.best_weights(), normalise);
     if (options.thin_out.empty()) return;
     const ps::Pruned thin = pruning->thinned(trainer.best_weights());
     ps::write_file(options.thin_out, ps::to_onnx(thin.graph, thin.weights, {.open_batch = true}));
@@ -239,10 +253,12 @@ void train_groups_on(TrainCommand const& options, Model const& model, Source con
         if (!options.json) print(ps::join(options.checkpoint, ": goes on with group ", trainer.step(), '\n'));
     }
     std::size_t reported = trainer.increments().size();
+    bool written = false;
     const auto report_steps = [&] {
         for (; reported < trainer.increments().size(); ++reported) {
             if (!options.json) print(text_of(trainer.increments()[reported]));
-            if (!options.out.empty()) ps::write_safetensors(options.out, trainer.weights(), metadata_of(normalise));
+            write_trained(options, model, trainer.weights(), normalise);
+            written = true;
         }
     };
     bool epoch_ended = false;
@@ -264,6 +280,7 @@ void train_groups_on(TrainCommand const& options, Model const& model, Source con
     };
     trainer.fit(source, validation, normalise, recipe.augment, report, updated);
     report_steps();
+    if (!written) write_trained(options, model, trainer.weights(), normalise);
 }
 
 template <class Source, class Validation>
@@ -276,10 +293,20 @@ void train_either(TrainCommand const& options, Model const& model, Source const&
     }
 }
 
-void train(TrainCommand& options) {
-    if (!options.pruning.empty()) {
-        options.recipe.schedule.scheduled.schedule = ps::parse_schedule(read_settings(options.pruning));
+/// A schedule of pruning that has learning rates of its own stands in place of --schedule.
+void read_pruning(TrainCommand& options, bool schedule_given) {
+    AnyRate& rate = options.recipe.schedule;
+    ps::PruningSchedule& schedule = rate.scheduled.schedule;
+    schedule = ps::parse_schedule(read_settings(options.pruning));
+    if (std::ranges::all_of(schedule.policies, &ps::SchedulePolicy::prunes)) return;
+    if (schedule_given && rate.rate != Rate::constant) {
+        ps::fail(options.pruning, ": its lr_schedulers say the learning rate, and so does --schedule; leave one out");
     }
+    rate.rate = Rate::constant;
+}
+
+void train(TrainCommand& options, bool schedule_given) {
+    if (!options.pruning.empty()) read_pruning(options, schedule_given);
     options.model.batch = options.recipe.training.images_at_once();
     options.model.trains = true;
     Model model = options.pruning.empty() ? load_model(options.model) : load_to_prune(options.model);
@@ -297,6 +324,15 @@ void train(TrainCommand& options) {
     }
 }
 
+/// Throws CLI::ValidationError for what would train as if it were not there.
+void refuse_idle_options(CLI::App const& command, TrainCommand const& options) {
+    refuse_idle(command, options.recipe);
+    const bool judged = options.validation.given() || options.held_back > 0;
+    refuse_idle(command, {{"--checkpoint-every", options.checkpoint.empty(), "--checkpoint"},
+                          {"--patience", !judged, "--hold-back or --validation-..., whose accuracy is judged"},
+                          {"--hold-back", options.validation.given(), "to stand without --validation-..."}});
+}
+
 /// --groups and what goes with it.
 void add_groups(CLI::App& command, TrainCommand& options) {
     CLI::Option* const groups =
@@ -306,7 +342,8 @@ void add_groups(CLI::App& command, TrainCommand& options) {
             ->check(CLI::Range(1, 1024))
             ->type_name("N")
             ->excludes(command.get_option("--plan"))
-            ->excludes(command.get_option("--curves"));
+            ->excludes(command.get_option("--curves"))
+            ->excludes(command.get_option("--pruning"));
     ps::IncrementalOptions& incremental = options.incremental;
     command
         .add_option("--dense-rate", incremental.dense_rate,
@@ -376,8 +413,10 @@ void add_train(CLI::App& app) {
         ->check(CLI::Range(1, 1024))
         ->type_name("N");
     command.add_option("--out", options->out, "The weights of the best epoch, or the last where none is judged")
-        ->type_name("F.safetensors");
+        ->check(writable_network)
+        ->type_name("F.safetensors|F.onnx");
     command.add_option("--checkpoint", options->checkpoint, "Where the training goes on from, and is kept each epoch")
+        ->check(writable_file)
         ->type_name("F.safetensors");
     command.add_option("--checkpoint-every", options->checkpoint_every, "Keep it after so many updates, too")
         ->check(CLI::Range(1, 1'000'000'000))
@@ -387,18 +426,21 @@ void add_train(CLI::App& app) {
                                                  "A schedule of which filters go in which epochs (docs/prune/prune.md)")
                                      ->type_name("F.yaml|F.json");
     command.add_option("--thin-out", options->thin_out, "The network without the filters that went")
+        ->check(writable_file)
         ->needs(pruning)
         ->type_name("F.onnx");
     command.add_option("--curves", options->curves, "Draw loss and accuracy over the epochs, after each of them")
+        ->check(writable_file)
         ->type_name("F.svg");
     command.add_flag("--json", options->json, "Print one JSON object an epoch");
     add_groups(command, *options);
-    command.callback([options] {
+    command.callback([options, &command] {
         if (options->groups > 0 && !options->validation.given() && !(options->held_back > 0)) {
             throw CLI::RequiredError("--groups judges by --validation-... or --hold-back, one of which");
         }
         if (!options->data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
-        train(*options);
+        refuse_idle_options(command, *options);
+        train(*options, !command.get_option("--schedule")->empty());
     });
 }
 

@@ -2,6 +2,7 @@
 // by samples of another.
 #include "commands.hpp"
 #include "evaluation.hpp"
+#include "options.hpp"
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/io/dataset.hpp>
@@ -94,7 +95,10 @@ void add_transfer(CLI::App& app) {
         ->required()
         ->type_name("F.csv");
     command.add_option("--layouts", options->layouts, "Times of changes of layout on it")->type_name("F.csv");
-    command.add_option("--out", options->out, "The model file to write")->required()->type_name("F");
+    command.add_option("--out", options->out, "The model file to write")
+        ->check(writable_file)
+        ->required()
+        ->type_name("F");
     command
         .add_option(
             "--method", options->method,

@@ -3,7 +3,6 @@ import json
 import os
 import random
 import resource
-import signal
 import struct
 import subprocess
 
@@ -140,7 +139,6 @@ class Train(Cli):
 
     def test_a_full_disk_keeps_the_checkpoint(self):
         def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         run = self.folder / "run.safetensors"
         arguments = ["train", NET, *self.data(), *self.OPTIONS, "--epochs", 30, "--checkpoint", run]
@@ -153,6 +151,96 @@ class Train(Cli):
         self.assertIn("run.safetensors: cannot write: File too large", result.stderr)
         self.assertEqual(run.read_bytes(), before)
         self.assertIn("goes on after ", self.succeed(*arguments))
+
+    def test_networks_of_files_come_back_with_their_weights(self):
+        data, judged = self.data(), ["--hold-back", 0.5]
+        for net in (NET, "alexnet_cifar", "resnet56"):
+            file, weights, out, again = (self.folder / f"{net}{ending}" for ending in
+                                         (".onnx", ".safetensors", "-out.onnx", "-again.safetensors"))
+            self.succeed("export", net, file, *(["--size", 32] if net == NET else []))
+            options = ["--batch", 4, "--learning-rate", 0.01, *data]
+            self.succeed("train", file, *options, *judged, "--out", weights)
+            # No epoch: the weights as they were read.
+            self.succeed("train", file, *options, "--weights", weights, "--epochs", 0, "--out", out)
+            self.succeed("train", out, *options, "--epochs", 0, "--out", again)
+            self.assertEqual(again.read_bytes(), weights.read_bytes())
+            image = self.folder / "one.npy"
+            write_npy(image, [1, 3, 32, 32], [i % 13 / 13 for i in range(3 * 32 * 32)])
+            plan = self.save_plan(file, "--costs", "analytical")
+            by_file, by_weights, before = (self.output(*of, "--input", image, *plan)
+                                           for of in ([out], [file, "--weights", weights], [file]))
+            self.assertEqual(by_file, by_weights)
+            self.assertNotEqual(by_file, before)
+            # Whatever is not trained is as it was, and one file takes the place of the other.
+            self.assertEqual(len(out.read_bytes()) // 1000, len(file.read_bytes()) // 1000)
+            accuracies = {self.succeed("accuracy", *of, *data, "--json").split(":", 2)[2]
+                          for of in ([out], [file, "--weights", weights])}
+            self.assertEqual(len(accuracies), 1)
+            exported, thin = self.folder / "e.onnx", self.folder / "t.onnx"
+            self.succeed("export", file, exported, "--weights", weights)
+            self.assert_near(self.output(exported, "--input", image), by_file, 1e-4)
+            self.succeed("prune", file, "--weights", weights, "--sparsity", 0.25, "--out", thin)
+            self.succeed("train", file, *options, "--weights", weights)
+        other = self.folder / f"{NET}.safetensors"
+        self.refuse(1, [f"{NET}.safetensors: ", "classifier"], "run", self.folder / "resnet56.onnx", "--weights", other)
+
+    def test_what_cannot_be_written_is_found_before_the_work(self):
+        nowhere, data = self.folder / "none", self.data()
+        for option, name in [("--out", "x.safetensors"), ("--out", "x.onnx"), ("--checkpoint", "c.safetensors"),
+                             ("--curves", "c.svg")]:
+            self.refuse(1, [f"{name}: cannot write: "], "train", NET, *data, *self.OPTIONS, option, nowhere / name)
+        self.refuse(2, ["w.pt: neither .onnx nor .safetensors"], "train", NET, *data, *self.OPTIONS, "--out",
+                    self.folder / "w.pt")
+        for arguments in [["prune", NET, "--out", nowhere / "x.onnx"], ["search", "--out", nowhere / "x.onnx"],
+                          ["plan", NET, "--save", nowhere / "x.json"], ["fit", "--out", nowhere / "x"],
+                          ["sensitivity", NET, "--svg", nowhere / "x.svg"], ["sweep", "x.yaml", "--out", nowhere / "x.onnx"]]:
+            self.refuse(1, ["x", "cannot write: No such file"], *arguments)
+        kept = self.folder / "kept.safetensors"
+        kept.write_text("kept")
+        self.refuse(2, ["--images and --labels"], "train", NET, "--out", kept)
+        self.assertEqual(kept.read_text(), "kept")
+        # No epoch: the weights as they are.
+        self.succeed("train", NET, *data, *self.OPTIONS, "--epochs", 0, "--out", kept)
+        self.succeed("run", NET, "--size", 32, "--weights", kept, "--repeat", 1)
+
+    def test_options_that_would_do_nothing(self):
+        for needs, arguments in [
+                ("--momentum above 0", ["--nesterov"]), ("--optimizer sgd", ["--optimizer", "adam", "--momentum", 0.9]),
+                ("--optimizer sgd", ["--optimizer", "adamw", "--nesterov"]),
+                ("--schedule step or exponential", ["--schedule", "constant", "--decay", 0.5]),
+                ("--schedule step or exponential", ["--decay", 0.5]),
+                ("--schedule step", ["--schedule", "cosine", "--decay-every", 5]),
+                ("--schedule step", ["--schedule", "exponential", "--decay-every", 5]),
+                ("--checkpoint", ["--checkpoint-every", 2]), ("--hold-back", ["--patience", 2]),
+                ("--validation", ["--hold-back", 0.5, "--validation-images", self.folder / "x.npy", "--validation-labels",
+                                  self.folder / "y.npy"])]:
+            self.refuse(2, ["has no effect here: it needs ", needs],
+                        "train", NET, *self.data(), *self.OPTIONS, *arguments)
+        for needs, arguments in [("--criterion taylor", ["--taylor-batches", 2]), ("--criterion taylor", self.data()),
+                                 ("--latency", ["--sparsity", 0.5, "--most", 0.5])]:
+            self.refuse(2, ["has no effect here: it needs ", needs], "prune", NET, *arguments)
+        self.refuse(2, ["--pruning"], "train", NET, *self.data(), *self.OPTIONS, "--groups", 2, "--hold-back", 0.5,
+                    "--pruning", "s.json")
+
+    def test_schedules_of_pruning_say_the_learning_rate(self):
+        schedule = self.folder / "s.json"
+
+        def rates(fall, *options, epochs=4):
+            schedule.write_text(json.dumps({
+                "lr_schedulers": {"fall": fall},
+                "policies": [{"lr_scheduler": {"instance_name": "fall"}, "starting_epoch": 0, "ending_epoch": 99,
+                              "frequency": 1}]}))
+            lines = self.succeed("train", "alexnet_cifar", *self.data(), "--batch", 4, "--learning-rate", 0.125, "--epochs",
+                                 epochs, "--pruning", schedule, "--json", *options).splitlines()
+            return [round(json.loads(line)["learning_rate"], 12) for line in lines]
+
+        halved = {"class": "ExponentialLR", "gamma": 0.5}
+        for options in ([], ["--schedule", "constant"]):
+            self.assertEqual(rates(halved, *options), [0.125, 0.0625, 0.03125, 0.015625])
+        self.assertEqual(rates({"class": "CosineAnnealingLR", "T_max": 2}, epochs=7),
+                         [0.125, 0.0625, 0, 0.0625, 0.125, 0.0625, 0])
+        self.refuse(1, ["s.json: its lr_schedulers say the learning rate, and so does --schedule"], "train", "alexnet_cifar",
+                    *self.data(), "--batch", 4, "--pruning", schedule, "--schedule", "cosine")
 
     def test_recipes_and_curves(self):
         recipe, whole, curves = self.folder / "recipe.toml", self.folder / "whole.safetensors", self.folder / "c.svg"
