@@ -230,15 +230,15 @@ class Train(Cli):
                 "lr_schedulers": {"fall": fall},
                 "policies": [{"lr_scheduler": {"instance_name": "fall"}, "starting_epoch": 0, "ending_epoch": 99,
                               "frequency": 1}]}))
-            lines = self.succeed("train", "alexnet_cifar", *self.data(), "--batch", 4, "--learning-rate", 0.125, "--epochs",
+            lines = self.succeed("train", "alexnet_cifar", *self.data(), "--batch", 4, "--learning-rate", 2**-7, "--epochs",
                                  epochs, "--pruning", schedule, "--json", *options).splitlines()
-            return [round(json.loads(line)["learning_rate"], 12) for line in lines]
+            return [round(json.loads(line)["learning_rate"], 15) for line in lines]
 
         halved = {"class": "ExponentialLR", "gamma": 0.5}
         for options in ([], ["--schedule", "constant"]):
-            self.assertEqual(rates(halved, *options), [0.125, 0.0625, 0.03125, 0.015625])
+            self.assertEqual(rates(halved, *options), [2**-7, 2**-8, 2**-9, 2**-10])
         self.assertEqual(rates({"class": "CosineAnnealingLR", "T_max": 2}, epochs=7),
-                         [0.125, 0.0625, 0, 0.0625, 0.125, 0.0625, 0])
+                         [2**-7, 2**-8, 0, 2**-8, 2**-7, 2**-8, 0])
         self.refuse(1, ["s.json: its lr_schedulers say the learning rate, and so does --schedule"], "train", "alexnet_cifar",
                     *self.data(), "--batch", 4, "--pruning", schedule, "--schedule", "cosine")
 
