@@ -21,6 +21,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -96,7 +97,7 @@ ps::Json json_of(ps::Sweep const& sweep, ps::Trial const& trial) {
 }
 
 void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, std::vector<std::size_t> const& best) {
-    if (best.empty()) return print("no trial keeps the bounds\n");
+    if (best.empty()) return;
     ps::TextTable table;
     std::vector<std::string> heading{"trial"};
     for (ps::Parameter const& parameter : sweep.space.parameters()) heading.push_back(parameter.name());
@@ -128,6 +129,26 @@ void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, st
     print(table.text());
 }
 
+/// Throws error, with the reasons for which trials failed, where none can be chosen.
+template <class Run>
+void require_best(SweepCommand const& options, Run const& run) {
+    if (!run.best().empty()) return;
+    const std::size_t failed = run.progress().failed, all = run.trials().size();
+    std::string why = failed < all ? "no trial keeps the bounds" : all > 0 ? "every trial failed" : "there is no trial";
+    if (failed > 0 && failed < all) why += ps::join("; ", failed, " of ", all, " failed");
+    std::map<std::string, std::size_t> reasons;
+    for (ps::Trial const& trial : run.trials()) {
+        if (!trial.failure.empty()) ++reasons[trial.failure];
+    }
+    constexpr std::size_t most = 3;
+    for (std::size_t shown = 0; auto const& [reason, count] : reasons) {
+        if (shown++ == most) break;
+        why += ps::join("; ", count, count == 1 ? " trial: " : " trials: ", reason);
+    }
+    if (!options.out.empty()) why += ps::join("; ", options.out, " is not written");
+    ps::fail(options.file, ": ", why);
+}
+
 void write_network(SweepCommand const& options, PruningTrials const& trials, ps::Trial const& trial) {
     const ps::Pruned network = trials.network(trial.point, trial.seed);
     if (options.out.ends_with(".onnx")) {
@@ -142,6 +163,8 @@ void write_network(SweepCommand const& options, PruningTrials const& trials, ps:
 std::optional<double> logged_threshold(std::string const& log) {
     std::error_code none;
     if (std::filesystem::file_size(log, none) == 0 || none) return std::nullopt;
+    if (const ps::SharedBytes text = ps::read_file(log); text.text().find('\n') == std::string_view::npos)
+        return std::nullopt;  // a log whose first line was cut short begins anew
     const ps::TrialLogHeader header = ps::read_log_header(log);
     const auto found = header.about.find("threshold");
     double threshold = 0;
@@ -253,10 +276,11 @@ void sweep(CLI::App& command, SweepCommand& options) {
     if (options.json) {
         ps::Json::Array chosen;
         for (const std::size_t place : best) chosen.push_back(json_of(file.sweep, log.trials()[place]));
-        return print_json(ps::Json::Object{{"trials", run.trials().size()},
-                                           {"failed", run.progress().failed},
-                                           {"best", std::move(chosen)},
-                                           {"log", options.log}});
+        print_json(ps::Json::Object{{"trials", run.trials().size()},
+                                    {"failed", run.progress().failed},
+                                    {"best", std::move(chosen)},
+                                    {"log", options.log}});
+        return require_best(options, run);
     }
     print(
         ps::join(run.trials().size(), " trials, ", run.progress().failed, " failed; they are in ", options.log, '\n'));
@@ -266,6 +290,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
         break;
     }
     print_best(file.sweep, log.trials(), best);
+    require_best(options, run);
 }
 
 }  // namespace

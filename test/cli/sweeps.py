@@ -173,6 +173,32 @@ class Sweeps(Cli):
                 process.kill()
                 process.communicate()
 
+    def test_nothing_chosen(self):
+        """A sweep that chooses nothing says why, writes nothing and fails."""
+        out = self.folder / "best.onnx"
+        arguments = [NET, "--size", 32, *self.data(), *self.data("training-"), "--out", out]
+        for name, text, changes, more in (
+                ("failed", "every trial failed; 2 trials: ", {}, ["--epochs", 1]),  # a batch of 64 of 6 images
+                ("bound", "no trial keeps the bounds", {"constraints": [{"name": "parameters", "at_most": 1}]}, [])):
+            with self.subTest(name):
+                file = self.file(budget={"trials": 2}, method="random", **changes)
+                result = self.call("sweep", file, *arguments, *more, "--log", self.folder / name)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn(text, result.stderr)
+                self.assertIn("best.onnx is not written", result.stderr)
+                self.assertFalse(out.exists())
+
+    def test_torn_first_line(self):
+        log = self.folder / "sweep.jsonl"
+        arguments = ["sweep", self.file(budget={"trials": 2}, metric={"name": "latency"}), NET, "--size", 32]
+        self.succeed(*arguments)
+        log.write_text(log.read_text()[:50])
+        self.succeed(*arguments)
+        self.assertEqual(len(log.read_text().splitlines()), 3)
+        log.write_text("notes")
+        self.refuse(1, ["is no log of trials"], *arguments)
+        self.assertEqual(log.read_text(), "notes")
+
     def test_refusals(self):
         self.refuse(1, ["sweep.json:2: 'bayse' is none of", "did you mean bayes?"], "sweep", self.file(method="bayse"), NET)
         self.refuse(1, ["there is no metric latencie; did you mean latency?"], "sweep", self.file(metric={"name": "latencie"}), NET)
