@@ -176,10 +176,10 @@ class Train(Cli):
             accuracies = {self.succeed("accuracy", *of, *data, "--json").split(":", 2)[2]
                           for of in ([out], [file, "--weights", weights])}
             self.assertEqual(len(accuracies), 1)
-            exported, thin = self.folder / "e.onnx", self.folder / "t.onnx"
+            exported = self.folder / "e.onnx"
             self.succeed("export", file, exported, "--weights", weights)
             self.assert_near(self.output(exported, "--input", image), by_file, 1e-4)
-            self.succeed("prune", file, "--weights", weights, "--sparsity", 0.25, "--out", thin)
+            self.succeed("prune", file, "--weights", weights, "--coupling")
             self.succeed("train", file, *options, "--weights", weights)
         other = self.folder / f"{NET}.safetensors"
         self.refuse(1, [f"{NET}.safetensors: ", "classifier"], "run", self.folder / "resnet56.onnx", "--weights", other)
