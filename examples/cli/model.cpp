@@ -229,9 +229,9 @@ std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights co
 
 ps::OnnxSignature with_metadata(ps::OnnxSignature signature,
                                 std::vector<std::pair<std::string, std::string>> const& metadata) {
-    for (auto const& [key, value] : metadata) {
-        std::erase_if(signature.metadata, [&key](auto const& property) { return property.first == key; });
-        signature.metadata.emplace_back(key, value);
+    for (auto const& each : metadata) {
+        std::erase_if(signature.metadata, [&each](auto const& property) { return property.first == each.first; });
+        signature.metadata.push_back(each);
     }
     return signature;
 }
