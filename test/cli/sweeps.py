@@ -193,7 +193,9 @@ class Sweeps(Cli):
         arguments = ["sweep", self.file(budget={"trials": 2}, metric={"name": "latency"}), NET, "--size", 32]
         self.succeed(*arguments)
         log.write_text(log.read_text()[:50])
-        self.succeed(*arguments)
+        result = self.call(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("the last line was cut short and is dropped", result.stderr)
         self.assertEqual(len(log.read_text().splitlines()), 3)
         log.write_text("notes")
         self.refuse(1, ["is no log of trials"], *arguments)
