@@ -1929,9 +1929,11 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Weights: `<name>.weight`, `.bias`, `.running_mean`, `.running_var`, each of c.
 struct BatchNormParams {
     float epsilon = 1e-5F;
+    /// The share of the running statistics that stays at each update of a training: ONNX's momentum, 1 - PyTorch's.
+    float momentum = 0.9F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
-    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
+    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon), visit("momentum", momentum); }
     constexpr void each_weight(Shape const& input, auto const& visit) const {
         const WeightValues variances = epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive;
         visit("weight", WeightDims{input.c}, WeightValues::finite);
@@ -1944,7 +1946,8 @@ struct BatchNormParams {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
+        if (!(epsilon >= 0.0F) || !is_finite(epsilon)) return "epsilon must be finite and not negative";
+        return is_finite(momentum) ? "" : "the momentum must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
@@ -1955,10 +1958,13 @@ struct BatchNormParams {
 struct ScaleParams {
     bool known = false;
     float factor = 1.0F, shift = 0.0F;
+    /// Whether training changes the weight, and the bias: a scale or a bias alone has a constant for the other.
+    bool trains_weight = true, trains_bias = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
     constexpr void each_field(auto const& visit) const {
         visit("known", known), visit("factor", factor), visit("shift", shift);
+        visit("trains_weight", trains_weight), visit("trains_bias", trains_bias);
     }
     constexpr void each_weight(Shape const& input, auto const& visit) const {
         if (known) return;
@@ -4215,6 +4221,14 @@ struct WeightOwner {
     return specs;
 }
 
+/// Whether training may change a node's weight: not running statistics, constants, nor the constant half of a scale.
+[[nodiscard]] inline bool is_trainable(Node const& node, std::string_view weight) {
+    if (weight.ends_with(".running_mean") || weight.ends_with(".running_var")) return false;
+    if (const auto* constant = std::get_if<ConstantParams>(&node.layer)) return constant->parameter;
+    const auto* scale = std::get_if<ScaleParams>(&node.layer);
+    return scale == nullptr || (weight.ends_with(".bias") ? scale->trains_bias : scale->trains_weight);
+}
+
 /// The number of values that training learns: those of all weights but running statistics, of shared ones once.
 [[nodiscard]] inline double parameter_count(Graph const& graph) {
     double count = 0;
@@ -6377,6 +6391,13 @@ public:
     void add(std::array<T, n> const& values) {
         for (T const& value : values) add(value);
     }
+    /// The usual momentum adds nothing: only training reads it.
+    void add(BatchNormParams const& params) {
+        add(params.epsilon);
+        if (params.momentum != BatchNormParams{}.momentum) add(params.momentum);
+    }
+    /// What is trained changes nothing that is computed.
+    void add(ScaleParams const& params) { add(params.known), add(params.factor), add(params.shift); }
     template <LayerParams P>
     void add(P const& params) {
         params.each_field([this](std::string_view, auto const& value) { this->add(value); });
@@ -9778,6 +9799,18 @@ public:
         return edit_.graph();
     }
 
+    /// The same, with the rules for reorderings of elements alone.
+    [[nodiscard]] Graph run_reorderings() {
+        for (std::size_t i = 0; i < edit_.size(); ++i) {
+            const auto reshapes = [&] { return as<FlattenParams>(i) || as<ReshapeParams>(i); };
+            const auto strides = [&](std::size_t reader) { return as<AsStridedParams>(reader) != nullptr; };
+            const auto drop = [&] { return std::ranges::any_of(edit_.readers(i), strides) && drop_identity(i); };
+            while (!edit_.removed(i) && ((reshapes() && (join_reshape(i) || drop())) || reorder(i))) {
+            }
+        }
+        return edit_.graph();
+    }
+
 private:
     template <class Params>
     [[nodiscard]] Params const* as(std::size_t i) const {
@@ -10030,6 +10063,16 @@ namespace detail {
     return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
 }
 
+/// The same function after passes over it: once one layer is gone, another may have become an identity; each pass but
+/// the last removes some.
+[[nodiscard]] Graph until_nothing_goes(Graph graph, auto const& pass) {
+    for (std::size_t before = graph.size() + 1; graph.size() < before;) {
+        before = graph.size();
+        graph = pass(graph);
+    }
+    return graph;
+}
+
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
@@ -10038,13 +10081,13 @@ namespace detail {
 /// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
 /// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
-    Graph result = graph;
-    // Once one layer is gone, another may have become an identity; each pass but the last removes some.
-    for (std::size_t before = graph.size() + 1; result.size() < before;) {
-        before = result.size();
-        result = detail::Simplifier(result).run();
-    }
-    return result;
+    return detail::until_nothing_goes(graph, [](Graph const& each) { return detail::Simplifier(each).run(); });
+}
+/// What simplify does to reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
+/// a channel shuffle. Other layers, their names and their weights stay as they are.
+[[nodiscard]] inline Graph join_reorderings(Graph const& graph) {
+    return detail::until_nothing_goes(graph,
+                                      [](Graph const& each) { return detail::Simplifier(each).run_reorderings(); });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -22339,7 +22382,9 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/io/file.hpp
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22407,22 +22452,87 @@ inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
     return true;
 }
 
-/// Opens a new file beside `path` for writing and tells its name. Negative, and no name, with a reason in errno.
+/// The folder of a file.
+[[nodiscard]] inline std::string folder_of(std::string const& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+/// Calls use(name) with names of new files beside `path` until it gives no error, or another than EEXIST.
+template <class Use>
+[[nodiscard]] std::string name_beside(std::string const& path, Use const& use) {
+    for (int attempt = 0;; ++attempt) {
+        std::string name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
+        if (use(name)) return name;
+        if (errno != EEXIST) return {};
+    }
+}
+/// Whether a file has such a name; `suffix` follows the name of the file beside which it is.
+[[nodiscard]] inline bool is_suffix_beside(std::string_view suffix) {
+    const auto skip_digits = [&suffix] {
+        const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
+        suffix.remove_prefix(digits);
+        return digits > 0;
+    };
+    const auto skip = [&suffix](std::string_view text) {
+        const bool found = suffix.starts_with(text);
+        if (found) suffix.remove_prefix(text.size());
+        return found;
+    };
+    return skip(".") && skip_digits() && skip("-") && skip_digits() && suffix == ".tmp";
+}
+/// Removes new files beside `path` whose writers were killed: nobody has them locked. Process ids would not do, as the
+/// writers may be on other machines or in other containers.
+inline void remove_left_beside(std::string const& path) {
+    const std::string folder = folder_of(path), name = path.substr(path.rfind('/') + 1);
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+    while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries.get())) {
+        const std::string_view other = entry->d_name;
+        if (!other.starts_with(name) || !is_suffix_beside(other.substr(name.size()))) continue;
+        const std::string left = folder + '/' + entry->d_name;
+        const Descriptor file(::open(left.c_str(), O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+        struct stat opened {
+        }, named{};
+        if (!file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) continue;
+        // Its writer may have renamed it since it was opened.
+        const bool is_same = ::fstat(file.number(), &opened) == 0 && ::lstat(left.c_str(), &named) == 0 &&
+                             opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+        if (is_same && S_ISREG(opened.st_mode)) ::unlink(left.c_str());
+    }
+}
+/// Opens a new file beside `path` for writing, locks it and tells its name, which is empty where it has none. Negative
+/// with a reason in errno.
 inline int open_beside(std::string const& path, std::string& name) {
     int number = -1;
-    for (int attempt = 0; number < 0; ++attempt) {
-        name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
-        number = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (number < 0 && errno != EEXIST) break;
+#if defined(O_TMPFILE)
+    // Without a name, it is gone when its writer is killed. A name is given through /proc.
+    if (::access("/proc/self/fd", X_OK) == 0) {
+        number = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     }
-    if (number < 0) name.clear();
-    return number;
+    if (number >= 0) {
+        ::flock(number, LOCK_EX);
+        return number;
+    }
+#endif
+    for (;;) {
+        name = name_beside(path, [&number](std::string const& each) {
+            number = ::open(each.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            return number >= 0;
+        });
+        if (number < 0) return number;
+        ::flock(number, LOCK_EX);
+        // Before it was locked, another writer may have taken it for one that was left.
+        struct stat status {};
+        if (::fstat(number, &status) != 0 || status.st_nlink > 0) return number;
+        ::close(number);
+    }
 }
 
-/// A new file beside `path`, removed at the end of the scope unless it took the place of `path`.
+/// A new file beside `path`, gone at the end of the scope unless it took the place of `path`. Removes those that
+/// writers left that were killed.
 class TemporaryFile {
 public:
-    explicit TemporaryFile(std::string path) : path_(std::move(path)), descriptor_(open_beside(path_, name_)) {}
+    explicit TemporaryFile(std::string path)
+        : path_((remove_left_beside(path), std::move(path))), descriptor_(open_beside(path_, name_)) {}
     TemporaryFile(TemporaryFile const&) = delete;
     TemporaryFile& operator=(TemporaryFile const&) = delete;
     ~TemporaryFile() {
@@ -22435,7 +22545,14 @@ public:
     bool replace() {
         // Not every file system can tell (EINVAL).
         if (::fsync(number()) != 0 && errno != EINVAL) return false;
-        if (!descriptor_.close() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
+        if (name_.empty()) {
+            const std::string open = join("/proc/self/fd/", number());
+            name_ = name_beside(path_, [&open](std::string const& name) {
+                return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+            });
+        }
+        // It stays locked until it has the name.
+        if (name_.empty() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
         name_.clear();
         return true;
     }
@@ -22518,34 +22635,63 @@ struct SharedBytes {
     return read_file(OpenFile(path, limit));
 }
 
+namespace detail {
+
+/// Where write_file writes to.
+struct WrittenFile {
+    /// Links followed.
+    std::string path;
+    bool exists = false, is_regular = true;
+    mode_t permissions = 0;
+
+    /// Throws error when the system says that it must not be written.
+    explicit WrittenFile(std::string const& name) : path(name) {
+        struct stat status {};
+        exists = ::stat(name.c_str(), &status) == 0;
+        if (!exists) return;
+        is_regular = S_ISREG(status.st_mode), permissions = status.st_mode & 07777U;
+        if (S_ISDIR(status.st_mode)) fail_of_system(name, "cannot write", EISDIR);
+        if (::access(name.c_str(), W_OK) != 0) fail_of_system(name, "cannot write");
+        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(name.c_str(), nullptr), std::free);
+        if (is_regular && resolved == nullptr) fail_of_system(name, "cannot write");
+        if (is_regular) path = resolved.get();
+    }
+};
+
+}  // namespace detail
+
+/// Throws error, naming the file and the system's reason, when write_file could not write to it: to be known before
+/// hours of work. Changes nothing of the file, and makes none.
+inline void require_writable(std::string const& path) {
+    const detail::WrittenFile target(path);
+    if (target.is_regular && !detail::TemporaryFile(target.path).is_open()) {
+        detail::fail_of_system(path, "cannot write");
+    }
+}
+
 /// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
-/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. A symbolic link is
-/// followed; what is no regular file, as /dev/stdout, is written to directly.
-/// Throws error, naming the file and the system's reason.
+/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. What a writer left
+/// beside it that was killed is removed. A symbolic link is followed; what is no regular file, as /dev/stdout, is
+/// written to directly.
+/// Throws error, naming the file and the system's reason. A file beyond the size that the process may write
+/// (RLIMIT_FSIZE) is an error only where the program ignores SIGXFSZ; otherwise the system ends it.
 inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
     const auto require = [&path](bool done) {
         if (!done) detail::fail_of_system(path, "cannot write");
     };
-    struct stat status {};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (exists && !S_ISREG(status.st_mode)) {
+    const detail::WrittenFile target(path);
+    if (!target.is_regular) {
         detail::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
         require(file.is_open());
         for (const auto part : parts) require(detail::write_all(file.number(), part));
         require(file.close());
         return;
     }
-    std::string target = path;
-    if (exists) {
-        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
-        require(resolved != nullptr && ::access(path.c_str(), W_OK) == 0);
-        target = resolved.get();
-    }
-    detail::TemporaryFile file(std::move(target));
+    detail::TemporaryFile file(target.path);
     require(file.is_open());
     for (const auto part : parts) require(detail::write_all(file.number(), part));
     // The new file keeps the permissions of the old one.
-    if (exists) require(::fchmod(file.number(), status.st_mode & 07777U) == 0);
+    if (target.exists) require(::fchmod(file.number(), target.permissions) == 0);
     require(file.replace());
 }
 inline void write_file(std::string const& path, std::string_view text) {
@@ -27053,6 +27199,8 @@ inline constexpr std::string_view again_suffix = "/again";
 /// Ends the name of a parameter: the running means, then variances, of a batch norm that keeps them though layers
 /// before it are trained.
 inline constexpr std::string_view running_suffix = "/running";
+/// Ends the name of a parameter of means of 0, then variances of 1: a scale is a normalisation by them.
+inline constexpr std::string_view identity_suffix = "/identity";
 /// Ends the name of a parameter that is zero.
 inline constexpr std::string_view zero_suffix = "/zero";
 
@@ -27071,6 +27219,8 @@ struct BatchNormStatistics {
     std::size_t result = 0;
     /// Values of a channel in a batch.
     std::size_t values = 0;
+    /// How far an update moves the running statistics towards those of its batch, unless the options say it.
+    double momentum = 0.1;
 };
 
 /// A step of training as a graph, but for the loss and the update. Inputs: the images, then the gradient of the loss
@@ -27172,9 +27322,23 @@ private:
         for (std::size_t i = 0; i < form_.size(); ++i) {
             if (!std::holds_alternative<ActivationParams>(form_[i].layer) || !cut(i)) continue;
             const std::size_t input = form_[i].inputs[0];
-            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && needs_[input];
-            if (norm && uses[input] == 1) activation_[input] = i;
+            if (normalises(input) && uses[input] == 1) activation_[input] = i;
         }
+    }
+    /// Whether it becomes a normalisation by statistics that may be those of the batch: a batch norm, or a scale with
+    /// weights.
+    [[nodiscard]] bool normalises(std::size_t i) const {
+        const auto* scale = std::get_if<ScaleParams>(&form_[i].layer);
+        return needs_[i] &&
+               (std::holds_alternative<BatchNormParams>(form_[i].layer) || (scale != nullptr && !scale->known));
+    }
+    [[nodiscard]] float epsilon_of(std::size_t i) const {
+        const auto* norm = std::get_if<BatchNormParams>(&form_[i].layer);
+        return norm == nullptr ? 0.0F : norm->epsilon;
+    }
+    /// Whether it normalises by the statistics of the batch, through which gradients pass then.
+    [[nodiscard]] bool reads_batch(Node const& node) const {
+        return std::holds_alternative<BatchNormParams>(node.layer) && trains(node);
     }
     /// What an activation cuts its input to, if it does nothing else.
     [[nodiscard]] std::optional<Clamp> cut(std::size_t i) const {
@@ -27202,20 +27366,24 @@ private:
     void forward(std::size_t i) {
         Node const& node = form_[i];
         std::vector<std::size_t> inputs = inputs_of(node);
-        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && needs_[i]) {
+        if (normalises(i)) {
+            const auto* const norm = std::get_if<BatchNormParams>(&node.layer);
             const Shape vector{.c = node.shape.c};
+            const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
+            if (reads_batch(node) && values < 2) refuse_one_value(node);
             const std::size_t statistics =
-                trains(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
-                             : parameter(join(node.name, running_suffix), Shape{.c = 2 * node.shape.c});
+                reads_batch(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
+                                  : parameter(join(node.name, norm == nullptr ? identity_suffix : running_suffix),
+                                              Shape{.c = 2 * node.shape.c});
             norms_[i] = {statistics, parameter(node.name + ".weight", vector), parameter(node.name + ".bias", vector)};
             Epilogue epilogue;
             if (activation_[i] != none) epilogue.clamp = *cut(activation_[i]);
             Norm const& of = norms_[i];
-            at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
+            at_[i] = add(node.name, NormalizeParams{epsilon_of(i)}, {inputs[0], statistics, of.weight, of.bias},
                          std::move(epilogue));
-            if (!trains(node)) return;
-            const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
-            result_.batch_norms.push_back({node.name, 1 + result_.batch_norms.size(), values});
+            if (!reads_batch(node)) return;
+            result_.batch_norms.push_back(
+                {node.name, 1 + result_.batch_norms.size(), values, 1 - static_cast<double>(norm->momentum)});
             statistics_.push_back(statistics);
         } else if (!node.inputs.empty() && activation_[node.inputs[0]] == i) {
             at_[i] = inputs[0];
@@ -27282,21 +27450,22 @@ private:
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
         Norm const& norm = norms_.at(i);
-        const float epsilon = std::get<BatchNormParams>(node.layer).epsilon;
+        const float epsilon = epsilon_of(i);
         const std::optional<Clamp> clamp = activation_[i] == none ? std::nullopt : cut(activation_[i]);
         const Clamp bounds = clamp.value_or(Clamp{});
         const std::size_t x = at_[node.inputs[0]];
-        // Where the statistics are not those of the batch, nothing comes back through them.
-        const std::size_t sums =
-            trains(node)
-                ? add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
-                      {x, norm.statistics, norm.weight, norm.bias, dy})
-                : parameter(join(node.name, zero_suffix), Shape{.c = 2 * node.shape.c});
+        std::size_t sums = none;
+        if (trains(node)) {
+            sums = add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                       {x, norm.statistics, norm.weight, norm.bias, dy});
+        }
         if (trains(node, "bias")) output_gradient(node.name + ".bias", sums);
         if (trains(node, "weight")) {
             output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
         }
         if (!needs_[node.inputs[0]]) return;
+        // Where the statistics are not those of the batch, nothing comes back through them.
+        if (!reads_batch(node)) sums = parameter(join(node.name, zero_suffix), Shape{.c = 2 * node.shape.c});
         contribute(node.inputs[0], add(gradient_name(i, 0),
                                        NormalizeGradientParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
                                        {x, norm.statistics, norm.weight, norm.bias, dy, sums}));
@@ -27335,7 +27504,6 @@ private:
         return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ScaleParams const& scale, std::size_t dy) {
-        if (!scale.known) refuse(form_[i], "only scaling by a known factor has a gradient here");
         return pass(i, place, ScaleParams{.known = true, .factor = scale.factor}, {dy});
     }
     std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }
@@ -27385,10 +27553,20 @@ private:
         if (binary.kind == BinaryKind::multiply) {
             gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
                            {dy, input_at(i, 1 - place)});
+        } else if (binary.kind == BinaryKind::divide) {
+            // d(a / b) = da / b - (a / b) * db / b
+            if (place == 1) {
+                gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply}, {dy, at_[i]});
+                gradient =
+                    add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {gradient});
+            }
+            gradient = add(gradient_name(i, place) + "/quotient", BinaryParams{BinaryKind::divide},
+                           {gradient, at_[form_[i].inputs[1]]});
         } else if (binary.kind == BinaryKind::subtract && place == 1) {
             gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
         } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
-            refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
+            refuse(form_[i],
+                   "of functions of two inputs only sums, differences, products and quotients have gradients here");
         }
         std::string name = gradient_name(i, place);
         for (const Axis axis : {Axis::h, Axis::w, Axis::c}) {
@@ -27398,9 +27576,83 @@ private:
         }
         return gradient;
     }
+    /// That of a sum is repeated along the axis, that of a mean divided by the extent as well.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ReduceParams const& reduce, std::size_t dy) {
+        if (reduce.kind != ReduceKind::sum && reduce.kind != ReduceKind::mean) {
+            refuse(form_[i], "of reductions only sums and means have gradients here");
+        }
+        const Shape in = shape_of_input(i, place), out = form_[i].shape;
+        AsStridedParams repeated{.dims = {}, .strides = {}, .offset = 0, .shape = in};
+        const std::array<std::pair<Axis, std::ptrdiff_t>, 3> strides{
+            {{Axis::c, std::ptrdiff_t{out.h} * out.w}, {Axis::h, out.w}, {Axis::w, 1}}};
+        for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+            repeated.dims.push_back(extent(in, strides[axis].first));
+            repeated.strides[axis] = strides[axis].first == reduce.axis ? 0 : strides[axis].second;
+        }
+        if (reduce.kind == ReduceKind::sum) return pass(i, place, repeated, {dy});
+        const float share = 1.0F / static_cast<float>(extent(in, reduce.axis));
+        const std::size_t shared =
+            add(gradient_name(i, place) + "/share", ScaleParams{.known = true, .factor = share}, {dy});
+        return pass(i, place, repeated, {shared});
+    }
+    /// Of a permutation, the inverse one.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams const& strided, std::size_t dy) {
+        const Shape in = shape_of_input(i, place);
+        const std::size_t rank = strided.dims.rank();
+        std::array<std::ptrdiff_t, Dims::max_rank> after{};  // the strides of the result, row by row
+        std::vector<std::size_t> axes;
+        std::ptrdiff_t elements = 1;
+        for (std::size_t axis = rank; axis-- > 0;) {
+            after[axis] = elements;
+            elements *= strided.dims[axis];
+            if (strided.dims[axis] > 1) axes.push_back(axis);
+        }
+        std::ranges::sort(axes, [&](std::size_t a, std::size_t b) { return strided.strides[a] > strided.strides[b]; });
+        std::ptrdiff_t dense = 1;
+        bool permutes = strided.offset == 0 && static_cast<std::size_t>(elements) == in.size();
+        for (std::size_t at = axes.size(); at-- > 0;) {
+            permutes = permutes && strided.strides[axes[at]] == dense;
+            dense *= strided.dims[axes[at]];
+        }
+        if (!permutes) refuse(form_[i], "of reorderings only those that keep every element once have gradients here");
+        AsStridedParams inverse{.dims = {}, .strides = {}, .offset = 0, .shape = in};
+        for (std::size_t at = 0; at < axes.size(); ++at) {
+            inverse.dims.push_back(strided.dims[axes[at]]);
+            inverse.strides[at] = after[axes[at]];
+        }
+        return pass(i, place, inverse, {dy});
+    }
+    /// Where each pixel is repeated a whole number of times, the sum over its copies.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ResizeParams const& resize, std::size_t dy) {
+        const Shape in = shape_of_input(i, place);
+        const Extent factor{resize.size.h / in.h, resize.size.w / in.w};
+        const auto is_factor = [](float scale, int times) {
+            return scale == 0.0F || scale == 1.0F / static_cast<float>(times);
+        };
+        const bool centred = resize.coordinates == ResizeCoordinates::half_pixel &&
+                             (resize.rounding == ResizeRounding::round_prefer_floor ||
+                              resize.rounding == ResizeRounding::round_prefer_ceil);
+        const bool cornered =
+            resize.coordinates == ResizeCoordinates::asymmetric && resize.rounding == ResizeRounding::floor;
+        const bool repeats = resize.mode == ResizeMode::nearest && (centred || cornered) &&
+                             factor.h * in.h == resize.size.h && factor.w * in.w == resize.size.w &&
+                             is_factor(resize.scale_h, factor.h) && is_factor(resize.scale_w, factor.w);
+        if (!repeats) {
+            refuse(form_[i], "of resizing only nearest by whole factors has a gradient here");
+        }
+        const PoolParams mean{.kind = PoolKind::average, .window = factor, .stride = factor};
+        const std::size_t means = add(gradient_name(i, place) + "/mean", mean, {dy});
+        return pass(i, place, ScaleParams{.known = true, .factor = static_cast<float>(factor.h * factor.w)}, {means});
+    }
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
         refuse(form_[i], "this kind of layer has no gradient here");
+    }
+    /// The one value is its own mean: the variance would be 0, and the result the bias.
+    [[noreturn]] static void refuse_one_value(Node const& node) {
+        fail("train: layer ", node.name, " (batch_norm) sees one value a channel (", to_string(node.shape),
+             ", one image at once); more than one is needed to train it: take more images at once, or freeze ",
+             node.name, ".weight and ", node.name, ".bias");
     }
     [[noreturn]] static void refuse(Node const& node, std::string_view why) {
         fail("train: layer ", node.name, " (", kind(node.layer),
@@ -27431,14 +27683,16 @@ private:
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
-/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end.
-/// Names and weights stay.
+/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end,
+/// or its logarithm. Names and weights stay.
 class TrainingForm {
 public:
     explicit TrainingForm(Graph const& graph) : graph_(graph), readers_(graph.size()) {
@@ -27482,10 +27736,48 @@ private:
         (void)graph_.input();
         (void)graph_.output_node();
     }
-    /// The result that is trained: not a softmax, which the loss knows of.
+    /// The result that is trained: not a softmax nor its logarithm, which the loss knows of.
     [[nodiscard]] std::size_t result_node() const {
         const std::size_t output = graph_.output_node();
-        return std::holds_alternative<SoftmaxParams>(graph_[output].layer) ? graph_[output].inputs[0] : output;
+        if (std::holds_alternative<SoftmaxParams>(graph_[output].layer)) return graph_[output].inputs[0];
+        return before_log_softmax(output).value_or(output);
+    }
+    /// The node of which another is the logarithm of the softmax, as ONNX files are imported: (x - max x) - log sum
+    /// exp(x - max x).
+    [[nodiscard]] std::optional<std::size_t> before_log_softmax(std::size_t node) const {
+        const auto below = [this](std::size_t i) -> std::optional<std::pair<std::size_t, std::size_t>> {
+            const auto* binary = std::get_if<BinaryParams>(&graph_[i].layer);
+            if (binary == nullptr || binary->kind != BinaryKind::subtract) return std::nullopt;
+            return std::pair{unshaped(graph_[i].inputs[0]), unshaped(graph_[i].inputs[1])};
+        };
+        const auto reduces = [this](std::size_t i, ReduceKind kind) {
+            const auto* reduce = std::get_if<ReduceParams>(&graph_[i].layer);
+            return reduce != nullptr && reduce->kind == kind;
+        };
+        const auto is = [this](std::size_t i, ActivationKind kind) {
+            const auto* activation = std::get_if<ActivationParams>(&graph_[i].layer);
+            return activation != nullptr && activation->kind == kind;
+        };
+        const auto outer = below(unshaped(node));
+        if (!outer || !is(outer->second, ActivationKind::log)) return std::nullopt;
+        const std::size_t sum = input_of(outer->second);
+        if (!reduces(sum, ReduceKind::sum)) return std::nullopt;
+        const std::size_t terms = input_of(sum);
+        if (!is(terms, ActivationKind::exp) || input_of(terms) != outer->first) return std::nullopt;
+        const auto inner = below(outer->first);
+        if (!inner || !reduces(inner->second, ReduceKind::max) || input_of(inner->second) != inner->first) {
+            return std::nullopt;
+        }
+        return inner->first;
+    }
+    [[nodiscard]] std::size_t input_of(std::size_t node) const { return unshaped(graph_[node].inputs[0]); }
+    /// What a chain of reshapes reads.
+    [[nodiscard]] std::size_t unshaped(std::size_t node) const {
+        while (std::holds_alternative<ReshapeParams>(graph_[node].layer) ||
+               std::holds_alternative<FlattenParams>(graph_[node].layer)) {
+            node = graph_[node].inputs[0];
+        }
+        return node;
     }
     /// Whether dense layers alone read it, at once or after layers that work element by element.
     [[nodiscard]] bool only_dense_reads(std::size_t node) const {
@@ -27531,11 +27823,12 @@ template <class Trains = TrainAll>
 [[nodiscard]] TrainingGraph differentiate(Graph const& graph, Trains const& trains = {}) {
     std::vector<std::string> weights;
     const auto owners = weight_owners(graph);
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        const bool running = spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var");
-        const auto owner = owners.find(spec.name);
-        const std::string_view decides = owner == owners.end() ? spec.name : owner->second.name;
-        if (!running && trains(decides)) weights.push_back(spec.name);
+    for (Node const& node : graph.nodes()) {
+        for (WeightSpec const& spec : weight_specs(graph, node)) {
+            const auto owner = owners.find(spec.name);
+            const std::string_view decides = owner == owners.end() ? spec.name : owner->second.name;
+            if (is_trainable(node, spec.name) && trains(decides)) weights.push_back(spec.name);
+        }
     }
     return detail::Backward(detail::training_form(graph), std::move(weights)).run();
 }
@@ -28376,8 +28669,8 @@ struct TrainingOptions {
     double weight_decay = 0;
     /// The greatest length of all gradients together; 0: any.
     double clip_norm = 0;
-    /// How far running statistics of batch norms move towards those of a batch.
-    double statistics_momentum = 0.1;
+    /// How far running statistics of batch norms move towards those of a batch, in place of what each layer says.
+    std::optional<double> statistics_momentum = {};
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
@@ -28476,9 +28769,8 @@ inline void check_training_options(TrainingOptions const& options) {
         fail("train: impossible weight decay ", options.weight_decay);
     if (is_nan(options.clip_norm) || !(options.clip_norm >= 0))
         fail("train: impossible length of gradients ", options.clip_norm);
-    if (is_nan(options.statistics_momentum) ||
-        !(options.statistics_momentum >= 0 && options.statistics_momentum <= 1)) {
-        fail("train: the momentum of statistics is ", options.statistics_momentum, "; it must be from 0 to 1");
+    if (const double momentum = options.statistics_momentum.value_or(0); !(momentum >= 0 && momentum <= 1)) {
+        fail("train: the momentum of statistics is ", momentum, "; it must be from 0 to 1");
     }
     for (WeightGroup const& group : options.groups) {
         if (is_nan(group.rate) || !(group.rate >= 0))
@@ -28524,9 +28816,11 @@ namespace detail {
         {"learning rate", exact_text(options.learning_rate)},
         {"weight decay", exact_text(options.weight_decay)},
         {"length of gradients", exact_text(options.clip_norm)},
-        {"momentum of statistics", exact_text(options.statistics_momentum)},
         {"seed", exact_text(options.seed)},
     };
+    if (options.statistics_momentum) {
+        facts.emplace("momentum of statistics", exact_text(*options.statistics_momentum));
+    }
     std::string groups;
     for (WeightGroup const& group : options.groups) {
         groups += join(group.pattern, " x ", exact_text(group.rate));
@@ -28648,15 +28942,17 @@ public:
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
     /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, running
-    /// statistics as one, zeros, and the weights of layers that are computed twice, under their second name.
+    /// statistics as one, constants, and the weights of layers that are computed twice, under their second name.
     Parameters& complete(Graph const& step, std::string const& seed) {
         if (!seed.empty() && !values_.contains(seed)) add(seed, {2}, {0.0F, 0.0F});
         for (Node const& node : step.nodes()) {
             const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
-                              (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
-            if (made && !values_.contains(node.name)) {
-                add(node.name, {node.shape.c}, std::vector<float>(node.shape.size()));
-            }
+                              (node.name.ends_with(running_suffix) || node.name.ends_with(identity_suffix) ||
+                               node.name.ends_with(zero_suffix));
+            if (!made || values_.contains(node.name)) continue;
+            std::vector<float> values(node.shape.size());
+            if (node.name.ends_with(identity_suffix)) std::fill(values.begin() + node.shape.c / 2, values.end(), 1.0F);
+            add(node.name, {node.shape.c}, std::move(values));
         }
         for (WeightSpec const& spec : weight_specs(step)) {
             if (values_.contains(spec.name)) continue;
@@ -30149,6 +30445,7 @@ extern template Kernels make_kernels<TrainingPrimitives, default_arch, AllLayout
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -30210,9 +30507,11 @@ public:
         return std::span<const float>(results_[0].data(), program_.out_floats(0));
     }
     [[nodiscard]] std::vector<TrainedWeight> const& trained() const { return trained_; }
-    /// Moves the running statistics of batch norms towards those of the last batch, as PyTorch does.
-    void update_statistics(double momentum = 0.1) {
+    /// Moves the running statistics of batch norms towards those of the last batch, as PyTorch does: by each layer's
+    /// momentum, or by the given share.
+    void update_statistics(std::optional<double> share = {}) {
         for (BatchNormStatistics const& of : step_.batch_norms) {
+            const double momentum = share.value_or(of.momentum);
             const std::span<float> mean = parameters_[of.layer + ".running_mean"],
                                    variance = parameters_[of.layer + ".running_var"];
             const float* statistics = results_[of.result].data();
@@ -30745,22 +31044,155 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/prune/detail/passes_channels.hpp
 
+// primsel/prune/detail/channel_walk.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// How an AsStrided layer walks over the channels of its input, where each element stays within a channel while the
+/// others go by: as depth-to-space, space-to-depth and shuffles do. Its channels lie in axes, of which one may get
+/// shorter: all channels at a position along it stay or go together.
+class ChannelWalk {
+public:
+    /// Nothing where a layer walks otherwise.
+    [[nodiscard]] static std::optional<ChannelWalk> of(AsStridedParams const& params, Shape const& input) {
+        ChannelWalk walk{params, input.c, static_cast<std::ptrdiff_t>(input.pixels())};
+        if (!walk.split() || !walk.choose()) return std::nullopt;
+        return walk;
+    }
+
+    /// How many positions the axis has.
+    [[nodiscard]] std::size_t positions() const { return static_cast<std::size_t>(axes_[thin_].extent); }
+    /// The position along the axis of a channel that is read.
+    [[nodiscard]] std::size_t position_read(std::size_t channel) const {
+        const auto step = static_cast<std::size_t>(axes_[thin_].stride / pixels_);
+        return channel / step % positions();
+    }
+    /// The position along the axis of a channel that is made.
+    [[nodiscard]] std::size_t position_made(std::size_t channel) const {
+        std::size_t behind = 1;
+        for (std::size_t i = thin_ + 1; i < made_; ++i) behind *= static_cast<std::size_t>(axes_[i].extent);
+        return channel / behind % positions();
+    }
+    /// The layer with so many positions left.
+    [[nodiscard]] AsStridedParams with(int left) const {
+        AsStridedParams result = params_;
+        result.dims = {};
+        result.strides = {};
+        const Axis thin = axes_[thin_];
+        for (std::size_t i = 0; i < axes_.size(); ++i) {
+            const bool beyond = is_of_channels(axes_[i]) && axes_[i].stride > thin.stride;
+            result.strides[i] = beyond ? axes_[i].stride / thin.extent * left : axes_[i].stride;
+            result.dims.push_back(i == thin_ ? left : axes_[i].extent);
+        }
+        result.shape.c = params_.shape.c / thin.extent * left;
+        return result;
+    }
+
+private:
+    struct Axis {
+        int extent = 1;
+        std::ptrdiff_t stride = 0;
+    };
+
+    ChannelWalk(AsStridedParams const& params, int channels, std::ptrdiff_t pixels)
+        : params_(params), channels_(channels), pixels_(pixels) {}
+
+    [[nodiscard]] bool is_of_channels(Axis const& axis) const { return axis.stride >= pixels_; }
+
+    /// Axes that either go from channel to channel or stay within one, the first `made_` those of the result's
+    /// channels. Returns whether there are such.
+    [[nodiscard]] bool split() {
+        for (std::size_t i = 0; i < params_.dims.rank(); ++i) {
+            Axis axis{params_.dims[i], params_.strides[i]};
+            if (axis.extent == 1) continue;
+            const std::ptrdiff_t within = axis.stride > 0 && pixels_ % axis.stride == 0 ? pixels_ / axis.stride : 0;
+            if (within > 1 && axis.extent > within && axis.extent % within == 0) {
+                axes_.push_back({static_cast<int>(axis.extent / within), pixels_});
+                axis.extent = static_cast<int>(within);
+            }
+            axes_.push_back(axis);
+        }
+        int made = 1;
+        while (made_ < axes_.size() && made < params_.shape.c) {
+            Axis& axis = axes_[made_];
+            const int rest = params_.shape.c / made;
+            if (params_.shape.c % made != 0) return false;
+            if (axis.extent > rest) {
+                if (axis.extent % rest != 0) return false;
+                const Axis inner{axis.extent / rest, axis.stride};
+                axis = {rest, axis.stride * inner.extent};
+                axes_.insert(axes_.begin() + static_cast<std::ptrdiff_t>(made_) + 1, inner);
+            }
+            made *= axes_[made_++].extent;
+        }
+        return made == params_.shape.c && axes_.size() <= Dims::max_rank;
+    }
+    /// Chooses the axis that may get shorter. Returns whether there is one, and each channel is read.
+    [[nodiscard]] bool choose() {
+        std::ptrdiff_t lowest = params_.offset, highest = params_.offset;
+        std::vector<Axis> channels;
+        std::size_t best = axes_.size();
+        for (std::size_t i = 0; i < axes_.size(); ++i) {
+            Axis const& axis = axes_[i];
+            if (!is_of_channels(axis)) {
+                (axis.stride < 0 ? lowest : highest) += (axis.extent - 1) * axis.stride;
+                continue;
+            }
+            if (axis.stride % pixels_ != 0) return false;
+            channels.push_back(axis);
+            if (i < made_ && (best == axes_.size() || axis.extent > axes_[best].extent)) best = i;
+        }
+        if (best == axes_.size() || lowest < 0 || highest >= pixels_) return false;
+        std::ranges::sort(channels, {}, &Axis::stride);
+        std::ptrdiff_t next = pixels_;
+        for (Axis const& axis : channels) {
+            if (axis.stride != next) return false;
+            next *= axis.extent;
+        }
+        thin_ = best;
+        return next == channels_ * pixels_;
+    }
+
+    AsStridedParams params_;
+    std::ptrdiff_t channels_, pixels_;
+    std::vector<Axis> axes_;
+    std::size_t made_ = 0, thin_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Layers that do to each channel the same, whatever the others are.
 template <class Params>
-concept KeepsChannels =
-    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
-    std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
-    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> || std::same_as<Params, ResizeParams>;
+concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+                        std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
+                        std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
+                        std::same_as<Params, ResizeParams> || std::same_as<Params, TopKParams>;
+
+/// A convolution or its transpose.
+template <class Params>
+concept Convolves = std::same_as<Params, ConvParams> || std::same_as<Params, ConvTransposeParams>;
 
 /// A convolution that reads each channel by filters of its own.
-[[nodiscard]] constexpr bool is_depthwise(ConvParams const& conv, int c) { return conv.groups == c; }
+template <Convolves Params>
+[[nodiscard]] constexpr bool is_depthwise(Params const& conv, int c) {
+    return conv.groups == c;
+}
 
 /// The channels of a layer's result, as those of its inputs or as new ones; joins what the layer couples.
 struct PassesChannels {
@@ -30792,7 +31224,9 @@ struct PassesChannels {
     }
 
     Channels operator()(InputParams const& image) const { return sets.add_many(image.shape.c, reason("is the image")); }
-    Channels operator()(ConvParams const& conv) const {
+    Channels operator()(ConstantParams const& constant) const { return sets.add_many(constant.shape.c); }
+    template <Convolves Params>
+    Channels operator()(Params const& conv) const {
         if (conv.groups == 1) return sets.add_many(conv.k);
         if (is_depthwise(conv, input_shape().c)) {
             Channels channels;
@@ -30829,15 +31263,38 @@ struct PassesChannels {
         }
         return channels;
     }
-    Channels operator()(FlattenParams const&) const {
+    Channels operator()(FlattenParams const&) const { return regrouped(); }
+    Channels operator()(ReshapeParams const&) const { return regrouped(); }
+    Channels operator()(AsStridedParams const& strided) const {
+        const auto walk = ChannelWalk::of(strided, input_shape());
+        if (!walk || walk->positions() == 1) return other("moves elements from channel to channel");
+        std::vector<std::size_t> first(walk->positions(), input().size());
+        for (std::size_t c = 0; c < input().size(); ++c) {
+            std::size_t& at = first[walk->position_read(c)];
+            at = std::min(at, c);
+            sets.join(input()[at], input()[c]);
+        }
         Channels channels;
-        for (const std::size_t channel : input()) channels.insert(channels.end(), input_shape().pixels(), channel);
+        for (std::size_t c = 0; c < static_cast<std::size_t>(strided.shape.c); ++c) {
+            channels.push_back(input()[first[walk->position_made(c)]]);
+        }
         return channels;
     }
-    Channels operator()(ReshapeParams const& reshape) const {
-        if (reshape.shape.c == input_shape().c) return input();
-        if (reshape.shape.pixels() == 1) return (*this)(FlattenParams{});
-        return (*this).other();
+    /// The elements in their order, in other channels: those that share an element go together.
+    [[nodiscard]] Channels regrouped() const {
+        if (graph[at].shape.c == 1 && input().size() > 1) {
+            const std::string why = reason("makes one channel of all");
+            fix_inputs(why);
+            return {sets.add(why)};
+        }
+        const std::size_t read = input_shape().pixels(), made = graph[at].shape.pixels();
+        Channels channels;
+        for (std::size_t c = 0; c < static_cast<std::size_t>(graph[at].shape.c); ++c) {
+            const std::size_t first = c * made / read, last = ((c + 1) * made - 1) / read;
+            for (std::size_t i = first; i < last; ++i) sets.join(input()[i], input()[i + 1]);
+            channels.push_back(input()[first]);
+        }
+        return channels;
     }
     Channels operator()(PadParams const& pad) const {
         Channels channels = sets.add_many(pad.front);
@@ -30858,7 +31315,12 @@ struct PassesChannels {
         if (slice.axis != Axis::c) return input();
         return {input().begin() + slice.first, input().begin() + slice.last};
     }
-    Channels operator()(BinaryParams const&) const {
+    Channels operator()(BinaryParams const&) const { return channel_by_channel(); }
+    Channels operator()(MatMulParams const&) const { return channel_by_channel(); }
+    Channels operator()(ReduceParams const& reduce) const { return reduce.axis == Axis::c ? other() : input(); }
+    Channels operator()(SoftmaxParams const& softmax) const { return softmax.axis == Axis::c ? other() : input(); }
+    /// Channel i of the result is made of channel i of both inputs; a single one meets all of the other's.
+    [[nodiscard]] Channels channel_by_channel() const {
         if (input(0).size() == input(1).size()) {
             join_all(input(0), input(1));
             return input(0);
@@ -30871,8 +31333,8 @@ struct PassesChannels {
     Channels operator()(Params const&) const {
         return other();
     }
-    [[nodiscard]] Channels other() const {
-        const std::string why = reason("mixes channels in a way that none can be left out of");
+    [[nodiscard]] Channels other(std::string_view what = "mixes channels in a way that none can be left out of") const {
+        const std::string why = reason(what);
         fix_inputs(why);
         return sets.add_many(graph[at].shape.c, why);
     }
@@ -30960,7 +31422,9 @@ private:
         }
         for (auto const& [name, owner] : owners) {
             const std::size_t a = layer_of.at(owner.name), b = layer_of.at(name);
-            if (vectors.contains(name)) {
+            const bool constants = std::holds_alternative<ConstantParams>(graph[a].layer) &&
+                                   std::holds_alternative<ConstantParams>(graph[b].layer);
+            if (vectors.contains(name) || constants) {
                 join_all(sets, of_[a], of_[b], name);
             } else if (has_rows(graph[a].layer) && has_rows(graph[b].layer)) {
                 join_all(sets, of_[a], owner.transposed ? columns(graph, b) : of_[b], name);
@@ -31116,18 +31580,26 @@ static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedia
 // primsel/prune/detail/ranked_rows.hpp
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
-    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
-    return std::holds_alternative<DenseParams>(graph[i].layer);
+    return std::visit(
+        [&]<class Params>(Params const& layer) {
+            if constexpr (Convolves<Params>) {
+                return layer.groups == 1 || !is_depthwise(layer, graph[graph[i].inputs[0]].shape.c);
+            } else {
+                return std::same_as<Params, DenseParams>;
+            }
+        },
+        graph[i].layer);
 }
 
 /// The batch norm that alone reads the layer.
@@ -31141,12 +31613,22 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return std::nullopt;
 }
 
-/// The weights of a convolution or dense layer, those of each channel that it reads one after the other.
-[[nodiscard]] inline std::vector<float> by_channels(Graph const& graph, std::size_t i, std::span<const float> values) {
-    const Shape input = graph[graph[i].inputs[0]].shape;
-    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-    const auto channels = static_cast<std::size_t>(input.c), filters = static_cast<std::size_t>(graph[i].shape.c);
-    const std::size_t parts = conv != nullptr ? static_cast<std::size_t>(conv->groups) : 1;
+/// Whether the weights have a row for each channel that the layer reads, and not for each that it makes.
+[[nodiscard]] inline bool has_rows_of_channels(AnyLayer const& layer) {
+    return std::holds_alternative<ConvTransposeParams>(layer);
+}
+
+/// The weights of a convolution or dense layer, those of each column one after the other: of each channel that it
+/// reads, or of a transposed convolution, that it makes.
+[[nodiscard]] inline std::vector<float> by_columns(Graph const& graph, std::size_t i, std::span<const float> values) {
+    const auto groups_of = []<class Params>(Params const& layer) {
+        if constexpr (Convolves<Params>) return static_cast<std::size_t>(layer.groups);
+        return std::size_t{1};
+    };
+    auto channels = static_cast<std::size_t>(graph[graph[i].inputs[0]].shape.c),
+         filters = static_cast<std::size_t>(graph[i].shape.c);
+    if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
+    const std::size_t parts = std::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
     std::vector<float> turned;
     turned.reserve(values.size());
@@ -31248,11 +31730,14 @@ template <Criterion C>
         std::span<const float> values = weights.at(graph[i].name + ".weight").values;
         std::vector<float> turned;
         Filters rows{graph[i].name, groups.size(), values, {}};
-        if (type == GroupType::channels) {
-            turned = detail::by_channels(graph, i, values);
+        if ((type == GroupType::channels) != detail::has_rows_of_channels(graph[i].layer)) {
+            turned = detail::by_columns(graph, i, values);
             rows.weights = turned;
-        } else if (const auto norm = detail::norm_behind(graph, i, uses)) {
-            rows.scale = weights.at(graph[*norm].name + ".weight").values;
+        }
+        if (type == GroupType::filters) {
+            if (const auto norm = detail::norm_behind(graph, i, uses)) {
+                rows.scale = weights.at(graph[*norm].name + ".weight").values;
+            }
         }
         const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
         for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];
@@ -31318,7 +31803,9 @@ struct KeptLayer {
 
     [[nodiscard]] std::size_t input() const { return graph[at].inputs[0]; }
 
-    AnyLayer operator()(ConvParams conv) const {
+    template <Convolves Params>
+    AnyLayer operator()(Params const& whole) const {
+        Params conv = whole;
         if (is_depthwise(conv, graph[input()].shape.c) && conv.groups > 1) conv.groups = kept.count(input());
         conv.k = kept.count(at);
         return conv;
@@ -31330,6 +31817,16 @@ struct KeptLayer {
     AnyLayer operator()(ReshapeParams reshape) const {
         reshape.shape.c = kept.count(at);
         return reshape;
+    }
+    AnyLayer operator()(ConstantParams constant) const {
+        constant.shape.c = kept.count(at);
+        return constant;
+    }
+    AnyLayer operator()(AsStridedParams const& strided) const {
+        const auto walk = ChannelWalk::of(strided, graph[input()].shape);
+        const int whole = graph[at].shape.c, left = kept.count(at);
+        if (!walk || left == whole) return strided;
+        return walk->with(static_cast<int>(walk->positions()) * left / whole);
     }
     AnyLayer operator()(PadParams pad) const {
         const int behind = graph[at].shape.c - pad.back;
@@ -31360,24 +31857,34 @@ public:
         };
         width_ = dim(1);
         for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
-        const auto* conv = std::get_if<ConvParams>(&node.layer);
-        const auto* dense = std::get_if<DenseParams>(&node.layer);
-        if (conv == nullptr && dense == nullptr && spec.dims.size() != 1) {
+        // The weights of a transposed convolution have a row for each channel that it reads.
+        const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
+        if (std::holds_alternative<ParameterParams>(node.layer)) {
             rows_ = all(dim(0)), columns_ = all(width_);
             return;
         }
-        rows_ = kept.of(at);
+        rows_ = transposed != nullptr ? kept.of(node.inputs[0]) : kept.of(at);
         if (spec.dims.size() == 1) {
             columns_ = {0};
             return;
         }
-        // Of a convolution in groups, each row reads the channels of one; all groups keep the same ones.
-        const std::size_t pixels = dense != nullptr ? graph[node.inputs[0]].shape.pixels() : 1;
-        if (conv != nullptr && width_ == 1) {
-            columns_ = {0};
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
+        const bool dense = std::holds_alternative<DenseParams>(node.layer);
+        if (conv == nullptr && transposed == nullptr && !dense) {  // a constant
+            columns_ = all(width_);
             return;
         }
-        for (const std::size_t channel : kept.of(node.inputs[0])) {
+        const bool depthwise =
+            (conv != nullptr && conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) ||
+            (transposed != nullptr && transposed->groups > 1 &&
+             is_depthwise(*transposed, graph[node.inputs[0]].shape.c));
+        if (depthwise) {
+            columns_ = all(width_);
+            return;
+        }
+        // Of a convolution in groups, each row has the channels of one; all groups keep the same ones.
+        const std::size_t pixels = dense ? graph[node.inputs[0]].shape.pixels() : 1;
+        for (const std::size_t channel : kept.of(transposed != nullptr ? at : node.inputs[0])) {
             if (channel * pixels >= width_) break;
             for (std::size_t pixel = 0; pixel < pixels; ++pixel) columns_.push_back(channel * pixels + pixel);
         }
@@ -31512,6 +32019,7 @@ namespace detail {
     ZeroWeights zeros;
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
+        if (std::holds_alternative<ConstantParams>(graph[i].layer)) return;
         std::size_t size = 1;
         for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
         std::vector<bool> stays(size, false);
@@ -31540,6 +32048,8 @@ namespace detail {
         // A variance of zero would be none.
         const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
         std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
+        // Nor does anything divide by zero: nobody reads what a constant makes of a channel that is gone.
+        if (std::holds_alternative<ConstantParams>(graph[i].layer)) tensor.values.read(0, values);
         const detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
         result.add(spec.name, spec.dims, std::move(values));
@@ -31559,15 +32069,16 @@ namespace detail {
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// floor(sparsity * count), where a product that rounding leaves just below a whole number is that number.
+[[nodiscard]] inline std::size_t floor_of_share(double sparsity, std::size_t count) {
+    return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
+}
+
 namespace detail {
 
 inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
     if (multiple < 1) fail("prune: impossible multiple ", multiple);
-}
-/// So many of so many things.
-[[nodiscard]] inline std::size_t share_of(double sparsity, std::size_t count) {
-    return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
 /// The first groups of a ranking, at most so many: one stays, and as many as a multiple says where there are as many.
 [[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t most, std::size_t multiple) {
@@ -31583,7 +32094,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
 /// as a multiple of it, where a whole layer has as many.
 [[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
-    return detail::first_groups(ranking, detail::share_of(sparsity, ranking.count), multiple);
+    return detail::first_groups(ranking, floor_of_share(sparsity, ranking.count), multiple);
 }
 
 /// The same of several layers at once, or the whole network: the share of all their channels whose scores are lowest,
@@ -31597,7 +32108,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
         for (const double score : rankings[i].scores) order.emplace_back(score, i);
     }
     std::ranges::stable_sort(order);
-    order.resize(std::min(order.size(), detail::share_of(sparsity, count)));
+    order.resize(std::min(order.size(), floor_of_share(sparsity, count)));
     std::vector<std::size_t> most(rankings.size(), 0);
     for (auto const& [score, ranking] : order) ++most[ranking];
     Choice choice;
@@ -31621,6 +32132,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/coupled_layers.hpp
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -31640,6 +32152,8 @@ struct CoupledLayers {
     std::vector<std::size_t> groups;
     std::size_t may_go = 0;
     std::string fixed;
+    /// Of the layer that has most of them.
+    std::size_t filters = 0;
 };
 
 /// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
@@ -31650,6 +32164,7 @@ struct CoupledLayers {
     std::vector<std::size_t> set_of(coupling.groups().size(), none);
     for (auto const& [layer, number] : makers) {
         sets[number].made_by.push_back(graph[layer].name);
+        sets[number].filters = std::max(sets[number].filters, coupling.groups_of(layer).size());
         for (const std::size_t group : coupling.groups_of(layer)) set_of[group] = number;
     }
     const auto sets_of = [&](std::size_t layer) {
@@ -31676,6 +32191,48 @@ struct CoupledLayers {
     std::vector<CoupledLayers> result;
     for (auto& [number, set] : sets) result.push_back(std::move(set));
     return result;
+}
+
+/// Layers that keep filters though the network's result has others: what a layer between them and the next filters
+/// holds back. Those whose channels are the result's, or the image's, are none of them.
+[[nodiscard]] inline std::vector<CoupledLayers> held_back(Graph const& graph, Coupling const& coupling) {
+    // Whose channels come to a result by no other filters.
+    std::vector<bool> last(graph.size(), false);
+    for (const std::size_t output : graph.outputs()) last[output] = true;
+    for (std::size_t i = graph.size(); i-- > 0;) {
+        if (!last[i] || detail::makes_channels(graph, i)) continue;
+        for (const std::size_t input : graph[i].inputs) last[input] = true;
+    }
+    std::set<std::size_t> of_image;
+    for (const std::size_t input : graph.inputs()) {
+        of_image.insert(coupling.groups_of(input).begin(), coupling.groups_of(input).end());
+    }
+    std::vector<CoupledLayers> held;
+    for (CoupledLayers& set : coupled_layers(graph, coupling)) {
+        bool at_an_end = false;
+        for (std::string const& name : set.made_by) at_an_end = at_an_end || last[graph.find(name)];
+        for (const std::size_t group : set.groups) at_an_end = at_an_end || of_image.contains(group);
+        if (at_an_end) continue;
+        if (set.groups.size() == 1 && set.filters > 1 && set.fixed.empty()) {
+            set.may_go = 0, set.fixed = "all of them are coupled to each other";
+        }
+        if (set.may_go < set.groups.size()) held.push_back(std::move(set));
+    }
+    return held;
+}
+
+/// Which layers keep how many channels, and why.
+[[nodiscard]] inline std::string held_back_text(CoupledLayers const& set) {
+    std::string names;
+    for (std::string const& name : set.made_by) names += (names.empty() ? "" : ", ") + name;
+    const std::size_t all = set.groups.size() == 1 ? set.filters : set.groups.size(), stay = all - set.may_go;
+    return join(names, ": ", stay, " of ", all, stay == 1 ? " stays: " : " stay: ", set.fixed);
+}
+/// The same of several, one after the other.
+[[nodiscard]] inline std::string held_back_text(std::span<const CoupledLayers> held) {
+    std::string text;
+    for (CoupledLayers const& set : held) text += (text.empty() ? "" : "; ") + held_back_text(set);
+    return text;
 }
 
 /// A line a row: whose filters, how many channels and how many of them may go, who reads them, why others must stay.
@@ -31927,11 +32484,47 @@ static_assert(PruningLoss<MeasuredLoss>);
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/prune_to.hpp
 
+// primsel/network/multiply_adds.hpp
+
+#include <cstddef>
+#include <span>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Multiply-adds of a convolution, transposed convolution, dense layer or product of matrices, for one image; 0 for any
+/// other layer. Padding counts as if it were image.
+[[nodiscard]] inline double multiply_adds(AnyLayer const& layer, std::span<const Shape> inputs, Shape const& output) {
+    const auto results = static_cast<double>(output.size());
+    if (const auto* conv = std::get_if<ConvParams>(&layer)) {
+        return results * conv->kernel.h * conv->kernel.w * (inputs[0].c / conv->groups);
+    }
+    if (const auto* conv = std::get_if<ConvTransposeParams>(&layer)) {
+        // Each element that it reads meets every tap of the kernels of its group.
+        const auto read = static_cast<double>(inputs[0].size());
+        return read * conv->kernel.h * conv->kernel.w * (conv->k / conv->groups);
+    }
+    if (std::holds_alternative<DenseParams>(layer)) return results * static_cast<double>(inputs[0].size());
+    return std::holds_alternative<MatMulParams>(layer) ? results * inputs[0].w : 0;
+}
+
+/// Multiply-adds of a network's convolutions, transposed convolutions, dense layers and products of matrices, for one
+/// image.
+[[nodiscard]] inline double multiply_adds(Graph const& graph) {
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        sum += multiply_adds(graph[i].layer, graph.input_shapes(i), graph[i].shape);
+    }
+    return sum;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/detail/greedy_pruning.hpp
 
 // primsel/prune/detail/layer_prices.hpp
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -31953,11 +32546,13 @@ struct ThinLayer {
     ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
     thin.output.c = counts[i];
     for (std::size_t place = 0; place < node.inputs.size(); ++place) thin.inputs[place].c = counts[node.inputs[place]];
-    if (auto* conv = std::get_if<ConvParams>(&thin.layer)) {
-        if (conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) conv->groups = thin.inputs[0].c;
-        conv->k = counts[i];
-    }
-    if (auto* dense = std::get_if<DenseParams>(&thin.layer)) dense->k = counts[i];
+    const auto set = [&]<class Params>(Params& layer) {
+        if constexpr (Convolves<Params>) {
+            if (layer.groups > 1 && is_depthwise(layer, graph[node.inputs[0]].shape.c)) layer.groups = thin.inputs[0].c;
+        }
+        if constexpr (Convolves<Params> || std::same_as<Params, DenseParams>) layer.k = counts[i];
+    };
+    std::visit(set, thin.layer);
     return thin;
 }
 
@@ -32014,16 +32609,6 @@ private:
     Model& model_;
     std::vector<std::map<std::pair<int, int>, double>> known_;
 };
-
-/// Multiply-adds of a convolution or dense layer, for one image; 0 for any other.
-[[nodiscard]] inline double multiply_adds(Graph const& graph, std::size_t i, std::span<const int> counts) {
-    const ThinLayer thin = thin_layer(graph, i, counts);
-    const auto results = static_cast<double>(thin.output.size());
-    if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
-        return results * conv->kernel.h * conv->kernel.w * (thin.inputs[0].c / conv->groups);
-    }
-    return std::holds_alternative<DenseParams>(thin.layer) ? results * static_cast<double>(thin.inputs[0].size()) : 0;
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
@@ -32232,13 +32817,13 @@ private:
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a network is to have less of: predicted seconds of a run, multiply-adds of its convolutions and dense layers,
-/// or filters.
+/// What a network is to have less of: predicted seconds of a run, multiply-adds, or filters.
 enum class Measure { seconds, operations, filters };
 [[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
     switch (measure) {
@@ -32269,14 +32854,7 @@ struct PrunedTo {
     double loss = 0;
 };
 
-/// Multiply-adds of a network's convolutions and dense layers, for one image.
-[[nodiscard]] inline double multiply_adds(Graph const& graph) {
-    const std::vector<int> channels = detail::channels_of(graph);
-    double sum = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::multiply_adds(graph, i, channels);
-    return sum;
-}
-/// Of its convolutions, but for depthwise ones, and dense layers.
+/// Of a network's convolutions and transposed ones, but for depthwise ones, and dense layers.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
@@ -32294,7 +32872,7 @@ template <CostModel Model, Solver S>
 /// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
 /// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
 /// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
-/// networks seconds. Throws error where the target cannot be reached.
+/// networks seconds. Throws error, naming what holds filters back, where the target cannot be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
                                 Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
@@ -32305,7 +32883,10 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     detail::LayerPrices<Model> prices(graph, kernels, model);
     const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
         if (target.measure == Measure::seconds) return prices(i, counts);
-        if (target.measure == Measure::operations) return detail::multiply_adds(graph, i, counts);
+        if (target.measure == Measure::operations) {
+            const detail::ThinLayer thin = detail::thin_layer(graph, i, counts);
+            return multiply_adds(thin.layer, thin.inputs, thin.output);
+        }
         return detail::makes_channels(graph, i) ? counts[i] : 0;
     };
     detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
@@ -32320,9 +32901,10 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     for (;;) {
         while (greedy.total() > within) {
             if (greedy.step()) continue;
+            const std::string held = held_back_text(held_back(graph, coupling));
             fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
                  " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
-                 " % are left");
+                 " % are left", held.empty() ? "" : "; what holds filters back: ", held);
         }
         greedy.improve(within);
         result.choice = sparing(graph, coupling, greedy.choice());
@@ -32410,13 +32992,13 @@ struct SchedulePruner {
     std::vector<std::string> weights = {}, places = {};
 };
 
-/// How a learning rate falls.
+/// How a learning rate changes, as PyTorch's schedulers of these names have it.
 struct ScheduleRate {
     enum class Rule { exponential, step, multi_step, cosine };
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Of step: every so many. Of cosine: until it is 0.
+    /// Of step: every so many. Of cosine: until it is 0, from where it rises again for as many.
     std::int64_t every = 1;
     std::vector<std::int64_t> milestones = {};
 
@@ -32431,7 +33013,7 @@ struct ScheduleRate {
                 return std::pow(gamma, static_cast<double>(std::ranges::count_if(
                                            milestones, [&](std::int64_t one) { return one <= epochs; })));
             default: {
-                const double share = std::min(1.0, static_cast<double>(epochs) / static_cast<double>(every));
+                const double share = static_cast<double>(epochs % (2 * every)) / static_cast<double>(every);
                 return (1 + std::cos(std::numbers::pi * share)) / 2;
             }
         }
@@ -32678,11 +33260,12 @@ namespace detail {
 
 /// Adds to each of the sums its part of weights times gradients: a row each, or a column where a layer has the
 /// transposed weight.
-inline void add_products(TrainedWeight const& weight, bool transposed, std::span<double> sums) {
-    const std::size_t size = weight.values.size() / sums.size();
-    for (std::size_t i = 0; i < weight.values.size(); ++i) {
+inline void add_products(std::span<const float> values, std::span<const float> gradients, bool transposed,
+                         std::span<double> sums) {
+    const std::size_t size = values.size() / sums.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
         sums[transposed ? i % sums.size() : i / size] +=
-            static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
+            static_cast<double>(values[i]) * static_cast<double>(gradients[i]);
     }
 }
 
@@ -32720,7 +33303,13 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
                 const bool shared = owner != owners.end();
                 const auto found = trained.find(shared ? owner->second.name : name);
                 if (found == trained.end()) continue;
-                detail::add_products(*found->second, shared && owner->second.transposed, sums);
+                TrainedWeight const& weight = *found->second;
+                if (name == graph[i].name + ".weight" && detail::has_rows_of_channels(graph[i].layer)) {
+                    detail::add_products(detail::by_columns(graph, i, weight.values),
+                                         detail::by_columns(graph, i, weight.gradient), false, sums);
+                } else {
+                    detail::add_products(weight.values, weight.gradient, shared && owner->second.transposed, sums);
+                }
             }
             std::vector<double>& scores = result.of_layers[graph[i].name];
             scores.resize(sums.size(), 0.0);
@@ -36652,12 +37241,29 @@ struct ConvSizes {
             .out_h = output.h,
             .out_w = output.w};
 }
+/// A transposed convolution multiplies and adds as the convolution does whose gradient it is: that reads its result.
+[[nodiscard]] inline ConvSizes conv_sizes(ConvTransposeParams const& conv, Shape const& input) {
+    const Shape output = conv.output(std::span(&input, 1));
+    return {.n = input.c,
+            .m = conv.k,
+            .kernel_h = conv.kernel.h,
+            .kernel_w = conv.kernel.w,
+            .groups = conv.groups,
+            .in_h = output.h,
+            .in_w = output.w,
+            .out_h = input.h,
+            .out_w = input.w};
+}
 /// Those of a graph, in its order; other layers have no features.
 [[nodiscard]] inline std::vector<ConvSizes> conv_sizes(Graph const& graph) {
     std::vector<ConvSizes> sizes;
     for (Node const& node : graph.nodes()) {
-        const auto* conv = std::get_if<ConvParams>(&node.layer);
-        if (conv != nullptr) sizes.push_back(conv_sizes(*conv, graph[node.inputs[0]].shape));
+        const auto add = [&]<class Params>(Params const& layer) {
+            if constexpr (requires(Shape input) { conv_sizes(layer, input); }) {
+                sizes.push_back(conv_sizes(layer, graph[node.inputs[0]].shape));
+            }
+        };
+        std::visit(add, node.layer);
     }
     return sizes;
 }
@@ -36932,10 +37538,12 @@ public:
     Cholesky() = default;
     /// From the upper triangle of A, size x size values, row after row; what lies below the diagonal is not read.
     Cholesky(std::vector<double> upper, std::size_t size) : u_(std::move(upper)), size_(size) {
+        std::vector<double> least(size_);
+        for (std::size_t k = 0; k < size_; ++k) least[k] = std::max(1e-12 * row(k)[k], 1e-300);
         for (std::size_t k = 0; k < size_; ++k) {
             double* const pivot = row(k);
             // Rounding may take what little is left of a row that repeats others.
-            const double root = std::sqrt(std::max(pivot[k], 1e-12));
+            const double root = std::sqrt(std::max(pivot[k], least[k]));
             for (std::size_t j = k; j < size_; ++j) pivot[j] /= root;
             pivot[k] = root;
             for (std::size_t i = k + 1; i < size_; ++i) subtract(pivot + i, pivot[i], row(i) + i, size_ - i);
@@ -37029,7 +37637,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations.
+/// Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations of columns and targets
+/// of length 1.
 class NonNegativeSolver {
 public:
     NonNegativeSolver(std::vector<double> normal, std::vector<double> right)
@@ -37105,10 +37714,13 @@ private:
     std::vector<double> scale(columns, 0.0), normal(columns * columns, 0.0), right(columns, 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i % columns] += rows[i] * rows[i];
     for (double& size : scale) size = size > 0 ? 1 / std::sqrt(size) : 0;
+    double length = 0;
+    for (const double target : targets) length += target * target;
+    length = length > 0 ? std::sqrt(length) : 1;
     for (std::size_t row = 0; row < targets.size(); ++row) {
         const std::span<const double> values = rows.subspan(row * columns, columns);
         for (std::size_t i = 0; i < columns; ++i) {
-            right[i] += scale[i] * values[i] * targets[row];
+            right[i] += scale[i] * values[i] * (targets[row] / length);
             for (std::size_t j = 0; j < columns; ++j) {
                 normal[i * columns + j] += scale[i] * values[i] * scale[j] * values[j];
             }
@@ -37117,7 +37729,7 @@ private:
     // Columns may repeat each other.
     for (std::size_t i = 0; i < columns; ++i) normal[i * columns + i] += 1e-10;
     std::vector<double> factors = detail::NonNegativeSolver(std::move(normal), std::move(right)).run();
-    for (std::size_t i = 0; i < columns; ++i) factors[i] *= scale[i];
+    for (std::size_t i = 0; i < columns; ++i) factors[i] *= scale[i] * length;
     return factors;
 }
 
@@ -37755,15 +38367,24 @@ private:
         double sum = 0;
         std::size_t count = 0;
     };
+    /// The targets of a node's rows. Sums are of differences from the mean: they lose no digits to it.
+    struct Spread {
+        double mean = 0;
+        Sums all;
+        double squares = 0;
+    };
     struct Cut {
         double gain = 0;
         std::size_t feature = 0, bin = 0;
     };
 
     [[nodiscard]] static Cut best_cut(BinnedFeatures const& features, std::span<const float> targets,
-                                      std::span<const std::uint32_t> rows, TreeOptions const& options, Sums const& all,
-                                      std::mt19937_64& generator) {
+                                      std::span<const std::uint32_t> rows, TreeOptions const& options,
+                                      Spread const& spread, std::mt19937_64& generator) {
         Cut best;
+        Sums const& all = spread.all;
+        // A gain is a square of the targets' unit: rounding is told from it by their spread alone.
+        const double least_gain = 1e-12 * spread.squares;
         const auto score = [](Sums const& s) { return s.sum * s.sum / static_cast<double>(s.count); };
         std::vector<std::size_t> order(features.columns());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -37776,7 +38397,7 @@ private:
             Sums histogram[BinnedFeatures::most_bins];
             for (const std::uint32_t row : rows) {
                 Sums& bin = histogram[bins[row]];
-                bin.sum += static_cast<double>(targets[row]);
+                bin.sum += static_cast<double>(targets[row]) - spread.mean;
                 ++bin.count;
             }
             Sums below;
@@ -37786,7 +38407,7 @@ private:
                 const Sums above{all.sum - below.sum, all.count - below.count};
                 if (below.count < options.least_rows || above.count < options.least_rows) continue;
                 const double gain = score(below) + score(above) - score(all);
-                if (gain > best.gain * (1 + 1e-12) + 1e-12) best = {gain, feature, bin};
+                if (gain > best.gain * (1 + 1e-12) + least_gain) best = {gain, feature, bin};
             }
         }
         return best;
@@ -37795,11 +38416,16 @@ private:
     void grow(std::size_t at, BinnedFeatures const& features, std::span<const float> targets,
               std::span<std::uint32_t> rows, TreeOptions const& options, std::size_t depth,
               std::mt19937_64& generator) {
-        Sums all{0, rows.size()};
-        for (const std::uint32_t row : rows) all.sum += static_cast<double>(targets[row]);
-        nodes_[at].value = rows.empty() ? 0 : static_cast<float>(all.sum / static_cast<double>(all.count));
+        Spread spread{0, {0, rows.size()}};
+        for (const std::uint32_t row : rows) spread.mean += static_cast<double>(targets[row]);
+        if (!rows.empty()) spread.mean /= static_cast<double>(rows.size());
+        nodes_[at].value = static_cast<float>(spread.mean);
         if (depth == 0 || rows.size() < 2 * options.least_rows) return;
-        const Cut cut = best_cut(features, targets, rows, options, all, generator);
+        for (const std::uint32_t row : rows) {
+            const double apart = static_cast<double>(targets[row]) - spread.mean;
+            spread.all.sum += apart, spread.squares += apart * apart;
+        }
+        const Cut cut = best_cut(features, targets, rows, options, spread, generator);
         if (cut.gain <= 0) return;
         const auto bins = features.column(cut.feature);
         const auto middle =
@@ -38875,6 +39501,14 @@ struct FolderCloser {
     });
 }
 
+/// The first three names, and the number of the others.
+[[nodiscard]] inline std::string first_of(std::vector<std::string> const& names) {
+    constexpr std::size_t most = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+    return names.size() > most ? join(text, " and ", names.size() - most, " more") : text;
+}
+
 }  // namespace detail
 
 /// A folder with a folder for each class, whose files are its images: classes in the order of their names. The images
@@ -38883,21 +39517,30 @@ struct FolderCloser {
 template <std::invocable<std::string const&> ReadImage>
 class ImageFolder {
 public:
-    /// `endings`: of names of images, in small letters; other files are passed over. Throws error, naming the folder,
+    /// `endings`: of names of images, in small letters; other files are left out. Throws error, naming the folder,
     /// when it cannot be read, has no folder, or one of them no image.
     ImageFolder(std::string const& folder, Shape shape, ReadImage read_image,
                 std::vector<std::string> const& endings = {".png", ".jpg", ".jpeg"})
         : shape_(shape), read_image_(std::move(read_image)) {
+        // Windows writes them into any folder, as macOS does .DS_Store.
+        const std::vector<std::string> system_files = {"thumbs.db", "desktop.ini"};
         for (std::string const& name : detail::names_in(folder)) {
             const std::string path = join(folder, '/', name);
             if (!detail::is_folder(path)) continue;
-            const std::size_t before = files_.size();
+            const std::size_t before = files_.size(), left_out_before = left_out_.size();
             for (std::string const& file : detail::names_in(path)) {
-                if (!detail::ends_in(file, endings)) continue;
-                files_.push_back(join(path, '/', file));
-                labels_.push_back(static_cast<int>(names_.size()));
+                if (detail::ends_in(file, endings)) {
+                    files_.push_back(join(path, '/', file));
+                    labels_.push_back(static_cast<int>(names_.size()));
+                } else if (!detail::ends_in(file, system_files)) {
+                    left_out_.push_back(join(name, '/', file));
+                }
             }
-            if (files_.size() == before) fail(path, ": has no images");
+            if (files_.size() == before) {
+                const std::vector<std::string> others(left_out_.begin() + static_cast<std::ptrdiff_t>(left_out_before),
+                                                      left_out_.end());
+                fail(path, ": has no images", others.empty() ? "" : "; left out: ", detail::first_of(others));
+            }
             names_.push_back(name);
         }
         if (names_.empty()) fail(folder, ": has no folder for a class");
@@ -38909,6 +39552,15 @@ public:
     [[nodiscard]] std::vector<std::string> const& class_names() const { return names_; }
     [[nodiscard]] std::string const& path(std::size_t index) const { return files_[index]; }
     [[nodiscard]] int label(std::size_t index) const { return labels_[index]; }
+    /// The files, and folders, that lie in a class's folder and are no image by their name, each as class/file. Those
+    /// whose name begins with a dot and the system's own, as Thumbs.db, are passed over.
+    [[nodiscard]] std::vector<std::string> const& left_out() const { return left_out_; }
+    /// A line that counts them and names the first; empty where there are none.
+    [[nodiscard]] std::string left_out_summary() const {
+        if (left_out_.empty()) return "";
+        return join(left_out_.size(), left_out_.size() == 1 ? " file is left out: " : " files are left out: ",
+                    detail::first_of(left_out_));
+    }
     /// Throws error when the image is of another shape, and what read_image throws.
     void read(std::size_t index, float* dst) const {
         const Tensor<chw> image = read_image_(files_[index]);
@@ -38921,7 +39573,7 @@ public:
 private:
     Shape shape_;
     ReadImage read_image_;
-    std::vector<std::string> names_, files_;
+    std::vector<std::string> names_, files_, left_out_;
     std::vector<int> labels_;
 };
 

@@ -41,7 +41,7 @@ inline void write_layer(LayerWriter& layer, BatchNormParams const& p) {
         inputs.push_back(layer.weight(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
     }
     Attributes attributes{{"epsilon", p.epsilon}};
-    if (p.momentum != BatchNormParams{}.momentum) attributes.emplace_back("momentum", p.momentum);
+    if (p.momentum != BatchNormParams{}.momentum) attributes.push_back({"momentum", p.momentum});
     layer.step("BatchNormalization", std::move(inputs), attributes);
 }
 

@@ -82,7 +82,7 @@ inline void translate_batch_norm(Call& call) {
         call.build.add_weight(node, suffixes[i], {images * c}, all);
     }
     call.give(Operand{src.dims, node, {}});
-    for (const std::size_t i : {1, 2}) {
+    for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
         if (call.wants(i) && call.build.trains())
             fail("its running statistics are read in the model: it cannot be trained");
     }
