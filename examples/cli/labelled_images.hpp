@@ -68,7 +68,7 @@ void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images
 
 /// As texts in a file of weights that were trained on images so normalised.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> metadata_of(ps::Normalise const& normalise);
-/// What the file of weights says, or without one the network's own; nothing where it says nothing. Throws error for
+/// That of the file of weights, or without one the network's own; nothing where it says nothing. Throws error for
 /// what are no numbers.
 [[nodiscard]] ps::Normalise normalise_of(Model const& model, std::string const& weights);
 

@@ -6396,7 +6396,7 @@ public:
         add(params.epsilon);
         if (params.momentum != BatchNormParams{}.momentum) add(params.momentum);
     }
-    /// What is trained changes nothing that is computed.
+    /// Which of them are trained changes nothing that is computed.
     void add(ScaleParams const& params) { add(params.known), add(params.factor), add(params.shift); }
     template <LayerParams P>
     void add(P const& params) {
@@ -10083,7 +10083,7 @@ namespace detail {
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return detail::until_nothing_goes(graph, [](Graph const& each) { return detail::Simplifier(each).run(); });
 }
-/// What simplify does to reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
+/// Simplifies reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
 /// a channel shuffle. Other layers, their names and their weights stay as they are.
 [[nodiscard]] inline Graph join_reorderings(Graph const& graph) {
     return detail::until_nothing_goes(graph,
@@ -27595,7 +27595,7 @@ private:
             add(gradient_name(i, place) + "/share", ScaleParams{.known = true, .factor = share}, {dy});
         return pass(i, place, repeated, {shared});
     }
-    /// Of a permutation, the inverse one.
+    /// The inverse of a permutation.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams const& strided, std::size_t dy) {
         const Shape in = shape_of_input(i, place);
         const std::size_t rank = strided.dims.rank();
@@ -27771,7 +27771,7 @@ private:
         return inner->first;
     }
     [[nodiscard]] std::size_t input_of(std::size_t node) const { return unshaped(graph_[node].inputs[0]); }
-    /// What a chain of reshapes reads.
+    /// The source of a chain of reshapes.
     [[nodiscard]] std::size_t unshaped(std::size_t node) const {
         while (std::holds_alternative<ReshapeParams>(graph_[node].layer) ||
                std::holds_alternative<FlattenParams>(graph_[node].layer)) {
@@ -31882,7 +31882,7 @@ public:
             columns_ = all(width_);
             return;
         }
-        // Of a convolution in groups, each row has the channels of one; all groups keep the same ones.
+        // In a convolution in groups, each row has the channels of one; all groups keep the same ones.
         const std::size_t pixels = dense ? graph[node.inputs[0]].shape.pixels() : 1;
         for (const std::size_t channel : kept.of(transposed != nullptr ? at : node.inputs[0])) {
             if (channel * pixels >= width_) break;
@@ -32152,7 +32152,7 @@ struct CoupledLayers {
     std::vector<std::size_t> groups;
     std::size_t may_go = 0;
     std::string fixed;
-    /// Of the layer that has most of them.
+    /// The number in the layer that has most of them.
     std::size_t filters = 0;
 };
 
@@ -32196,7 +32196,7 @@ struct CoupledLayers {
 /// Layers that keep filters though the network's result has others: what a layer between them and the next filters
 /// holds back. Those whose channels are the result's, or the image's, are none of them.
 [[nodiscard]] inline std::vector<CoupledLayers> held_back(Graph const& graph, Coupling const& coupling) {
-    // Whose channels come to a result by no other filters.
+    // Whether its channels come to a result by no other filters.
     std::vector<bool> last(graph.size(), false);
     for (const std::size_t output : graph.outputs()) last[output] = true;
     for (std::size_t i = graph.size(); i-- > 0;) {
@@ -32823,7 +32823,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a network is to have less of: predicted seconds of a run, multiply-adds, or filters.
+/// The quantity to reduce: predicted seconds of a run, multiply-adds, or filters.
 enum class Measure { seconds, operations, filters };
 [[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
     switch (measure) {
@@ -32854,7 +32854,7 @@ struct PrunedTo {
     double loss = 0;
 };
 
-/// Of a network's convolutions and transposed ones, but for depthwise ones, and dense layers.
+/// The number of filters of a network's dense layers and convolutions, transposed ones too, but for depthwise ones.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
@@ -32998,7 +32998,7 @@ struct ScheduleRate {
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Of step: every so many. Of cosine: until it is 0, from where it rises again for as many.
+    /// Step: every so many. Cosine: until it is 0, from where it rises again for as many.
     std::int64_t every = 1;
     std::vector<std::int64_t> milestones = {};
 

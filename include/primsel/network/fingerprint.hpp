@@ -53,7 +53,7 @@ public:
         add(params.epsilon);
         if (params.momentum != BatchNormParams{}.momentum) add(params.momentum);
     }
-    /// What is trained changes nothing that is computed.
+    /// Which of them are trained changes nothing that is computed.
     void add(ScaleParams const& params) { add(params.known), add(params.factor), add(params.shift); }
     template <LayerParams P>
     void add(P const& params) {

@@ -37,7 +37,7 @@ namespace detail {
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return detail::until_nothing_goes(graph, [](Graph const& each) { return detail::Simplifier(each).run(); });
 }
-/// What simplify does to reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
+/// Simplifies reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
 /// a channel shuffle. Other layers, their names and their weights stay as they are.
 [[nodiscard]] inline Graph join_reorderings(Graph const& graph) {
     return detail::until_nothing_goes(graph,

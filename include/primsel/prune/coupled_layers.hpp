@@ -27,7 +27,7 @@ struct CoupledLayers {
     std::vector<std::size_t> groups;
     std::size_t may_go = 0;
     std::string fixed;
-    /// Of the layer that has most of them.
+    /// The number in the layer that has most of them.
     std::size_t filters = 0;
 };
 
@@ -71,7 +71,7 @@ struct CoupledLayers {
 /// Layers that keep filters though the network's result has others: what a layer between them and the next filters
 /// holds back. Those whose channels are the result's, or the image's, are none of them.
 [[nodiscard]] inline std::vector<CoupledLayers> held_back(Graph const& graph, Coupling const& coupling) {
-    // Whose channels come to a result by no other filters.
+    // Whether its channels come to a result by no other filters.
     std::vector<bool> last(graph.size(), false);
     for (const std::size_t output : graph.outputs()) last[output] = true;
     for (std::size_t i = graph.size(); i-- > 0;) {

@@ -26,7 +26,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a network is to have less of: predicted seconds of a run, multiply-adds, or filters.
+/// The quantity to reduce: predicted seconds of a run, multiply-adds, or filters.
 enum class Measure { seconds, operations, filters };
 [[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
     switch (measure) {
@@ -57,7 +57,7 @@ struct PrunedTo {
     double loss = 0;
 };
 
-/// Of a network's convolutions and transposed ones, but for depthwise ones, and dense layers.
+/// The number of filters of a network's dense layers and convolutions, transposed ones too, but for depthwise ones.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;

@@ -44,7 +44,7 @@ struct ScheduleRate {
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Of step: every so many. Of cosine: until it is 0, from where it rises again for as many.
+    /// Step: every so many. Cosine: until it is 0, from where it rises again for as many.
     std::int64_t every = 1;
     std::vector<std::int64_t> milestones = {};
 

@@ -51,7 +51,7 @@ inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
     const auto weight = [&](std::string_view suffix, Ints const& of_dims) {
         return layer.weight(suffix, of_dims, layer.weights().at(join(layer.node().name, '.', suffix)).values);
     };
-    // Of a weight or bias alone the other is 1 or 0.
+    // Where one of weight and bias is trained, the other is 1 or 0.
     if (!p.known && p.trains_weight != p.trains_bias) {
         const std::string x = layer.alike()[0];
         const Ints of_channels = layer.value().flat ? dims : Ints{dims[0], 1, 1};

@@ -41,7 +41,7 @@ struct OnnxOptions {
 
 /// Which tensor of the file a weight is.
 struct OnnxOrigin {
-    /// Of an initializer, or the result of a Constant.
+    /// The name of an initializer, or of the result of a Constant.
     std::string tensor;
     /// Whether the weight is that matrix transposed.
     bool transposed = false;

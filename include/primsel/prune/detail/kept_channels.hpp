@@ -128,7 +128,7 @@ public:
             columns_ = all(width_);
             return;
         }
-        // Of a convolution in groups, each row has the channels of one; all groups keep the same ones.
+        // In a convolution in groups, each row has the channels of one; all groups keep the same ones.
         const std::size_t pixels = dense ? graph[node.inputs[0]].shape.pixels() : 1;
         for (const std::size_t channel : kept.of(transposed != nullptr ? at : node.inputs[0])) {
             if (channel * pixels >= width_) break;

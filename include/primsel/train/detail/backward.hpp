@@ -363,7 +363,7 @@ private:
             add(gradient_name(i, place) + "/share", ScaleParams{.known = true, .factor = share}, {dy});
         return pass(i, place, repeated, {shared});
     }
-    /// Of a permutation, the inverse one.
+    /// The inverse of a permutation.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams const& strided, std::size_t dy) {
         const Shape in = shape_of_input(i, place);
         const std::size_t rank = strided.dims.rank();

@@ -92,7 +92,7 @@ private:
         return inner->first;
     }
     [[nodiscard]] std::size_t input_of(std::size_t node) const { return unshaped(graph_[node].inputs[0]); }
-    /// What a chain of reshapes reads.
+    /// The source of a chain of reshapes.
     [[nodiscard]] std::size_t unshaped(std::size_t node) const {
         while (std::holds_alternative<ReshapeParams>(graph_[node].layer) ||
                std::holds_alternative<FlattenParams>(graph_[node].layer)) {
