@@ -66,9 +66,10 @@ std::set<std::string> hand_out(ProfilingOptions const& options, std::vector<Prof
     work.sample = run.sample();
     RemoteQueue queue(options.queue, options.queue_name, options.lease);
     if (const std::string about = ps::line_of(work); queue.keep_about(about) != about) {
-        ps::fail(options.queue, ": other work, or this profile with other options, is handed out under the name ",
+        ps::fail(queue.url(), ": other work, or this profile with other options, is handed out under the name ",
                  options.queue_name, "; use another --queue-name");
     }
+    queue.keep_lease(options.lease);
     ProgressLine line;
     const auto report = [&](ps::ProfileRun const& so_far) { line.show(text_of(so_far.progress())); };
     ps::drive(run, queue, {.ahead = options.ahead, .wait_seconds = 1}, report, stop);

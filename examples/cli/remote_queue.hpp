@@ -28,6 +28,10 @@ public:
     [[nodiscard]] std::vector<ps::SetAside> aside();
     std::string keep_about(std::string const& text);
     [[nodiscard]] std::string about();
+    void keep_lease(double seconds);
+    [[nodiscard]] std::optional<double> kept_lease();
+    /// For messages, without the password.
+    [[nodiscard]] std::string url() const;
 
 private:
     struct Held;

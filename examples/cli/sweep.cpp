@@ -215,9 +215,10 @@ ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& opt
                                             0, ps::JsonStrings::any);
     RemoteQueue queue(options.queue, options.queue_name, options.lease);
     if (queue.keep_about(about) != about) {
-        ps::fail(options.queue, ": another sweep, or this one with other options, is handed out under the name ",
+        ps::fail(queue.url(), ": another sweep, or this one with other options, is handed out under the name ",
                  options.queue_name, "; use another --queue-name");
     }
+    queue.keep_lease(options.lease);
     ps::SweepRun<Searcher> run(file.sweep, std::move(searcher), log.trials());
     if (options.measure.empty()) {
         ps::drive(run, log, queue, {.ahead = options.ahead}, report);

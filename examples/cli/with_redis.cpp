@@ -26,6 +26,9 @@ void RemoteQueue::set_aside(ps::Lease const& lease, std::string const& reason) {
 std::optional<ps::QueuedResult> RemoteQueue::next_result(double seconds) { return held_->queue.next_result(seconds); }
 std::vector<ps::SetAside> RemoteQueue::aside() { return held_->queue.aside(); }
 std::string RemoteQueue::keep_about(std::string const& text) { return held_->queue.keep_about(text); }
+void RemoteQueue::keep_lease(double seconds) { held_->queue.keep_lease(seconds); }
+std::optional<double> RemoteQueue::kept_lease() { return held_->queue.kept_lease(); }
+std::string RemoteQueue::url() const { return held_->queue.url(); }
 std::string RemoteQueue::about() { return held_->queue.about(); }
 
 }  // namespace cli

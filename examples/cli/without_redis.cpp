@@ -6,8 +6,8 @@ namespace cli {
 
 struct RemoteQueue::Held {};
 
-RemoteQueue::RemoteQueue(std::string const& url, std::string const&, double) {
-    ps::fail("--queue ", url, ": this program was built without hiredis");
+RemoteQueue::RemoteQueue(std::string const&, std::string const&, double) {
+    ps::fail("--queue: this program was built without hiredis");
 }
 RemoteQueue::~RemoteQueue() = default;
 
@@ -19,6 +19,9 @@ void RemoteQueue::set_aside(ps::Lease const&, std::string const&) {}
 std::optional<ps::QueuedResult> RemoteQueue::next_result(double) { return std::nullopt; }
 std::vector<ps::SetAside> RemoteQueue::aside() { return {}; }
 std::string RemoteQueue::keep_about(std::string const&) { return {}; }
+void RemoteQueue::keep_lease(double) {}
+std::optional<double> RemoteQueue::kept_lease() { return std::nullopt; }
+std::string RemoteQueue::url() const { return {}; }
 std::string RemoteQueue::about() { return {}; }
 
 }  // namespace cli

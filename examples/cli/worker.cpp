@@ -62,7 +62,8 @@ std::size_t measure_trials(std::string const& about, WorkerCommand const& option
     return ps::work_on_measurements(queue, how, measure, [] { return false; });
 }
 
-void work(WorkerCommand& options) {
+/// The description of the work that is handed out. A worker that is told no lease takes the queue's.
+std::string wait_for_work(WorkerCommand& options, bool has_lease) {
     RemoteQueue queue(options.queue, options.queue_name, options.lease);
     std::string about = queue.about();
     for (double waited = 0; about.empty() && waited < options.patience; waited += 0.2) {
@@ -70,9 +71,16 @@ void work(WorkerCommand& options) {
         about = queue.about();
     }
     if (about.empty()) {
-        ps::fail(options.queue, ": nothing is handed out under the name ", options.queue_name,
+        ps::fail(queue.url(), ": nothing is handed out under the name ", options.queue_name,
                  "; see primsel sweep --queue and primsel profile --queue");
     }
+    if (!has_lease) options.lease = queue.kept_lease().value_or(options.lease);
+    return about;
+}
+
+void work(WorkerCommand& options, bool has_lease) {
+    const std::string about = wait_for_work(options, has_lease);
+    RemoteQueue queue(options.queue, options.queue_name, options.lease);
     if (options.name.empty()) {
         char host[256] = "worker";
         ::gethostname(host, sizeof(host) - 1);
@@ -93,9 +101,12 @@ void work(WorkerCommand& options) {
 
 void add_queue_options(CLI::App& command, std::string& queue, std::string& name, double& lease) {
     command.add_option("--queue", queue, "A Redis server through which work goes to workers and back")
-        ->type_name("redis://HOST:PORT|unix:SOCKET");
+        ->type_name("redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]|unix:SOCKET");
     command.add_option("--queue-name", name, "Of the work there (default primsel)")->type_name("NAME");
-    command.add_option("--lease", lease, "What a worker has that is silent so long is handed out again (default 60)")
+    command
+        .add_option(
+            "--lease", lease,
+            "What a worker has that is silent so long is handed out again (default 60; of a worker: the queue's)")
         ->check(number_range(0.1, 1e6))
         ->type_name("SECONDS");
 }
@@ -117,7 +128,7 @@ void add_worker(CLI::App& app) {
         ->check(CLI::Range(0, 4095))
         ->type_name("N");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options] { work(*options); });
+    command.callback([options, &command] { work(*options, command.count("--lease") > 0); });
 }
 
 }  // namespace cli

@@ -12,8 +12,11 @@
 
 #include <doctest/doctest.h>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,15 +51,36 @@ std::string server_program() {
     return {};
 }
 
-/// A server on a socket in a folder of its own, which keeps all that it is told.
+/// A port of this machine that nobody listens at.
+int free_port() {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    const bool bound = ::bind(socket, any, size) == 0 && ::getsockname(socket, any, &size) == 0;
+    ::close(socket);
+    REQUIRE(bound);
+    return ntohs(address.sin_port);
+}
+
+/// A server on a socket in a folder of its own, which keeps all that it is told; one with a password at a port, too.
 class Server {
 public:
-    explicit Server(std::string program) : program_(std::move(program)), socket_(folder_.file("s")) { start(); }
+    explicit Server(std::string program, std::string password = {})
+        : program_(std::move(program)),
+          socket_(folder_.file("s")),
+          password_(std::move(password)),
+          port_(password_.empty() ? 0 : free_port()) {
+        start();
+    }
     Server(Server const&) = delete;
     Server& operator=(Server const&) = delete;
     ~Server() { kill(); }
 
     [[nodiscard]] std::string url() const { return "unix:" + socket_; }
+    [[nodiscard]] std::string place() const { return "127.0.0.1:" + std::to_string(port_); }
     void restart() {
         kill();
         start();
@@ -71,9 +95,10 @@ private:
         const int none = ::open("/dev/null", O_RDWR);
         ::dup2(none, 1);
         ::dup2(none, 2);
-        ::execl(program_.c_str(), program_.c_str(), "--port", "0", "--unixsocket", socket_.c_str(), "--dir",
-                folder.c_str(), "--appendonly", "yes", "--appendfsync", "always", "--save", "",
-                static_cast<const char*>(nullptr));
+        const std::string port = std::to_string(port_);
+        ::execl(program_.c_str(), program_.c_str(), "--port", port.c_str(), "--bind", "127.0.0.1", "--unixsocket",
+                socket_.c_str(), "--dir", folder.c_str(), "--appendonly", "yes", "--appendfsync", "always", "--save",
+                "", "--requirepass", password_.c_str(), static_cast<const char*>(nullptr));
         ::_exit(127);
     }
     void kill() {
@@ -83,7 +108,8 @@ private:
 
     std::string program_;
     scratch::Folder folder_;
-    std::string socket_;
+    std::string socket_, password_;
+    int port_ = 0;
     pid_t process_ = 0;
 };
 
@@ -140,6 +166,60 @@ TEST_CASE("a server that there is none of, and what is none") {
     CHECK(tests::error_of([] { ps::RedisQueue queue("http://here"); }) ==
           "queue http://here: is none; redis://host:port or unix:/path/of/the/socket is needed");
     CHECK(tests::error_of([] { ps::RedisQueue queue("redis://here:x"); }) == "queue redis://here:x: no port x");
+    for (const char* url :
+         {"redis://:secret@here:x", "redis://u:secret@", "rediss://u:secret@here", "redis://secret@here",
+          "redis://u:secret@here/x", "redis://u:secret@[::1", "other://u:secret@here", "redis://u:a/secret@[here]x",
+          "redis://u:secret@@:1", "u:secret@here"}) {
+        const std::string error = tests::error_of([&] { const ps::detail::RedisUrl none(url); });
+        CAPTURE(error);
+        CHECK(error.starts_with("queue "));
+        CHECK(error.find("secret") == std::string::npos);
+    }
+}
+
+TEST_CASE("URLs of Redis servers") {
+    const ps::detail::RedisUrl plain("redis://here"), whole("redis://u%3a:p%40:/%C3%BC@[::1]:1234/5"),
+        none("redis://:a@b/");
+    CHECK(plain.host == "here");
+    CHECK(plain.port == 6379);
+    CHECK(plain.password.empty());
+    CHECK(whole.host == "::1");
+    CHECK(whole.port == 1234);
+    CHECK(whole.user == "u:");
+    CHECK(whole.password == "p@:/\xC3\xBC");
+    CHECK(whole.database == 5);
+    CHECK(whole.shown == "redis://[::1]:1234/5");
+    CHECK(none.user.empty());
+    CHECK(none.password == "a");
+    CHECK(none.database == 0);
+}
+
+TEST_CASE("a Redis server with a password and databases") {
+    const std::string program = server_program();
+    if (program.empty()) {
+        MESSAGE("skipped: there is no program redis-server");
+        return;
+    }
+    const Server server(program, "a secret/@:");
+    const std::string login = "redis://default:a%20secret%2F@:@" + server.place(), wrong = "redis://:nonsense@";
+    ps::RedisQueue first(login), again("redis://:a secret%2f%40%3A@" + server.place()), other(login + "/3");
+    first.put(0, "message");
+    CHECK_FALSE(other.take("worker", 0));
+    const std::optional<ps::Lease> lease = again.take("worker", 0);
+    REQUIRE(lease);
+    CHECK(lease->message == "message");
+    CHECK(first.url() == "redis://" + server.place());
+    CHECK_FALSE(again.kept_lease());
+    first.keep_lease(60);
+    first.keep_lease(0.5);
+    CHECK(again.kept_lease() == 0.5);
+    for (std::string const& url : {wrong + server.place(), "redis://" + server.place(), login + "/99"}) {
+        const std::string error = tests::error_of([&] { const ps::RedisQueue none(url); });
+        CAPTURE(error);
+        CHECK(error.starts_with("queue redis://" + server.place()));
+        CHECK(error.find("secret") == std::string::npos);
+        CHECK(error.find("nonsense") == std::string::npos);
+    }
 }
 
 TEST_CASE("laws of queues: in a Redis server") {

@@ -41,8 +41,9 @@ struct RedisQueueOptions {
 /// Each call is one script, which the server runs as a whole. May be called by several threads, next_result by one.
 class RedisQueue {
 public:
-    /// `url`: redis://host, redis://host:port or unix:/path/of/the/socket. Throws error for any other, and where no
-    /// server is found in time.
+    /// `url`: redis://[[user]:password@]host[:port][/database], an IPv6 host in brackets, any byte of user and password
+    /// as %XX; or unix:/path/of/the/socket. Throws error for any other, where no server is found in time, and where it
+    /// refuses the login. No error has the password.
     explicit RedisQueue(std::string const& url, RedisQueueOptions const& options = {})
         : redis_(url, options.first_patience),
           name_(options.name),
@@ -54,6 +55,8 @@ public:
         redis_.be_patient(options.patience);
     }
 
+    /// For messages, without the password.
+    [[nodiscard]] std::string const& url() const { return redis_.url(); }
     /// Also puts a trial again that vanished: one that no worker has and that is not done, or whose result was deleted.
     /// One that still waits moves to the end.
     void put(std::uint64_t number, std::string const& message) {
@@ -126,6 +129,14 @@ public:
     }
     /// Empty where none was kept.
     [[nodiscard]] std::string about() { return script("return redis.call('GET', KEYS[6]) or ''", {}).text; }
+    /// The lease in seconds for workers that are told none: the last that is kept stays.
+    void keep_lease(double seconds) { (void)script("return redis.call('SET', KEYS[8], ARGV[1])", {join(seconds)}); }
+    /// Nothing where none was kept.
+    [[nodiscard]] std::optional<double> kept_lease() {
+        double seconds = 0;
+        const std::string text = script("return redis.call('GET', KEYS[8]) or ''", {}).text;
+        return read_number(std::string_view(text), seconds) && seconds >= 1e-3 ? std::optional(seconds) : std::nullopt;
+    }
 
 private:
     struct Entry {
@@ -133,15 +144,15 @@ private:
         std::optional<std::uint64_t> number;
     };
 
-    /// KEYS 1 to 7: the stream of trials, all trials, those that are done, the streams of results and of what was set
-    /// aside, the text, and the id of each trial's entry in the stream where it is now. A server that lost the group
-    /// gets it again.
+    /// KEYS 1 to 8: the stream of trials, all trials, those that are done, the streams of results and of what was set
+    /// aside, the text, the id of each trial's entry in the stream where it is now, and the lease. A server that lost
+    /// the group gets it again.
     detail::RedisReply script(std::string_view body, std::vector<std::string> const& arguments) {
         static constexpr std::string_view make_group =
             "if redis.call('EXISTS', KEYS[1]) == 0 or #redis.call('XINFO', 'GROUPS', KEYS[1]) == 0 then"
             " redis.call('XGROUP', 'CREATE', KEYS[1], 'workers', '0', 'MKSTREAM') end ";
-        std::vector<std::string> command{"EVAL", std::string(make_group) + std::string(body), "7"};
-        for (const char* key : {":todo", ":trials", ":done", ":results", ":aside", ":about", ":entries"}) {
+        std::vector<std::string> command{"EVAL", std::string(make_group) + std::string(body), "8"};
+        for (const char* key : {":todo", ":trials", ":done", ":results", ":aside", ":about", ":entries", ":lease"}) {
             command.push_back(name_ + key);
         }
         command.insert(command.end(), arguments.begin(), arguments.end());

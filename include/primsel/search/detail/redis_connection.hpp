@@ -1,7 +1,7 @@
 #pragma once
 
-#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/search/detail/redis_url.hpp>
 
 #include <hiredis/hiredis.h>
 
@@ -59,25 +59,10 @@ private:
 class RedisConnection {
 public:
     /// `patience`: seconds that a call waits for a server that is away.
-    RedisConnection(std::string const& url, double patience) : url_(url), patience_(patience) {
-        constexpr std::string_view unix_scheme = "unix:", redis_scheme = "redis://";
-        if (url.starts_with(unix_scheme)) {
-            path_ = url.substr(unix_scheme.size());
-        } else if (url.starts_with(redis_scheme)) {
-            host_ = url.substr(redis_scheme.size());
-            const std::size_t colon = host_.rfind(':');
-            if (colon != std::string::npos) {
-                const std::string_view digits = std::string_view(host_).substr(colon + 1);
-                if (!read_number(digits, port_) || port_ < 1 || port_ > 65535)
-                    fail("queue ", url, ": no port ", digits);
-                host_.resize(colon);
-            }
-        }
-        if (path_.empty() && host_.empty()) {
-            fail("queue ", url, ": is none; redis://host:port or unix:/path/of/the/socket is needed");
-        }
-    }
+    RedisConnection(std::string const& url, double patience) : url_(url), patience_(patience) {}
 
+    /// For messages, without the password.
+    [[nodiscard]] std::string const& url() const { return url_.shown; }
     void be_patient(double seconds) { patience_ = seconds; }
     /// The command's words may hold any bytes. Throws error for what the server refuses, and where it stays away.
     RedisReply call(std::vector<std::string> const& words) {
@@ -93,7 +78,7 @@ public:
                 context_.reset();
             }
             if (std::chrono::duration<double>(Clock::now() - begin).count() > patience_)
-                fail("queue ", url_, ": ", away);
+                fail("queue ", url(), ": ", away);
             std::this_thread::sleep_for(std::chrono::milliseconds(pause));
         }
     }
@@ -110,8 +95,8 @@ private:
     [[nodiscard]] std::string connect() {
         if (context_) return {};
         const timeval timeout{5, 0};
-        context_.reset(path_.empty() ? redisConnectWithTimeout(host_.c_str(), port_, timeout)
-                                     : redisConnectUnixWithTimeout(path_.c_str(), timeout));
+        context_.reset(url_.path.empty() ? redisConnectWithTimeout(url_.host.c_str(), url_.port, timeout)
+                                         : redisConnectUnixWithTimeout(url_.path.c_str(), timeout));
         std::string why;
         if (!context_) {
             why = "there is no memory";
@@ -120,9 +105,26 @@ private:
         } else {
             // A server that hangs is one that is away.
             redisSetTimeout(context_.get(), timeval{30, 0});
+            why = log_in();
         }
         if (!why.empty()) context_.reset();
         return why;
+    }
+
+    /// Why the server is away; empty where it let us in. Throws error where it does not.
+    [[nodiscard]] std::string log_in() {
+        std::vector<std::vector<std::string>> commands;
+        if (!url_.password.empty()) {
+            commands.push_back({"AUTH"});
+            if (!url_.user.empty()) commands.back().push_back(url_.user);
+            commands.back().push_back(url_.password);
+        }
+        if (url_.database != 0) commands.push_back({"SELECT", std::to_string(url_.database)});
+        RedisReply ignored;
+        for (std::vector<std::string> const& command : commands) {
+            if (std::string why = send(command, ignored); !why.empty()) return why;
+        }
+        return {};
     }
 
     /// Why the server is away; empty where it answered. Throws error for what it refuses.
@@ -139,7 +141,7 @@ private:
             for (const char* soon : {"LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}) {
                 if (why.find(soon) != std::string_view::npos) return std::string(why);
             }
-            fail("queue ", url_, ": ", why);
+            fail("queue ", url(), ": ", why);
         }
         into = read(*reply);
         return {};
@@ -155,8 +157,7 @@ private:
         return reply;
     }
 
-    std::string url_, path_, host_;
-    int port_ = 6379;
+    RedisUrl url_;
     double patience_;
     std::unique_ptr<redisContext, FreeContext> context_;
 };
