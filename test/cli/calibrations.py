@@ -153,6 +153,7 @@ class Pretrain(Profiles):
         call = ["pretrain", "--data", data, "--layouts", layouts, "--header"]
         self.refuse(1, ["7up", "no name in C++"], *call, self.folder / "7up.hpp")
         self.refuse(1, ["8up", "no name in C++"], "pretrain", "--ops", self.folder / "8up.hpp")
+        (self.folder / "another").mkdir()
         self.refuse(1, ["named mine, too"], *call, header, "--ops", self.folder / "another" / "mine.hpp")
         self.refuse(1, ["--header, --ops, --training-ops and --convolutions"], "pretrain")
         for options in (["--header", header], ["--data", data], ["--ops", header, "--epochs", 3],

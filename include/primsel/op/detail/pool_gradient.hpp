@@ -10,6 +10,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
+/// The taps of a window that lie inside the image: how many, and the place of the first.
+struct GradientTaps {
+    std::ptrdiff_t place, count;
+};
+
 /// The windows along one axis of an image, which may have gaps.
 struct GradientAxis {
     std::ptrdiff_t in, size, step, dilation, before, after;
@@ -19,6 +24,12 @@ struct GradientAxis {
         return out * step - before + tap * dilation;
     }
     [[nodiscard]] bool inside(std::ptrdiff_t place) const { return place >= 0 && place < in; }
+    [[nodiscard]] GradientTaps taps(std::ptrdiff_t out) const {
+        std::ptrdiff_t first = 0, last = size;
+        while (first < last && at(out, first) < 0) ++first;
+        while (first < last && at(out, last - 1) >= in) --last;
+        return {first < last ? at(out, first) : 0, last - first};
+    }
     /// What an average divides by.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out, bool count_pad) const {
         std::ptrdiff_t counted = 0;
@@ -41,17 +52,17 @@ struct PoolPlane {
 };
 
 /// Gives what is left of a window's gradient to an element, if that is the maximum: the first that is takes all. Where
-/// the maximum is NaN the first element is taken for it.
-template <class Arch, bool max>
-PRIMSEL_INLINE void give(const float* x, float* dx, Floats<Arch> const& y, Floats<Arch>& left, std::size_t n) {
+/// the maximum is NaN the first element is taken for it. `part` loads and stores the lanes that count.
+template <class Arch, bool max, class Part>
+PRIMSEL_INLINE void give(Part const& part, const float* x, float* dx, Floats<Arch> const& y, Floats<Arch>& left) {
     using V = Floats<Arch>;
-    const V before = load_up_to<Arch>(dx, n);
+    const V before = part.load(dx);
     if constexpr (max) {
-        const auto less = load_up_to<Arch>(x, n) < y;
-        store_up_to<Arch>(dx, before + xsimd::select(less, V(0.0F), left), n);
+        const auto less = part.load(x) < y;
+        part.store(dx, before + xsimd::select(less, V(0.0F), left));
         left = xsimd::select(less, left, V(0.0F));
     } else {
-        store_up_to<Arch>(dx, before + left, n);
+        part.store(dx, before + left);
     }
 }
 
@@ -60,43 +71,51 @@ template <class Arch, bool max>
 void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>;
-    const GradientAxis &down = plane.down, &across = plane.across;
+    const GradientAxis down = plane.down, across = plane.across;
+    const std::size_t row = plane.in_row * static_cast<std::size_t>(down.dilation),
+                      pixel = plane.in_pixel * static_cast<std::size_t>(across.dilation);
     std::ptrdiff_t cleared = 0;
     const auto clear = [&](std::ptrdiff_t rows) {
         for (; cleared < rows; ++cleared) {
-            float* row = plane.dx + static_cast<std::size_t>(cleared) * plane.in_row;
-            for (std::ptrdiff_t w = 0; w < across.in; ++w, row += plane.in_pixel) {
-                for (std::size_t c = 0; c < channels; c += width) store_up_to<Arch>(row + c, V(0.0F), channels - c);
+            float* to = plane.dx + static_cast<std::size_t>(cleared) * plane.in_row;
+            for (std::ptrdiff_t w = 0; w < across.in; ++w, to += plane.in_pixel) {
+                for (std::size_t c = 0; c < channels; c += width) store_up_to<Arch>(to + c, V(0.0F), channels - c);
             }
         }
     };
     for (std::ptrdiff_t oh = 0; oh < plane.out_h; ++oh) {
         clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
-        const auto rows = static_cast<float>(max ? 1 : down.counted(oh, plane.count_pad));
+        const GradientTaps rows = down.taps(oh);
+        const auto rows_counted = static_cast<float>(max ? 1 : down.counted(oh, plane.count_pad));
         for (std::ptrdiff_t ow = 0; ow < plane.out_w; ++ow) {
+            const GradientTaps columns = across.taps(ow);
+            const std::size_t in = static_cast<std::size_t>(rows.place) * plane.in_row +
+                                   static_cast<std::size_t>(columns.place) * plane.in_pixel;
             const std::size_t out =
                 static_cast<std::size_t>(oh) * plane.out_row + static_cast<std::size_t>(ow) * plane.out_pixel;
-            const auto counted = rows * static_cast<float>(max ? 1 : across.counted(ow, plane.count_pad));
-            for (std::size_t c = 0; c < channels; c += width) {
-                const std::size_t n = channels - c;
-                V left = load_up_to<Arch>(plane.dy + out + c, n), y(0.0F);
+            const float* const x = max ? plane.x + in : nullptr;
+            const float* const y = max ? plane.y + out : nullptr;
+            const float* const dy = plane.dy + out;
+            float* const dx = plane.dx + in;
+            const V counted(rows_counted * static_cast<float>(max ? 1 : across.counted(ow, plane.count_pad)));
+            const auto window = [&](std::size_t c, auto part) {
+                V left = part.load(dy + c), largest(0.0F);
                 if constexpr (max) {
-                    y = load_up_to<Arch>(plane.y + out + c, n);
+                    largest = part.load(y + c);
                 } else {
-                    left = left / V(counted);
+                    left = left / counted;
                 }
-                for (std::ptrdiff_t i = 0; i < down.size; ++i) {
-                    const std::ptrdiff_t h = down.at(oh, i);
-                    if (!down.inside(h)) continue;
-                    for (std::ptrdiff_t j = 0; j < across.size; ++j) {
-                        const std::ptrdiff_t w = across.at(ow, j);
-                        if (!across.inside(w)) continue;
-                        const std::size_t in = static_cast<std::size_t>(h) * plane.in_row +
-                                               static_cast<std::size_t>(w) * plane.in_pixel + c;
-                        give<Arch, max>(max ? plane.x + in : nullptr, plane.dx + in, y, left, n);
+                std::size_t of_row = c;
+                for (std::ptrdiff_t i = 0; i < rows.count; ++i, of_row += row) {
+                    std::size_t at = of_row;
+                    for (std::ptrdiff_t j = 0; j < columns.count; ++j, at += pixel) {
+                        give<Arch, max>(part, max ? x + at : nullptr, dx + at, largest, left);
                     }
                 }
-            }
+            };
+            std::size_t c = 0;
+            for (; c + width <= channels; c += width) window(c, AllLanes<Arch>{});
+            if (c < channels) window(c, FirstLanes<Arch>(static_cast<int>(channels - c)));
         }
     }
     clear(down.in);
@@ -215,10 +234,11 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
                 for (std::ptrdiff_t j = 0; j < across.size; ++j) {
                     const std::ptrdiff_t at = dealt.at(dx, j * across.dilation) - dx;
                     for (std::ptrdiff_t i = 0; i < count; i += width) {
-                        const auto n = static_cast<std::size_t>(count - i);
+                        const std::ptrdiff_t n = count - i;
                         V rest = load<Arch>(left + i), y(0.0F);
-                        if constexpr (max) y = load_up_to<Arch>(plane.y + from + i, n);
-                        give<Arch, max>(x + at + i, dx + at + i, y, rest, n);
+                        if constexpr (max) y = load_up_to<Arch>(plane.y + from + i, static_cast<std::size_t>(n));
+                        const auto to = [&](auto part) { give<Arch, max>(part, x + at + i, dx + at + i, y, rest); };
+                        n >= width ? to(AllLanes<Arch>{}) : to(FirstLanes<Arch>(static_cast<int>(n)));
                         if constexpr (max) store<Arch>(left + i, rest);
                     }
                 }
