@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/network/prepare.hpp>
 #include <primsel/network/weight_specs.hpp>
 #include <primsel/onnx/detail/replace_tensors.hpp>
 #include <primsel/onnx/import.hpp>
