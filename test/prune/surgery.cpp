@@ -270,7 +270,9 @@ std::vector<std::pair<ps::Graph, std::size_t>> passing() {
 }
 
 TEST_CASE("a layer that passes channels on keeps those that are left, whatever its kind") {
-    for (auto const& [graph, may_go] : passing()) {
+    for (auto const& each : passing()) {
+        auto const& graph = std::get<0>(each);
+        auto const& may_go = std::get<1>(each);
         CAPTURE(graph[2].name);
         CAPTURE(graph.size());
         const ps::Coupling coupling(graph);
