@@ -173,18 +173,6 @@ class Sweeps(Cli):
                 process.kill()
                 process.communicate()
 
-    def test_lease_of_the_sweep(self):
-        """A worker that is told no lease uses the sweep's, which is 2 s here; the default is 60."""
-        server, log = RedisServer(self), self.folder / "sweep.jsonl"
-        arguments = ["sweep", self.file(budget={"trials": 4}, method="random"), NET, "--size", 32, *self.data()]
-        sweep = server.primsel(*arguments, "--log", log)
-        while b"dead" not in server.call("XPENDING", "primsel:todo", "workers"):
-            server.call("XREADGROUP", "GROUP", "workers", "dead", "COUNT", "1", "STREAMS", "primsel:todo", ">")
-            time.sleep(0.05)
-        result = self.json("worker", "--queue", server.url, "--patience", "20")
-        self.assertEqual(sweep.wait(1200), 0, sweep.stderr.read())
-        self.assertEqual(result["trials"], 4)  # with the one that the dead worker had, within 20 s
-
     def test_nothing_chosen(self):
         """A sweep that chooses nothing says why, writes nothing and fails."""
         out = self.folder / "best.onnx"
