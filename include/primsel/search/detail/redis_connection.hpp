@@ -105,7 +105,12 @@ private:
         } else {
             // A server that hangs is one that is away.
             redisSetTimeout(context_.get(), timeval{30, 0});
-            why = log_in();
+            try {
+                why = log_in();
+            } catch (...) {
+                context_.reset();  // the next call logs in again
+                throw;
+            }
         }
         if (!why.empty()) context_.reset();
         return why;
