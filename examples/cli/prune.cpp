@@ -15,7 +15,6 @@
 #include <primsel/onnx/export.hpp>
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/coupled_layers.hpp>
-#include <primsel/prune/detail/ranked_rows.hpp>
 #include <primsel/show/coupling_dot.hpp>
 
 #include <CLI/CLI.hpp>
