@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the plans that cost models lead to, over the networks of the zoo: really executed, in turns.
 
-    plans.py PRIMSEL [--costs analytical] [--against pretrained --against pretrained+2 ...] [--networks A,B] [--rounds R]
+    plans.py PRIMSEL [--costs analytical] [--against semi-empirical --against analytical+2 ...] [--networks A,B] [--rounds R]
              [--out FILE]
 
 PRIMSEL is the command line program. Each row is one network: the median time of each plan over that of the plan from
@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--out")
     arguments = parser.parse_args()
-    arguments.against = arguments.against or ["analytical", "semi-empirical", "pretrained", "pretrained+0.5", "pretrained+2"]
+    arguments.against = arguments.against or ["analytical", "semi-empirical", "analytical+0.5", "analytical+2"]
     listed = subprocess.run([arguments.primsel, "list", "networks", "--json"], stdout=subprocess.PIPE, check=True)
     names = [entry["name"] for entry in json.loads(listed.stdout)["networks"]]
     names = arguments.networks.split(",") if arguments.networks else names

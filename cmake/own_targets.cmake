@@ -18,7 +18,7 @@ endif()
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
                          learn/detail/covariance learn/transfer learn/any_regression learn/trained_model learn/fit_model
-                         learn/transfer_model learn/distill learn/process_posterior
+                         learn/transfer_model learn/process_posterior
                          search/bayes search/detail/acquire search/detail/warp search/any_searcher search/searchers search/searcher_laws
                          io/model fuzz/model engine/compose tune/pairs tune/usual)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)

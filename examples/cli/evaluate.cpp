@@ -4,7 +4,6 @@
 #include "session.hpp"
 
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/pretrained.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/io/dataset.hpp>
 #include <primsel/io/model.hpp>
@@ -31,12 +30,11 @@ struct EvaluateOptions {
 
 /// Costs that are computed, not read from a file.
 bool is_computed(std::string_view costs) {
-    return costs == ps::Analytical::name || costs == ps::SemiEmpiricalCosts::name || costs == ps::PretrainedCosts::name;
+    return costs == ps::Analytical::name || costs == ps::SemiEmpiricalCosts::name;
 }
 
 ps::ModelEvaluation evaluate_computed(std::string_view costs, ps::NamedDataset const& measured) {
     const auto by = [&](auto model) { return ps::evaluate(measured, kernels(), model); };
-    if (costs == ps::PretrainedCosts::name) return by(ps::PretrainedCosts());
     return costs == ps::Analytical::name ? by(ps::Analytical()) : by(ps::SemiEmpiricalCosts());
 }
 
@@ -95,7 +93,7 @@ void add_evaluate(CLI::App& app) {
     CLI::App& command = *app.add_subcommand("evaluate", "How far predicted costs are from measured ones");
     command
         .add_option("--costs", options->costs,
-                    "A model of `primsel fit` or `primsel transfer`, analytical, semi-empirical, or pretrained")
+                    "A model of `primsel fit` or `primsel transfer`, analytical or semi-empirical")
         ->required()
         ->type_name("NAME|FILE");
     command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them")

@@ -134,7 +134,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     PlanningOptions& planning = options.planning;
     command
         .add_option("--costs", planning.costs,
-                    "analytical, semi-empirical (default), pretrained, measured, or a model that `primsel fit` wrote")
+                    "analytical, semi-empirical (default), measured, or a model that `primsel fit` wrote")
         ->type_name("NAME|FILE");
     command
         .add_option("--calibrate", planning.calibration_seconds,

@@ -1,19 +1,16 @@
-// primsel pretrain --data profile.csv --layouts changes.csv --header avx512.hpp --ops ops_avx512.hpp: a profile becomes
-// a header that needs no other library, for Pretrained; what other layers take one for SemiEmpirical, and what
-// convolutions take on all machines that were profiled, with --profiles bench/profiles/*.csv --convolutions convs.hpp,
-// another.
+// primsel pretrain --profiles bench/profiles/*.csv --convolutions convs.hpp --ops ops_avx512.hpp: the coefficients of
+// SemiEmpirical, fitted to profiles of any machines or to times taken here, as headers.
 #include "commands.hpp"
 #include "conv_samples.hpp"
-#include "evaluation.hpp"
 #include "op_times.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "session.hpp"
+#include "text.hpp"
 
-#include <primsel/core/thread_pool.hpp>
 #include <primsel/cost/semi_empirical.hpp>
-#include <primsel/io/dataset.hpp>
-#include <primsel/learn/distill.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/io/json.hpp>
 #include <primsel/learn/op_regression.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/profile/measured.hpp>
@@ -41,10 +38,8 @@ namespace cli {
 namespace {
 
 struct PretrainOptions {
-    std::string data, layouts, header, ops, training_ops, convolutions;
+    std::string ops, training_ops, convolutions;
     std::vector<std::string> profiles;
-    std::uint64_t seed = 1;
-    std::size_t threads = 1, epochs = 200;
     bool mean_with_shipped = false, leave_one_out = false, json = false;
 };
 
@@ -112,31 +107,6 @@ std::string header_text(std::string const& source, std::string const& includes, 
     return text + members + "};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
 }
 
-/// A list of texts, one a line.
-std::string list_of(std::string const& name, std::vector<std::string> const& texts) {
-    std::string result = "    static constexpr std::string_view " + name + "[] = {\n";
-    for (std::string const& text : texts) result += "        \"" + text + "\",\n";
-    return result + "    };\n";
-}
-/// A long text in pieces: a compiler need not bear more than 65536 characters in one.
-std::string text_of(std::string const& name, std::string const& text) {
-    constexpr std::size_t width = 108, piece = 500 * width;
-    std::string result = "    static constexpr std::string_view " + name + "[] = {";
-    for (std::size_t at = 0; at < text.size(); at += width) {
-        const bool last = (at + width) % piece == 0 || at + width >= text.size();
-        result += "\n        \"" + text.substr(at, width) + (last ? "\"," : "\"");
-    }
-    return result + "\n    };\n";
-}
-
-std::string primitives_header(std::string const& name, About const& about, ps::Distilled const& primitives,
-                              ps::Distilled const& layouts) {
-    return header_text(" from a profile", "primsel/core/config.hpp", "A PretrainedModel.", name, about,
-                       list_of("primitives", primitives.subjects) + list_of("layouts", layouts.subjects) +
-                           text_of("primitives_model", primitives.model.text()) +
-                           text_of("layouts_model", layouts.model.text()));
-}
-
 std::string ops_header(std::string const& name, About const& about, ps::OpRegression const& ops) {
     std::string table = "    static constexpr OpCoefficients ops[] = {\n";
     for (std::string const& line : ops.lines()) table += "        " + line + ",\n";
@@ -196,52 +166,20 @@ std::string name_of(const char* option, std::string const& path) {
 }
 
 void pretrain(PretrainOptions const& options) {
-    const bool header = !options.header.empty(), ops = !options.ops.empty(), convs = !options.convolutions.empty(),
+    const bool ops = !options.ops.empty(), convs = !options.convolutions.empty(),
                training = !options.training_ops.empty();
-    if (!header && !ops && !training && !convs && !options.leave_one_out) {
-        ps::fail("pretrain: --header, --ops, --training-ops and --convolutions say what to learn");
+    if (!ops && !training && !convs && !options.leave_one_out) {
+        ps::fail("pretrain: --ops, --training-ops and --convolutions say what to learn");
     }
-    const std::string name = header ? name_of("--header", options.header) : "",
-                      ops_name = ops ? name_of("--ops", options.ops) : "";
-    if (header && name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
+    const std::string ops_name = ops ? name_of("--ops", options.ops) : "";
     const std::string training_name = training ? name_of("--training-ops", options.training_ops) : "";
     const std::string convs_name = convs ? name_of("--convolutions", options.convolutions) : "";
     if (convs_name == "convolutions")
         ps::fail("--convolutions ", options.convolutions, ": its table is named so already");
-    std::vector<ps::Distillation> distillations;
-    About about;
-    if (header) {
-        const ps::Profile profile = ps::read_profile(options.data, options.layouts);
-        about = profile.primitives.data.about;
-        for (ps::NamedDataset const* measured : {&profile.primitives, &*profile.layouts}) {
-            distillations.emplace_back(*measured, kernels(), ps::DistillOptions{options.epochs, options.seed});
-        }
-    }
-    Progress progress("learning", (header ? 4 : 0) + (ops && options.profiles.empty() ? list_networks().size() : 0) +
+    Progress progress("learning", (ops && options.profiles.empty() ? list_networks().size() : 0) +
                                       (training ? trained_networks.size() : 0));
     ps::Json::Object json;
     std::string text;
-    if (header) {
-        ps::ThreadPool executor(options.threads);
-        ps::Distilled models[2];
-        ps::Evaluation judged[2];
-        for (std::size_t i = 0; i < 2; ++i) {
-            // Judged by rows that it never saw; what is shipped has seen all.
-            judged[i] = distillations[i].judge(executor);
-            progress.tick();
-            models[i] = distillations[i].learn(executor);
-            progress.tick();
-        }
-        const std::string written = primitives_header(name, about, models[0], models[1]);
-        ps::write_file(options.header, written);
-        json.emplace_back("header", options.header);
-        json.emplace_back("bytes", written.size());
-        json.emplace_back("primitives", to_json(judged[0]));
-        json.emplace_back("layouts", to_json(judged[1]));
-        text += to_text(ps::join("primitives on ", judged[0].rows, " rows held back"), judged[0], false);
-        text += to_text(ps::join("layouts on ", judged[1].rows, " rows held back"), judged[1], false);
-        text += ps::join(options.header, ": ", written.size() / 1024, " KB\n");
-    }
     if (ops) {
         const bool timed_here = options.profiles.empty();
         OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
@@ -286,16 +224,7 @@ void pretrain(PretrainOptions const& options) {
 void add_pretrain(CLI::App& app) {
     const auto options = std::make_shared<PretrainOptions>();
     CLI::App& command =
-        *app.add_subcommand("pretrain", "Make a profile of this machine a header, for Pretrained or SemiEmpirical");
-    CLI::Option* const data =
-        command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them");
-    CLI::Option* const layouts = command.add_option("--layouts", options->layouts, "Times of changes of layout");
-    CLI::Option* const header =
-        command.add_option("--header", options->header, "The header to write, and so the model's name")
-            ->check(writable_file);
-    data->type_name("F.csv")->needs(header);
-    layouts->type_name("F.csv")->needs(header);
-    header->type_name("NAME.hpp")->needs(data)->needs(layouts);
+        *app.add_subcommand("pretrain", "Fit the coefficients of SemiEmpirical and write them as headers");
     command
         .add_option(
             "--ops", options->ops,
@@ -326,12 +255,7 @@ void add_pretrain(CLI::App& app) {
         .add_flag("--leave-one-out", options->leave_one_out,
                   "How well the profiles of each machine are predicted by those of the others")
         ->needs(profiles);
-    command.add_option("--epochs", options->epochs, "Of the training of what is written (default 200)")
-        ->check(CLI::Range(1, 10'000))
-        ->needs(header)
-        ->type_name("N");
-    add_learning_options(command, options->seed, options->threads, options->json);
-    for (const char* name : {"--seed", "--threads"}) command.get_option(name)->needs(header);
+    command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { pretrain(*options); });
 }
 

@@ -5,7 +5,6 @@
 #include "text.hpp"
 
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/pretrained.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/io/calibration.hpp>
@@ -60,7 +59,6 @@ public:
         if (learned_) return learned_->predict(kernels, queries, seconds);
         if (model_ == ps::Analytical::name) return analytical_.predict(kernels, queries, seconds);
         if (model_ == ps::SemiEmpiricalCosts::name) return semi_empirical_.predict(kernels, queries, seconds);
-        if (model_ == ps::PretrainedCosts::name) return pretrained_.predict(kernels, queries, seconds);
         Progress progress("timing candidates", queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
             measured_.predict(kernels, queries.subspan(i, 1), seconds.subspan(i, 1));
@@ -73,7 +71,6 @@ private:
     std::string model_;
     ps::Analytical analytical_;
     ps::SemiEmpiricalCosts semi_empirical_;
-    ps::PretrainedCosts pretrained_;
     ps::Measured measured_;
     std::optional<LearnedCosts> learned_;
 };
@@ -313,10 +310,6 @@ std::vector<CostsEntry> list_costs() {
     result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond"});
     result.push_back({std::string(ps::SemiEmpiricalCosts::name),
                       "analytical, with coefficients fitted to times of several machines and instruction sets"});
-    if (ps::PretrainedCosts::name != ps::Analytical::name) {
-        result.push_back({std::string(ps::PretrainedCosts::name),
-                          "analytical, corrected by what was learned from a profile of another machine"});
-    }
     result.push_back({"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"});
     result.push_back({"FILE", "a model that `primsel fit` wrote: learned from a profile; takes milliseconds"});
     for (CostsEntry& entry : result) {

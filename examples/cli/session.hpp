@@ -48,7 +48,7 @@ struct Rival {
 /// The plan, greedy, and each family wherever it can.
 [[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads);
 
-/// The plan, and those that other costs lead to: "analytical", "FILE", or calibrated for two seconds "pretrained+2".
+/// The plan, and those that other costs lead to: "analytical", "FILE", or calibrated for two seconds "analytical+2".
 [[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads,
                                            std::vector<std::string> const& against);
 

@@ -101,7 +101,7 @@ class List(Cli):
         self.assertEqual(len({entry["id"] for entry in primitives}), len(primitives))
         self.assertIn("winograd-4x4-3x3-vec-16", self.succeed("list", "primitives"))
         costs = [entry["name"] for entry in self.json("list", "costs")["costs"]]
-        self.assertEqual([name for name in costs if name != "pretrained"],
+        self.assertEqual(costs,
                          ["analytical", "semi-empirical", "measured", "FILE"])
         self.assertEqual(self.json("plan", NET)["costs"], "semi-empirical")  # the default
         self.assertEqual([entry["name"] for entry in self.json("list", "solvers")["solvers"]],

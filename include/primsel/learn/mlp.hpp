@@ -3,7 +3,6 @@
 
 #include <primsel/core/executor.hpp>
 #include <primsel/core/finite.hpp>
-#include <primsel/cost/compact_mlp.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/standardizer.hpp>
 #include <primsel/cost/table.hpp>
@@ -73,20 +72,6 @@ public:
                    Table const& validation_targets, MlpOptions const& options, ExecutorRef executor,
                    MlpTraining* training = nullptr) {
         train(features, targets, validation_features, validation_targets, options, executor, training);
-    }
-
-    /// The same without Eigen, its weights rounded to 16 bits.
-    [[nodiscard]] CompactMlp compact() const {
-        std::vector<CompactMlp::Layer> layers;
-        for (Layer const& layer : layers_) {
-            CompactMlp::Layer& copy = layers.emplace_back();
-            copy.inputs = static_cast<std::size_t>(layer.weights.cols());
-            for (Eigen::Index row = 0; row < layer.weights.rows(); ++row) {
-                for (Eigen::Index i = 0; i < layer.weights.cols(); ++i) copy.weights.push_back(layer.weights(row, i));
-                copy.bias.push_back(layer.bias[row]);
-            }
-        }
-        return {inputs_, outputs_, std::move(layers)};
     }
 
     [[nodiscard]] Table predict(Table const& features) const {
