@@ -48,6 +48,8 @@ SCHEDULES = {  # by name: options of primsel or the class of a file, and PyTorch
     "file: milestones": ({"class": "MultiStepLR", "milestones": [3, 9], "gamma": 0.5},
                          lambda opt: RATES.MultiStepLR(opt, [3, 9], 0.5)),
     "file: cosine": ({"class": "CosineAnnealingLR", "T_max": 6}, lambda opt: RATES.CosineAnnealingLR(opt, 6)),
+    "file: eta_min": ({"class": "CosineAnnealingLR", "T_max": 6, "eta_min": 0.005},
+                      lambda opt: RATES.CosineAnnealingLR(opt, 6, 0.005)),
 }
 
 

@@ -239,6 +239,8 @@ class Train(Cli):
             self.assertEqual(rates(halved, *options), [2**-7, 2**-8, 2**-9, 2**-10])
         self.assertEqual(rates({"class": "CosineAnnealingLR", "T_max": 2}, epochs=7),
                          [2**-7, 2**-8, 0, 2**-8, 2**-7, 2**-8, 0])
+        self.assertEqual(rates({"class": "CosineAnnealingLR", "T_max": 2, "eta_min": 2**-8}, epochs=4),
+                         [2**-7, 3 * 2**-9, 2**-8, 3 * 2**-9])
         self.refuse(1, ["s.json: its lr_schedulers say the learning rate, and so does --schedule"], "train", "alexnet_cifar",
                     *self.data(), "--batch", 4, "--pruning", schedule, "--schedule", "cosine")
 

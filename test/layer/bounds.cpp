@@ -49,8 +49,10 @@ TEST_CASE("bounds: an error names the impossible parameter") {
     CHECK(impossible(ps::MaxPoolIndicesParams{{.kind = ps::PoolKind::average}}).starts_with("the pooling must be max"));
     CHECK(impossible(ps::DenseParams{.k = -1}).starts_with("k, the number of outputs, must be"));
     CHECK(impossible(ps::BatchNormParams{.epsilon = -1}).starts_with("epsilon must be"));
-    CHECK(impossible(ps::BatchNormParams{.momentum = std::numeric_limits<float>::infinity()}) ==
-          "the momentum must be finite");
+    for (const float momentum : {-0.1F, 1.1F, std::numeric_limits<float>::quiet_NaN()}) {
+        CHECK(impossible(ps::BatchNormParams{.momentum = momentum}) == "the momentum must be from 0 to 1");
+    }
+    for (const float momentum : {0.0F, 1.0F}) CHECK(ps::BatchNormParams{.momentum = momentum}.impossible().empty());
     CHECK(impossible(ps::BatchNormParams{.epsilon = INFINITY}).starts_with("epsilon must be"));
     CHECK(impossible(ps::LrnParams{.size = 0}).starts_with("the size must be"));
     CHECK(impossible(ps::LrnParams{.alpha = NAN}).starts_with("alpha, beta and k must be"));

@@ -37,6 +37,18 @@ TEST_CASE("a batch norm keeps the file's momentum, and exports it") {
     CHECK(again.graph[1].layer == model.graph[1].layer);
 }
 
+TEST_CASE("a momentum that is not from 0 to 1 is refused by the node's name, whatever the model is for") {
+    for (const float momentum : {-0.5F, 1.5F, std::numeric_limits<float>::quiet_NaN()}) {
+        for (const std::int64_t training : {0, 1}) {
+            const std::string bytes = normalised({{"training_mode", training}, {"momentum", momentum}});
+            for (const bool trains : {false, true}) {
+                const std::string why = refusal(bytes, {.trains = trains});
+                CHECK(why.find("(BatchNormalization): its momentum must be from 0 to 1") != std::string::npos);
+            }
+        }
+    }
+}
+
 TEST_CASE("a batch norm in training mode is the ordinary layer when it is to be trained") {
     const std::string bytes = normalised({{"training_mode", std::int64_t{1}}, {"momentum", 0.5F}});
     const ps::OnnxModel model = parse(bytes, to_train);

@@ -77,10 +77,10 @@ TEST_CASE("what a schedule says") {
     const ps::ScheduleRate step{.rule = ps::ScheduleRate::Rule::step, .gamma = 0.1, .every = 3},
         several{.rule = ps::ScheduleRate::Rule::multi_step, .gamma = 0.1, .milestones = {1, 4}},
         cosine{.rule = ps::ScheduleRate::Rule::cosine, .every = 8};
-    CHECK(step.factor(2) == 1);
-    CHECK(step.factor(3) == doctest::Approx(0.1));
-    CHECK(several.factor(5) == doctest::Approx(0.01));
-    CHECK(cosine.factor(4) == doctest::Approx(0.5));
+    CHECK(step.rate(1, 2) == 1);
+    CHECK(step.rate(1, 3) == doctest::Approx(0.1));
+    CHECK(several.rate(1, 5) == doctest::Approx(0.01));
+    CHECK(cosine.rate(1, 4) == doctest::Approx(0.5));
     ps::check_schedule(schedule, Net::graph(), ps::Coupling(Net::graph()));
 }
 
@@ -91,13 +91,31 @@ TEST_CASE("rates of a schedule are PyTorch's, beyond their ends too") {
         {{.rule = Rule::exponential, .gamma = 0.5, .milestones = {}}, {1, 0.5, 0.25, 0.125, 0.0625, 0.03125}},
         {{.rule = Rule::step, .gamma = 0.5, .every = 2, .milestones = {}}, {1, 1, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125}},
         {{.rule = Rule::multi_step, .gamma = 0.5, .milestones = {1, 3, 3}}, {1, 0.5, 0.5, 0.125, 0.125, 0.125}},
-        {{.rule = Rule::cosine, .every = 3, .milestones = {}}, {1, 0.75, 0.25, 0, 0.25, 0.75, 1, 0.75, 0.25, 0, 0.25}}};
+        {{.rule = Rule::cosine, .every = 3, .milestones = {}}, {1, 0.75, 0.25, 0, 0.25, 0.75, 1, 0.75, 0.25, 0, 0.25}},
+        {{.rule = Rule::cosine, .every = 3, .lowest = 0.2, .milestones = {}},
+         {1, 0.8, 0.4, 0.2, 0.4, 0.8, 1, 0.8, 0.4}}};
     for (auto const& [rate, factors] : all) {
         for (std::size_t epoch = 0; epoch < factors.size(); ++epoch) {
             CAPTURE(epoch);
-            CHECK(rate.factor(static_cast<std::int64_t>(epoch)) == doctest::Approx(factors[epoch]).epsilon(1e-12));
+            CHECK(rate.rate(1, static_cast<std::int64_t>(epoch)) == doctest::Approx(factors[epoch]).epsilon(1e-12));
         }
     }
+}
+
+TEST_CASE("a cosine of a file ends at its eta_min") {
+    const auto parsed_with = [](std::string_view eta_min) {
+        std::string other(text);
+        const std::string_view old = R"("class": "ExponentialLR", "gamma": 0.5)";
+        other.replace(other.find(old), old.size(),
+                      ps::join(R"("class": "CosineAnnealingLR", "T_max": 4, "eta_min": )", eta_min));
+        return parsed(other);
+    };
+    const ps::ScheduledRate rate{parsed_with("0.01")};
+    CHECK(rate(0.1, 20, 1000, 10) == 0.1);
+    CHECK(rate(0.1, 40, 1000, 10) == doctest::Approx(0.055));
+    CHECK(rate(0.1, 60, 1000, 10) == doctest::Approx(0.01));
+    CHECK(rate(0.1, 80, 1000, 10) == doctest::Approx(0.055));
+    CHECK_THROWS_WITH_AS((void)parsed_with("-1"), doctest::Contains("s.json:15: expected a number from 0"), ps::error);
 }
 
 TEST_CASE("what a schedule must not say, with its line") {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,11 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     ScheduleRate rate{.name = name, .milestones = {}};
     std::string const& kind = from.at("class").one_of({"ExponentialLR", "StepLR", "MultiStepLR", "CosineAnnealingLR"});
     if (kind == "CosineAnnealingLR") {
-        from.allow({"class", "T_max"});
+        from.allow({"class", "T_max", "eta_min"});
         rate.rule = ScheduleRate::Rule::cosine;
+        if (const auto* lowest = from.find("eta_min")) {
+            rate.lowest = lowest->number(0, std::numeric_limits<double>::max());
+        }
         rate.every = from.at("T_max").integer(1, last_epoch);
         return rate;
     }

@@ -26,7 +26,7 @@ struct BatchNormParams {
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!(epsilon >= 0.0F) || !is_finite(epsilon)) return "epsilon must be finite and not negative";
-        return is_finite(momentum) ? "" : "the momentum must be finite";
+        return momentum >= 0.0F && momentum <= 1.0F ? "" : "the momentum must be from 0 to 1";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;

@@ -44,11 +44,19 @@ struct ScheduleRate {
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Step: every so many. Cosine: until it is 0, from where it rises again for as many.
+    /// Step: every so many. Cosine: until it is at its lowest, from where it rises again for as many.
     std::int64_t every = 1;
+    /// The lowest rate of a cosine: a rate, not a factor of the one that it begins with.
+    double lowest = 0;
     std::vector<std::int64_t> milestones = {};
 
-    /// The factor after so many of its epochs.
+    /// The rate after so many of its epochs, of the one that it begins with.
+    [[nodiscard]] double rate(double base, std::int64_t epochs) const {
+        const double least = rule == Rule::cosine ? lowest : 0;
+        return least + (base - least) * factor(epochs);
+    }
+
+private:
     [[nodiscard]] double factor(std::int64_t epochs) const {
         switch (rule) {
             case Rule::exponential:
@@ -91,8 +99,8 @@ struct ScheduledRate {
         const std::int64_t epoch = step / steps_per_epoch;
         for (SchedulePolicy const& policy : schedule.policies) {
             if (policy.prunes) continue;
-            base *= schedule.rates[policy.instance].factor(
-                std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
+            base = schedule.rates[policy.instance].rate(
+                base, std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
         }
         return base;
     }

@@ -27,6 +27,12 @@ struct Normal {
     return {emit_binary(build, BinaryKind::multiply, centred, inverse), mean, variance, inverse};
 }
 
+[[nodiscard]] inline float momentum_of(Call const& call) {
+    const float momentum = call.real("momentum", 0.9F);
+    if (!(momentum >= 0.0F && momentum <= 1.0F)) fail("its momentum must be from 0 to 1, not ", momentum);
+    return momentum;
+}
+
 /// With the statistics of this very batch, which also move the running ones.
 inline void translate_batch_norm_training(Call& call, float epsilon) {
     if (!call.build.is_whole()) throw MixesImages{"it normalises by statistics of the whole batch"};
@@ -45,7 +51,7 @@ inline void translate_batch_norm_training(Call& call, float epsilon) {
     const Normal normal = emit_normal(build, x, axes, epsilon);
     const Operand scaled = emit_binary(build, BinaryKind::multiply, normal.value, vector(1));
     call.give(emit_binary(build, BinaryKind::add, scaled, vector(2)));
-    const float momentum = call.real("momentum", 0.9F);
+    const float momentum = momentum_of(call);
     const auto moved = [&](std::size_t running, Operand const& now) {
         const Operand old = build.scale(vector(running), momentum, 0.0F),
                       fresh = build.scale(now, 1.0F - momentum, 0.0F);
@@ -69,7 +75,7 @@ inline void translate_batch_norm(Call& call) {
     if (call.opset() < 9 && call.integer("spatial", 1) == 0) fail("statistics of each pixel are not supported");
     const Operand src = call.operand(0);
     const std::size_t input = call.build.view(src);
-    const std::size_t node = call.build.emit(BatchNormParams{epsilon, call.real("momentum", 0.9F)}, {input});
+    const std::size_t node = call.build.emit(BatchNormParams{epsilon, detail::momentum_of(call)}, {input});
     // Several images as one: the channels of each.
     const std::int64_t images = call.build.is_whole() ? dims[0] : 1, c = dims[1];
     constexpr std::string_view suffixes[] = {".weight", ".bias", ".running_mean", ".running_var"},
