@@ -55,7 +55,7 @@ public:
                        .configurations = {},
                        .seconds = {}};
         const std::string_view text = file_.text();
-        if (is_cut_header(text, header)) {
+        if (detail::is_torn_header(text, header_of(header))) {
             file_.cut(0);
             data_ = std::move(header);
             file_.append(header_of(data_));
@@ -86,24 +86,6 @@ public:
 
 private:
     void remember(std::span<const int> configuration) { known_.emplace(configuration.begin(), configuration.end()); }
-
-    /// Whether the text is where a writer of such a header was stopped: some of its lines and the start of the next.
-    /// Values of the lines at the front do not matter, whatever other version or machine wrote them.
-    [[nodiscard]] static bool is_cut_header(std::string_view text, Dataset const& header) {
-        const std::string expected = header_of(header);
-        detail::Pieces lines(text, '\n'), expected_lines(expected, '\n');
-        std::string_view line, wanted;
-        while (lines.next(line) && expected_lines.next(wanted)) {
-            const bool last = line.data() + line.size() == text.data() + text.size();
-            const std::string_view key =
-                wanted.substr(0, wanted.starts_with('#') ? wanted.find(": ") + 2 : wanted.size());
-            if (last)
-                return line.starts_with(key) ? wanted.starts_with('#') || line.size() == key.size()
-                                             : key.starts_with(line);
-            if (!wanted.starts_with('#') || !line.starts_with(key)) return false;
-        }
-        return false;
-    }
 
     void require_same(Dataset const& header) const {
         const int have = images_about(file_.path(), data_.about), want = images_about(file_.path(), header.about);

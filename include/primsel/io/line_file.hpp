@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/io/file.hpp>
 
 #include <fcntl.h>
@@ -85,5 +86,25 @@ private:
     std::string text_;
     std::size_t bytes_ = 0;
 };
+
+namespace detail {
+
+/// Whether a text is where the writer of a CSV table was stopped: some lines of its header and the start of the next.
+/// Values of the lines "# key: value" do not matter, whatever other version or machine wrote them.
+[[nodiscard]] inline bool is_torn_header(std::string_view text, std::string_view header) {
+    Pieces lines(text, '\n'), expected(header, '\n');
+    std::string_view line, wanted;
+    while (lines.next(line) && expected.next(wanted)) {
+        const bool last = line.data() + line.size() == text.data() + text.size();
+        const std::string_view key = wanted.substr(0, wanted.starts_with('#') ? wanted.find(": ") + 2 : wanted.size());
+        if (last) {
+            return line.starts_with(key) ? wanted.starts_with('#') || line.size() == key.size() : key.starts_with(line);
+        }
+        if (!wanted.starts_with('#') || !line.starts_with(key)) return false;
+    }
+    return false;
+}
+
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -52,16 +52,17 @@ public:
     /// Opens or creates the file. `about` says what its rows are of. Throws error where the file is of something else,
     /// or cannot be written.
     TableFile(std::string const& path, About const& about) : file_(path) {
-        const std::string_view whole = std::string_view(file_.text()).substr(0, file_.whole());
+        const std::string_view text = file_.text(), whole = text.substr(0, file_.whole());
         About found;
         rows_ = parse_table<Format>(path, whole, found);
-        // Of a file that ends within its first lines nothing is known.
         if (whole.find(Format::columns) == std::string_view::npos) {
-            if (!std::ranges::includes(about, found)) fail(path, ": cannot append to it: it is of something else");
-            file_.cut(0);
             std::string header;
             for (auto const& [key, value] : about) header += join("# ", key, ": ", value, '\n');
-            file_.append(join(header, Format::columns, '\n'));
+            header += join(Format::columns, '\n');
+            if (!detail::is_torn_header(text, header)) fail(path, ": is no table of ", Format::columns);
+            if (!std::ranges::includes(about, found)) fail(path, ": cannot append to it: it is of something else");
+            file_.cut(0);
+            file_.append(header);
             return;
         }
         for (auto const& [key, value] : about) {
