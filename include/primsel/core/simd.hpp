@@ -169,15 +169,19 @@ template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load(const float* src) {
     return Floats<Arch>::load_unaligned(src);
 }
-/// The same in a register of its own: g++ reads what several multiply-adds need anew for each of them, as their operand
-/// in memory, and then waits for loads.
+/// The value in a register from here on. g++ otherwise makes a load the operand in memory of what needs it: of several
+/// multiply-adds, which then read it each, or of a masked move, which then asks for it only once its mask is known.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
+    typename Floats<Arch>::register_type held = value;
+#if defined(__x86_64__)
+    asm("" : "+v"(held));
+#endif
+    return Floats<Arch>(held);
+}
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {
-    typename Floats<Arch>::register_type value = load<Arch>(src);
-#if defined(__x86_64__)
-    asm("" : "+v"(value));
-#endif
-    return Floats<Arch>(value);
+    return in_register<Arch>(load<Arch>(src));
 }
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {

@@ -56,8 +56,8 @@ private:
         void begin(std::size_t pass) { pass == 0 ? total.clear() : deviations.clear(); }
         void add(std::size_t pass, detail::ChannelPiece const& piece) {
             if (pass == 0) {
-                total.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                    terms[0] = detail::load_up_to<Arch>(x + at, n);
+                total.add(piece, [x = x, next = piece.next](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                    terms[0] = detail::load_and_prefetch<Arch>(x + at, n, next);
                 });
             } else if (piece.one_channel) {
                 deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
@@ -135,9 +135,10 @@ private:
         static constexpr std::size_t passes = 1;
         void begin(std::size_t) { sums.clear(); }
         void add(std::size_t, detail::ChannelPiece const& piece) {
-            sums.add(piece, [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
-                terms[0] = detail::load_up_to<Arch>(src + at, n);
-            });
+            sums.add(piece,
+                     [src = src, next = piece.next](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
+                         terms[0] = detail::load_and_prefetch<Arch>(src + at, n, next);
+                     });
         }
         void end(std::size_t, detail::ChannelPiece const& piece) {
             double of_piece[1][detail::channel_group];

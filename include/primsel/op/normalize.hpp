@@ -38,13 +38,23 @@ class PassedByClamp {
 public:
     template <class Params>
     explicit PassedByClamp(Params const& params) : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
-    PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const {
-        if (!clamped_) return dy;
-        const V above = xsimd::select(normalized > low_, dy, V(0.0F));
-        return xsimd::select(normalized < high_, above, V(0.0F));
+    PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const { return clamped_ ? held(normalized, dy) : dy; }
+    /// Calls f(pass), where pass(normalized, dy) is this function without the question whether there is a clamp.
+    template <class F>
+    PRIMSEL_INLINE void visit(F const& f) const {
+        if (clamped_) {
+            f([passed = *this](V const& normalized, V const& dy) { return passed.held(normalized, dy); });
+        } else {
+            f([](V const&, V const& dy) { return dy; });
+        }
     }
 
 private:
+    PRIMSEL_INLINE V held(V const& normalized, V const& dy) const {
+        const V above = xsimd::select(normalized > low_, in_register<Arch>(dy), V(0.0F));
+        return xsimd::select(normalized < high_, above, V(0.0F));
+    }
+
     bool clamped_;
     V low_, high_;
 };
@@ -104,10 +114,16 @@ public:
     static constexpr std::size_t passes = 1;
     void begin(std::size_t) { sums_.clear(); }
     void add(std::size_t, ChannelPiece const& piece) {
-        sums_.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
-            const V x = load_up_to<Arch>(x_ + at, n), dy = load_up_to<Arch>(dy_ + at, n);
-            terms[0] = passed_(values_[v](x), dy);
-            terms[1] = terms[0] * ((x - values_[v].mean) * values_[v].inverse);
+        // Copies, as g++ would read the members again after every prefetch.
+        NormalizedChannels<Arch> values[group_vectors<Arch>];
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < group_vectors<Arch>; ++v) values[v] = values_[v];
+        passed_.visit([&, x = x_, dy = dy_, next = piece.next](auto const& pass) {
+            sums_.add(piece, [&](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+                const V input = load_and_prefetch<Arch>(x + at, n, next);
+                terms[0] = pass(values[v](input), load_and_prefetch<Arch>(dy + at, n, next));
+                terms[1] = terms[0] * ((input - values[v].mean) * values[v].inverse);
+            });
         });
     }
     void end(std::size_t, ChannelPiece const& piece) {

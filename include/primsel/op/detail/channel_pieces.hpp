@@ -21,6 +21,8 @@ inline constexpr std::size_t group_vectors = channel_group / static_cast<std::si
 struct ChannelPiece {
     std::size_t at, rows, floats, step;
     bool one_channel;
+    /// Floats from a row to the one to prefetch while it is read; 0 if that does not pay.
+    std::size_t next;
 
     /// Elements of each channel.
     [[nodiscard]] std::size_t elements() const { return one_channel ? rows * floats : rows; }
@@ -30,6 +32,14 @@ struct ChannelPiece {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> channel_values(const float* table, std::size_t c, std::size_t n) {
     return n == 0 ? Floats<Arch>(table[c]) : load_up_to<Arch>(table + c, n);
+}
+
+/// load_up_to, with a prefetch of the line `ahead` floats farther on: the rows of pieces are too short, or too far from
+/// each other, for the processor's own prefetching.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_and_prefetch(const float* src, std::size_t n, std::size_t ahead) {
+    __builtin_prefetch(src + ahead);
+    return load_up_to<Arch>(src, n);
 }
 
 /// Groups of channels that are worked on side by side.
@@ -52,8 +62,9 @@ void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make
     const std::size_t together = std::max(pixels / groups, std::size_t{4});
     for (std::size_t pixel = 0; pixel < view.outer; pixel += pixels) {
         const std::size_t rows = std::min(pixels, view.outer - pixel);
-        const auto piece = [&view, pixel](Group const& of, std::size_t row, std::size_t count) {
-            return ChannelPiece{(pixel + row) * view.count + of.c, count, of.n, view.count, false};
+        const auto piece = [&view, pixel, together](Group const& of, std::size_t row, std::size_t count) {
+            return ChannelPiece{
+                (pixel + row) * view.count + of.c, count, of.n, view.count, false, together * view.count};
         };
         for (std::size_t pass = 0; pass < Work::passes; ++pass) {
             for (Group& of : side_by_side) of.work->begin(pass);
@@ -76,13 +87,19 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
     if (inner > 1 || outer == 1) {
         constexpr std::size_t piece = 2048;
         const std::size_t together = std::max(piece / inner, std::size_t{1});
+        // Short rows are not prefetched: those of many images may compete for the same lines of the cache.
+        const std::size_t next = inner > piece ? piece : inner < 256 ? 0 : count * inner;
         for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
             for (std::size_t c = first; c < last; ++c) {
                 Work work = make(c, 0);
                 for (std::size_t row = 0; row < outer; row += together) {
                     for (std::size_t i = 0; i < inner; i += piece) {
-                        const ChannelPiece whole{(row * count + c) * inner + i, std::min(together, outer - row),
-                                                 std::min(piece, inner - i), count * inner, true};
+                        const ChannelPiece whole{(row * count + c) * inner + i,
+                                                 std::min(together, outer - row),
+                                                 std::min(piece, inner - i),
+                                                 count * inner,
+                                                 true,
+                                                 next};
                         for (std::size_t pass = 0; pass < Work::passes; ++pass) {
                             work.begin(pass);
                             work.add(pass, whole);
