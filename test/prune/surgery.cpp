@@ -352,6 +352,31 @@ TEST_CASE("layers that are added lose the same channels") {
     CHECK(floats_of(thin.weights) == 4 * 27 + 4 + 4 * 4 * 9 + 4 + 4 * 4 * 9 + 4);
 }
 
+TEST_CASE("coupled layers of different widths lose the same share each") {
+    for (const ps::Graph& graph : {ps::zoo::ResNet56::graph(), ps::zoo::ShuffleNetV2X05::graph()}) {
+        const ps::Coupling coupling(graph);
+        const auto groups_of = [&](std::string const& layer) {
+            std::vector<std::size_t> const& each = coupling.groups_of(graph.find(layer));
+            return std::set<std::size_t>(each.begin(), each.end());
+        };
+        std::size_t different = 0;
+        for (ps::Ranking const& ranking : ps::rank_filters(graph, ps::random_weights(graph), coupling, ps::L1Norm{})) {
+            for (std::string const& layer : ranking.layers) {
+                const std::set<std::size_t> groups = groups_of(layer);
+                different += groups.size() == ranking.count ? 0U : 1U;
+                for (const double share : {0.25, 0.5, 0.75}) {
+                    const ps::Choice choice = ps::choose(ranking, share);
+                    const auto gone = std::ranges::count_if(groups, [&](std::size_t g) { return choice.contains(g); });
+                    CAPTURE(layer);
+                    CAPTURE(share);
+                    CHECK(std::abs(static_cast<double>(gone) - share * static_cast<double>(groups.size())) <= 1);
+                }
+            }
+        }
+        CHECK(different > 0);
+    }
+}
+
 TEST_CASE("criteria: the least of each goes first") {
     const ps::Graph graph = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1, NoBias>>, Named<"n", BatchNorm>,
                                      Named<"b", Conv<2, 1, NoBias>>>();

@@ -29,7 +29,9 @@ enum class GroupType { filters, channels };
 struct Ranking {
     /// Names, in the order of the network: the layers whose weights judge.
     std::vector<std::string> layers;
-    /// The groups that may go, the one that matters least first.
+    /// The groups that may go, the one that matters least first. Where some of the layers have groups that others lack,
+    /// groups of the same layers are ranked among themselves and then mixed: of the first so many each layer has about
+    /// the same share.
     std::vector<std::size_t> groups;
     /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
     std::vector<double> scores;
@@ -64,6 +66,22 @@ namespace detail {
     return of_layers;
 }
 
+/// Sorts the groups by their scores: those that the same layers have among each other, and then all by the share of
+/// their kind that comes before them.
+inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> const& scores,
+                        std::vector<std::vector<std::size_t>> const& layers_of) {
+    std::map<std::vector<std::size_t>, std::vector<std::size_t>> alike;
+    std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return scores[group]; });
+    for (const std::size_t group : groups) alike[layers_of[group]].push_back(group);
+    std::map<std::size_t, double> before;
+    for (auto const& [layers, kind] : alike) {
+        for (std::size_t i = 0; i < kind.size(); ++i) {
+            before[kind[i]] = (static_cast<double>(i) + 0.5) / static_cast<double>(kind.size());
+        }
+    }
+    std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return before[group]; });
+}
+
 /// Of each row, as shares of their mean. Throws error where the criterion gives none.
 [[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
     std::vector<double> scores(rows.count, 0.0);
@@ -85,6 +103,7 @@ template <Criterion C>
     check_weights(graph, weights);
     const std::vector<std::size_t> uses = graph.uses();
     std::vector<double> scores(coupling.groups().size(), 0.0);
+    std::vector<std::vector<std::size_t>> layers_of(coupling.groups().size());
     std::map<std::size_t, Ranking> rankings;
     for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling, type)) {
         std::vector<std::size_t> const& groups = detail::judged_groups(graph, coupling, i, type);
@@ -106,7 +125,11 @@ template <Criterion C>
             }
         }
         const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
-        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];
+        for (std::size_t k = 0; k < groups.size(); ++k) {
+            scores[groups[k]] += of_rows[k];
+            std::vector<std::size_t>& layers = layers_of[groups[k]];
+            if (layers.empty() || layers.back() != i) layers.push_back(i);
+        }
     }
     std::vector<Ranking> result;
     for (auto& [set, ranking] : rankings) {
@@ -114,7 +137,7 @@ template <Criterion C>
         ranking.groups.erase(std::unique(ranking.groups.begin(), ranking.groups.end()), ranking.groups.end());
         ranking.count = ranking.groups.size();
         std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
-        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
+        detail::sort_groups(ranking.groups, scores, layers_of);
         for (const std::size_t group : ranking.groups) ranking.scores.push_back(scores[group]);
         if (!ranking.groups.empty()) result.push_back(std::move(ranking));
     }
