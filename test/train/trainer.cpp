@@ -156,6 +156,15 @@ TEST_CASE("a training that diverges ends with an error, before its weights are k
     CHECK_THROWS_WITH_AS(trainer.fit(Bars{}, {}, ps::NoAugment{}, ps::NoValidation{}, ps::IgnoreReports{}, keep),
                          doctest::Contains("the training diverges"), ps::error);
     CHECK(trainer.updates() == kept + 1);
+    CHECK_THROWS_WITH_AS((void)trainer.checkpoint(), doctest::Contains("the training diverges"), ps::error);
+    // After the last update no loss says so.
+    const Bars bars;
+    ps::Trainer<Plain, Recipe> once(ps::random_weights(Plain::graph(192), 3), {.batch = 192, .learning_rate = 1e60});
+    std::int64_t reports = 0;
+    CHECK_THROWS_WITH_AS(
+        once.fit(bars, {}, ps::NoAugment{}, ps::NoValidation{}, [&](ps::EpochReport const&) { return ++reports > 0; }),
+        doctest::Contains("after update 1 a value of "), ps::error);
+    CHECK(reports == 0);
 }
 
 TEST_CASE("impossible options and images are refused") {
@@ -179,6 +188,18 @@ TEST_CASE("impossible options and images are refused") {
                          ps::error);
     CHECK_THROWS_WITH_AS(trainer.fit(Other{}), doctest::Contains("the images are 1x4x16, the network takes 1x8x8"),
                          ps::error);
+    // The same of those to judge by, before anything is trained.
+    struct None : Bars {
+        [[nodiscard]] std::size_t size() const { return 0; }
+    };
+    const auto judged = [&](auto const& by, const char* why) {
+        CHECK_THROWS_WITH_AS(trainer.fit(Bars{}, {}, ps::NoAugment{}, by), doctest::Contains(why), ps::error);
+        CHECK_THROWS_WITH_AS((void)trainer.evaluate(by), doctest::Contains(why), ps::error);
+    };
+    judged(More{}, "the labels are of 4 classes, the network's result has 3 values");
+    judged(Other{}, "the images are 1x4x16, the network takes 1x8x8");
+    judged(None{}, "there are no images");
+    CHECK(trainer.updates() == 0);
 }
 
 }  // namespace training

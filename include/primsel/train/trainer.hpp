@@ -103,19 +103,14 @@ public:
     /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
     /// report(EpochReport const&), and after each update, at an epoch's end after the report, updated(updates()); both
     /// return whether to go on. validation is another DataSource to judge by, or NoValidation. Throws error for images
-    /// or labels that do not fit the network, and when a loss is infinite or not a number.
+    /// or labels that do not fit the network, and when a loss, or a weight at an epoch's end, is infinite or not a
+    /// number.
     template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
               class Report = IgnoreReports, class Updated = IgnoreUpdates>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
              Validation const& validation = {}, Report&& report = {}, Updated&& updated = {}) {
-        if (source.shape() != graph_[graph_.input()].shape) {
-            fail("train: the images are ", to_string(source.shape()), ", the network takes ",
-                 to_string(graph_[graph_.input()].shape));
-        }
-        if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results_of_an_image()) {
-            fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
-                 " values");
-        }
+        check_source(source);
+        if constexpr (!std::same_as<Validation, NoValidation>) check_source(validation);
         if (images_ != 0 && images_ != source.size()) {
             fail("train: there are ", source.size(), " images, the training began with ", images_);
         }
@@ -139,6 +134,7 @@ public:
                 epoch.epoch = next_batch_ / per_epoch;
                 epoch.batches = std::exchange(epoch_batches_, 0);
                 epoch.loss = std::exchange(epoch_loss_, 0) / static_cast<double>(epoch.batches);
+                check_finite();
                 epoch.seconds = timer.seconds();
                 epoch.images_per_second =
                     static_cast<double>(std::exchange(batches_here, 0) * options_.batch) / epoch.seconds;
@@ -176,8 +172,9 @@ public:
         if (changed) best_.reset(), epochs_since_best_ = 0;
     }
 
-    /// All that the training goes on from. Between two updates.
+    /// All that the training goes on from. Between two updates. Throws error where a weight is infinite or no number.
     [[nodiscard]] Checkpoint checkpoint() const {
+        check_finite();
         Checkpoint result{parameters_->copy_own(graph_), facts(), plan()};
         for (PlannedLayer& layer : result.plan->layers) layer.candidates.clear();
         result.tensors.set_source("checkpoint");
@@ -243,6 +240,7 @@ public:
     /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
     template <DataSource Source>
     [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) {
+        check_source(source);
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
@@ -290,6 +288,28 @@ private:
                  " images at once");
         }
         return options;
+    }
+    template <DataSource Source>
+    void check_source(Source const& source) const {
+        if (source.size() == 0) fail("train: there are no images");
+        if (source.shape() != graph_[graph_.input()].shape) {
+            fail("train: the images are ", to_string(source.shape()), ", the network takes ",
+                 to_string(graph_[graph_.input()].shape));
+        }
+        if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results_of_an_image()) {
+            fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
+                 " values");
+        }
+    }
+    /// The loss says what the last update has brought only where another one follows.
+    void check_finite() const {
+        for (auto const& [name, tensor] : parameters_->view()) {
+            const auto fault =
+                std::ranges::find_if_not(tensor.values, [](float const& value) { return is_finite(value); });
+            if (fault == tensor.values.end()) continue;
+            fail("train: after update ", next_batch_, " a value of ", name, " is ", *fault,
+                 ": with a learning rate of ", options_.learning_rate, " the training diverges");
+        }
     }
     [[noreturn]] void diverged(double loss, double learning_rate) const {
         fail("train: update ", next_batch_, " has a loss of ", loss, ": with a learning rate of ", learning_rate,
@@ -348,6 +368,11 @@ private:
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
         facts.emplace("network", structure(graph_));
+        std::string shared;
+        for (auto const& [name, owner] : weight_owners(graph_)) {
+            shared += join(shared.empty() ? "" : ", ", name, " is ", owner.name);
+        }
+        if (!shared.empty()) facts.emplace("sharing of weights", shared);
         facts.emplace("optimiser's numbers a weight", detail::exact_text(parts_.optimizer.state_per_weight()));
         return facts;
     }
