@@ -37,13 +37,14 @@ std::vector<ps::LrnParams> lrns() {
             ps::LrnParams{.size = 4, .alpha = 0.7F, .beta = 0.75F, .k = 2.0F},
             ps::LrnParams{.size = 3, .alpha = 0.3F, .beta = 0.6F, .k = 0.5F},
             ps::LrnParams{.size = 9, .alpha = 2.0F, .beta = 1.0F, .k = 0.3F},
+            ps::LrnParams{.size = 64, .alpha = 1.0F},
             ps::LrnParams{.size = 70, .alpha = 1.0F}};
 }
 
 TEST_CASE("the gradient of LRN agrees with its formula") {
     laws::Random random(1);
     std::vector<ps::Shape> shapes = laws::odd_shapes();
-    shapes.push_back({600, 1, 2});
+    shapes.insert(shapes.end(), {{600, 1, 2}, {16, 9, 7}});
     for (ps::LrnParams const& params : lrns()) {
         CAPTURE(params.size);
         for (ps::Shape const& shape : shapes) {

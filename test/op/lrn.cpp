@@ -7,13 +7,16 @@ namespace {
 namespace ps = primsel;
 
 TEST_CASE("LRN agrees with the reference in every layout") {
-    for (ps::LrnParams const& params : {ps::LrnParams{}, ps::LrnParams{.size = 1, .alpha = 0.5F},
-                                        ps::LrnParams{.size = 4, .alpha = 0.7F, .beta = 0.75F, .k = 2.0F},
-                                        ps::LrnParams{.size = 3, .alpha = 0.3F, .beta = 0.6F, .k = 0.5F},
-                                        ps::LrnParams{.size = 9, .alpha = 2.0F, .beta = 1.0F, .k = 0.1F},
-                                        ps::LrnParams{.size = 200, .alpha = 1.0F}}) {
+    for (ps::LrnParams const& params :
+         {ps::LrnParams{}, ps::LrnParams{.size = 1, .alpha = 0.5F},
+          ps::LrnParams{.size = 4, .alpha = 0.7F, .beta = 0.75F, .k = 2.0F},
+          ps::LrnParams{.size = 3, .alpha = 0.3F, .beta = 0.6F, .k = 0.5F},
+          ps::LrnParams{.size = 9, .alpha = 2.0F, .beta = 1.0F, .k = 0.1F}, ps::LrnParams{.size = 64, .alpha = 1.0F},
+          ps::LrnParams{.size = 200, .alpha = 1.0F}}) {
         CAPTURE(params.size);
-        for (ps::Shape const& shape : laws::odd_shapes()) laws::check(params, shape, 2e-6);
+        std::vector<ps::Shape> shapes = laws::odd_shapes();
+        shapes.insert(shapes.end(), {{600, 1, 2}, {16, 9, 7}});
+        for (ps::Shape const& shape : shapes) laws::check(params, shape, 2e-6);
     }
 }
 

@@ -20,20 +20,49 @@ public:
     explicit LrnFormula(LrnParams const& params)
         : alpha_(params.alpha / static_cast<float>(params.size)), k_(params.k), minus_beta_(-params.beta) {}
 
-    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const {
+    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const { return of(x, squares).power; }
+    /// x / base ^ beta and y / base, where base is k + alpha * squares.
+    struct Quotients {
+        V power, first;
+    };
+    PRIMSEL_INLINE Quotients of(V const& x, V const& squares, V const& y = V(0.0F)) const {
         // Kept in the range of normal numbers: zero over zero is zero here.
         const V base = clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
                                    V(std::numeric_limits<float>::max()));
         if constexpr (three_quarters) {
             const V root = reciprocal_sqrt<Arch>(base);
-            return x * root * (root * reciprocal_sqrt<Arch>(root));
+            return {x * root * (root * reciprocal_sqrt<Arch>(root)), y * root * root};
         } else {
-            return x * exp<Arch>(minus_beta_ * log<Arch>(base));
+            return {x * exp<Arch>(minus_beta_ * log<Arch>(base)), y / base};
         }
     }
 
 private:
     V alpha_, k_, minus_beta_;
+};
+
+/// For some pixels, rows of one float a channel with zeros before and behind: the sums over windows of channels are
+/// sums of vectors that begin at successive floats. A step stores all rows before the next step reads them, because a
+/// load that overlaps two recent stores has to wait for both.
+template <class Arch>
+struct LrnRows {
+    static constexpr std::ptrdiff_t width = lanes<Arch>, room = 1024;
+    /// The most channels of a row, and of a window.
+    static constexpr std::ptrdiff_t channels = 512, window = 64;
+    static_assert(channels + 2 * window + 2 * width + 16 <= room);
+
+    alignas(64) float floats[room] = {};
+
+    /// Floats from one row to the next, for n channels and windows of reach + 1.
+    [[nodiscard]] static std::ptrdiff_t stride(std::ptrdiff_t n, std::ptrdiff_t reach) {
+        return (n + 2 * reach + 2 * width + 15) / 16 * 16;
+    }
+    /// The sums of windows of `size` floats, one for each lane; the first begins at `at`.
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> sum(std::ptrdiff_t at, std::ptrdiff_t size) const {
+        Floats<Arch> total = load<Arch>(floats + at);
+        for (std::ptrdiff_t i = 1; i < size; ++i) total += load<Arch>(floats + at + i);
+        return total;
+    }
 };
 
 /// The channels of a pixel are neighbours.
@@ -50,6 +79,32 @@ void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead
             for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load_around<Arch>(src, i, channels, 0.0F));
         }
         store_up_to<Arch>(dst + c, formula(load_up_to<Arch>(src + c, n), squares), n);
+    }
+}
+
+/// The same of many pixels with channels and windows that fit LrnRows.
+template <class Arch, class Formula>
+void lrn_rows(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
+              std::size_t pixels, const float* src, float* dst) noexcept {
+    LrnRows<Arch> squares;
+    const std::ptrdiff_t stride = squares.stride(channels, back + ahead), most = squares.room / stride;
+    for (auto left = static_cast<std::ptrdiff_t>(pixels); left > 0; left -= most) {
+        const std::ptrdiff_t rows = std::min(left, most);
+        for (std::ptrdiff_t row = 0; row < rows; ++row) {
+            for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
+                const auto x = load_up_to<Arch>(src + row * channels + c, static_cast<std::size_t>(channels - c));
+                store<Arch>(squares.floats + row * stride + back + c, x * x);
+            }
+        }
+        for (std::ptrdiff_t row = 0; row < rows; ++row) {
+            for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
+                const auto n = static_cast<std::size_t>(channels - c);
+                const auto x = load_up_to<Arch>(src + row * channels + c, n);
+                store_up_to<Arch>(dst + row * channels + c, formula(x, squares.sum(row * stride + c, back + ahead + 1)),
+                                  n);
+            }
+        }
+        src += rows * channels, dst += rows * channels;
     }
 }
 
@@ -80,7 +135,12 @@ void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula con
     const float* src = args.src[0];
     float* dst = args.dst;
     if (view.inner == 1) {
+        const bool few = channels <= LrnRows<Arch>::channels && params.size <= LrnRows<Arch>::window;
         for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
+            if (few) {
+                const std::size_t at = first * view.count;
+                return lrn_rows<Arch>(formula, back, ahead, channels, last - first, src + at, dst + at);
+            }
             for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
                 lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
             }

@@ -19,13 +19,11 @@ class LrnGradient {
     using Formula = LrnFormula<Arch, three_quarters>;
     static constexpr std::ptrdiff_t width = lanes<Arch>;
     /// Channels of a pass, and the most channels of a window that fit beside them.
-    static constexpr std::ptrdiff_t pass = 64, widest = 64;
+    static constexpr std::ptrdiff_t pass = 64, widest = LrnRows<Arch>::window;
 
 public:
     LrnGradient(LrnParams const& params, OpArgs const& args, AxisView view)
         : formula_(params),
-          alpha_(params.alpha / static_cast<float>(params.size)),
-          k_(params.k),
           slope_(-2 * params.beta * params.alpha / static_cast<float>(params.size)),
           back_(params.size / 2),
           ahead_((params.size - 1) / 2),
@@ -36,10 +34,18 @@ public:
           dy_(args.src[2]),
           dx_(args.dst) {}
 
+    /// Whether rows() can take pixels: their channels are neighbours.
+    [[nodiscard]] bool takes_rows() const { return inner_ == 1 && back_ + ahead_ < widest; }
+    /// All channels of pixels [first, last).
+    void rows(std::size_t first, std::size_t last) const noexcept {
+        for (std::ptrdiff_t begin = 0; begin < channels_; begin += LrnRows<Arch>::channels) {
+            const std::ptrdiff_t end = std::min(begin + LrnRows<Arch>::channels, channels_);
+            rows_of(begin, end, static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(last));
+        }
+    }
     /// The channels of `pixels` pixels, at most a vector of them, the first of which lies at `at`.
     void operator()(std::size_t at, std::size_t pixels) const noexcept {
         if (back_ + ahead_ + 1 > widest) return wide(at, pixels);
-        if (inner_ == 1) return neighbours(x_ + at, y_ + at, dy_ + at, dx_ + at);
         alignas(64) float parts[(pass + widest) * width];
         for (std::ptrdiff_t begin = 0; begin < channels_; begin += pass) {
             const std::ptrdiff_t end = std::min(begin + pass, channels_);
@@ -49,8 +55,9 @@ public:
             for (std::ptrdiff_t c = first; c < last; ++c) {
                 const V sum = squares(at, c, pixels), dy = load_up_to<Arch>(dy_ + place(at, c), pixels);
                 const V y = load_up_to<Arch>(y_ + place(at, c), pixels);
-                store<Arch>(parts + (c - first) * width, dy * y / base_of(sum));
-                if (c >= begin && c < end) store_up_to<Arch>(dx_ + place(at, c), formula_(dy, sum), pixels);
+                const auto quotients = formula_.of(dy, sum, dy * y);
+                store<Arch>(parts + (c - first) * width, quotients.first);
+                if (c >= begin && c < end) store_up_to<Arch>(dx_ + place(at, c), quotients.power, pixels);
             }
             for (std::ptrdiff_t c = begin; c < end; ++c) {
                 V sum(0.0F);
@@ -63,6 +70,42 @@ public:
     }
 
 private:
+    /// Channels [begin, end) of pixels [first, last).
+    void rows_of(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t first, std::ptrdiff_t last) const noexcept {
+        const std::ptrdiff_t reach = back_ + ahead_;
+        // A row of squares begins with channel begin - reach, the other rows with channel begin - ahead.
+        LrnRows<Arch> squares, parts, direct;
+        const std::ptrdiff_t stride = squares.stride(end - begin, reach), most = squares.room / stride;
+        for (std::ptrdiff_t pixel = first; pixel < last; pixel += most) {
+            const std::ptrdiff_t pixels = std::min(most, last - pixel);
+            // Calls step(at, place, n) for the vectors of channels [from, to) of each pixel: the offset of the vector's
+            // first channel, its place if rows began with channel `begin`, and the number of channels from it on.
+            const auto for_channels = [=, this](std::ptrdiff_t from, std::ptrdiff_t to, auto const& step) {
+                for (std::ptrdiff_t row = 0; row < pixels; ++row) {
+                    for (std::ptrdiff_t c = from; c < to; c += width) {
+                        step((pixel + row) * channels_ + c, row * stride + c - begin,
+                             static_cast<std::size_t>(channels_ - c));
+                    }
+                }
+            };
+            for_channels(std::max(begin - reach, std::ptrdiff_t{0}), std::min(end + reach, channels_),
+                         [&, this](std::ptrdiff_t at, std::ptrdiff_t place, std::size_t n) {
+                             const V x = load_up_to<Arch>(x_ + at, n);
+                             store<Arch>(squares.floats + place + reach, x * x);
+                         });
+            for_channels(std::max(begin - ahead_, std::ptrdiff_t{0}), std::min(end + back_, channels_),
+                         [&, this](std::ptrdiff_t at, std::ptrdiff_t place, std::size_t n) {
+                             const V dy = load_up_to<Arch>(dy_ + at, n), y = load_up_to<Arch>(y_ + at, n);
+                             const auto quotients = formula_.of(dy, squares.sum(place + ahead_, reach + 1), dy * y);
+                             store<Arch>(direct.floats + place + ahead_, quotients.power);
+                             store<Arch>(parts.floats + place + ahead_, quotients.first);
+                         });
+            for_channels(begin, end, [&, this](std::ptrdiff_t at, std::ptrdiff_t place, std::size_t n) {
+                const V sum = parts.sum(place, reach + 1), x = load_up_to<Arch>(x_ + at, n);
+                store_up_to<Arch>(dx_ + at, fma<Arch>(slope_ * x, sum, load<Arch>(direct.floats + place + ahead_)), n);
+            });
+        }
+    }
     [[nodiscard]] std::size_t place(std::size_t at, std::ptrdiff_t c) const {
         return at + static_cast<std::size_t>(c * inner_);
     }
@@ -74,42 +117,6 @@ private:
             sum = fma<Arch>(x, x, sum);
         }
         return sum;
-    }
-    /// Held as the forward formula holds it.
-    [[nodiscard]] V base_of(V const& squares) const {
-        return clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
-                           V(std::numeric_limits<float>::max()));
-    }
-    [[nodiscard]] V base_at(std::size_t at, std::ptrdiff_t c, std::size_t pixels) const {
-        return base_of(squares(at, c, pixels));
-    }
-    /// One pixel whose channels are neighbours. What lies outside of them adds 0.
-    void neighbours(const float* x, const float* y, const float* dy, float* dx) const noexcept {
-        constexpr std::ptrdiff_t longer = 512;
-        alignas(64) float parts[longer + widest + width];
-        const auto squares_at = [&](std::ptrdiff_t c) {
-            V sum(0.0F);
-            for (std::ptrdiff_t i = c - back_; i <= c + ahead_; ++i) {
-                const V near = load_around<Arch>(x, i, channels_, 0.0F);
-                sum = fma<Arch>(near, near, sum);
-            }
-            return sum;
-        };
-        for (std::ptrdiff_t begin = 0; begin < channels_; begin += longer) {
-            const std::ptrdiff_t end = std::min(begin + longer, channels_), first = begin - ahead_;
-            for (std::ptrdiff_t c = first; c < end + back_; c += width) {
-                const V gradient = load_around<Arch>(dy, c, channels_, 0.0F);
-                const V result = load_around<Arch>(y, c, channels_, 0.0F);
-                store<Arch>(parts + (c - first), gradient * result / base_of(squares_at(c)));
-            }
-            for (std::ptrdiff_t c = begin; c < end; c += width) {
-                const auto n = static_cast<std::size_t>(end - c);
-                V sum(0.0F);
-                for (std::ptrdiff_t i = 0; i <= ahead_ + back_; ++i) sum += load<Arch>(parts + (c - begin) + i);
-                const V direct = formula_(load_up_to<Arch>(dy + c, n), squares_at(c));
-                store_up_to<Arch>(dx + c, fma<Arch>(slope_ * load_up_to<Arch>(x + c, n), sum, direct), n);
-            }
-        }
     }
     void finish(std::size_t at, std::ptrdiff_t c, std::size_t pixels, V const& sum) const {
         float* dst = dx_ + place(at, c);
@@ -125,14 +132,15 @@ private:
             const std::ptrdiff_t first = std::max(c - ahead_, std::ptrdiff_t{0});
             for (std::ptrdiff_t i = first; i < std::min(c + back_ + 1, channels_); ++i) {
                 const V y = load_up_to<Arch>(y_ + place(at, i), pixels);
-                sum += load_up_to<Arch>(dy_ + place(at, i), pixels) * y / base_at(at, i, pixels);
+                const V gradient = load_up_to<Arch>(dy_ + place(at, i), pixels);
+                sum += formula_.of(gradient, squares(at, i, pixels), gradient * y).first;
             }
             finish(at, c, pixels, sum);
         }
     }
 
     Formula formula_;
-    V alpha_, k_, slope_;
+    V slope_;
     std::ptrdiff_t back_, ahead_, channels_, inner_;
     const float *x_, *y_, *dy_;
     float* dx_;
@@ -161,6 +169,10 @@ struct Op<LrnGradientParams> {
 private:
     template <class Arch, class Gradient>
     static void gradient(Gradient const& each, detail::AxisView view, OpArgs const& args) noexcept {
+        if (each.takes_rows()) {
+            return detail::for_ranges(args.executor, view.outer, view.count,
+                                      [&each](std::size_t first, std::size_t last) { each.rows(first, last); });
+        }
         constexpr std::size_t width = lanes<Arch>;
         const std::size_t inner = view.inner, count = view.count, vectors = (inner + width - 1) / width;
         detail::for_ranges(args.executor, view.outer * vectors, count * std::min(width, inner),
