@@ -68,6 +68,13 @@ def read_safetensors(path):
             for name, at in header.items()}, metadata
 
 
+def normalised(images, metadata):
+    """The images as primsel trains with them, by what it notes beside the weights."""
+    mean, deviation = (numpy.array([float(word) for word in metadata[f"{which} of the images"].split()],
+                                   numpy.float32).reshape(1, -1, 1, 1) for which in ("mean", "deviation"))
+    return (images - mean) / deviation
+
+
 def options_of(schedule, folder):
     if isinstance(schedule, list):
         return schedule
@@ -93,9 +100,7 @@ def main(primsel, folder):
         return read_safetensors(out)
 
     _, metadata = by_primsel("--epochs", 0)
-    mean, deviation = (numpy.array([float(word) for word in metadata[f"{which} of the images"].split()],
-                                   numpy.float32).reshape(1, 3, 1, 1) for which in ("mean", "deviation"))
-    inputs, targets = torch.from_numpy((images - mean) / deviation), torch.from_numpy(labels)
+    inputs, targets = torch.from_numpy(normalised(images, metadata)), torch.from_numpy(labels)
 
     def by_torch(kind, options, schedule):
         net = network()

@@ -169,7 +169,8 @@ std::vector<Port> ports_of(std::vector<ps::OnnxValueInfo> const& infos) {
 ps::OnnxOptions onnx_options(ModelOptions const& options, std::vector<GivenInput> const& given) {
     ps::OnnxOptions onnx{.batch = options.batch, .image = {0, 0}, .dims = {}, .values = {}};
     if (options.size) onnx.image = {options.size->h, options.size->w};
-    onnx.trains = options.trains;
+    // Weights that a training wrote are those of a network that is trained.
+    onnx.trains = options.trains || !options.weights.empty();
     for (auto const& [name, dims] : options.dims) onnx.dims.emplace(name, dims);
     for (GivenInput const& input : given) onnx.values.emplace(input.name, input.tensor);
     return onnx;

@@ -113,6 +113,9 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::ChannelSumParams{});
     add(ps::SoftmaxGradientParams{}, 2);
     add_on(ps::RandomDropoutParams{}, {shape, {2, 1, 1}});
+    add_on(ps::RepeatParams{}, {channels});
+    add(ps::AsStridedGradientParams{{.dims = {size}, .strides = {-1}, .offset = size - 1, .shape = shape}, shape});
+    add(ps::ResizeGradientParams{{.size = {shape.h, shape.w}}, half});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());
     // All but the gradients of convolutions, which primitives compute.

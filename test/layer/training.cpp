@@ -62,6 +62,23 @@ TEST_CASE("gradients have the shape of the input") {
     CHECK(check(ps::SoftmaxGradientParams{}, {x, x}) == Fault::none);
 }
 
+TEST_CASE("gradients of layers that move pixels know the image that these come from") {
+    const ps::ResizeParams twice_as_large{.size = {16, 18}};
+    CHECK(check(ps::ResizeGradientParams{twice_as_large, x}, {{6, 16, 18}}) == Fault::none);
+    CHECK(output(ps::ResizeGradientParams{twice_as_large, x}, {{6, 16, 18}}) == x);
+    CHECK(check(ps::ResizeGradientParams{twice_as_large, x}, {x}) == Fault::shapes_differ);
+    CHECK(check(ps::ResizeGradientParams{twice_as_large, x}, {x, x}) == Fault::wrong_input_count);
+    CHECK(check(ps::ResizeGradientParams{{.size = {0, 1}}, x}, {x}) == Fault::impossible_parameter);
+    const ps::AsStridedParams first{{8}, {9}, 0, {8, 1, 1}};
+    CHECK(check(ps::AsStridedGradientParams{first, x}, {{8, 1, 1}}) == Fault::none);
+    CHECK(output(ps::AsStridedGradientParams{first, x}, {{8, 1, 1}}) == x);
+    CHECK(check(ps::AsStridedGradientParams{first, {1, 7, 9}}, {{8, 1, 1}}) == Fault::slice_outside);
+    CHECK(check(ps::AsStridedGradientParams{first, {0, 8, 9}}, {{8, 1, 1}}) == Fault::impossible_parameter);
+    CHECK(check(ps::RepeatParams{}, {channels}) == Fault::none);
+    CHECK(output(ps::RepeatParams{}, {channels}) == channels);
+    CHECK(check(ps::RepeatParams{}, {x}) == Fault::shapes_differ);
+}
+
 TEST_CASE("what a function's gradient is computed from") {
     using Gradient = ps::ActivationGradientParams;
     CHECK(Gradient::from_result({ps::ActivationKind::relu}));

@@ -46,6 +46,10 @@ TEST_CASE("each kind of layer") {
             "y = BatchNormalization(x, y.weight, y.bias, y.running_mean, y.running_var) {epsilon=0.5, momentum=0.25}"});
     CHECK(nodes_of(ps::ScaleParams{}) ==
           Strings{"y = BatchNormalization(x, y.weight, y.bias, y.mean, y.var) {epsilon=0}"});
+    CHECK(nodes_of(ps::ScaleParams{.known = true, .factor = 2}) == Strings{"y = Mul(x, y.factor)"});
+    CHECK(nodes_of(ps::ScaleParams{.known = true, .shift = 2}) == Strings{"y = Add(x, y.shift)"});
+    CHECK(nodes_of(ps::ScaleParams{.known = true, .factor = 3, .shift = 2}) ==
+          Strings{"y/Mul = Mul(x, y.factor)", "y = Add(y/Mul, y.shift)"});
     CHECK(nodes_of(ps::SoftmaxParams{ps::Axis::w}) == Strings{"y = Softmax(x) {axis=3}"});
     ps::Graph clamped;
     clamped.add("x", ps::InputParams{{.c = 4, .h = 6, .w = 5}}, {});

@@ -155,6 +155,19 @@ TEST_CASE("where images meet, the batch becomes an axis as any other") {
     CHECK(mixed ==
           "file: node conv (Conv): needs separate images (the 2 images cannot run one by one: node soft "
           "(Softmax): it works along the axis of the images)");
+    // An input that is one tensor for all images is told of, and what is told of works.
+    const std::string one_for_all = Model({2, 3, 4, 4})
+                                        .input("k", {1, 3, 1, 1})
+                                        .floats("w", {1, 3, 1, 1}, {1, 2, 3})
+                                        .node("Conv", {"x", "w"}, {"a"}, {}, "conv")
+                                        .node("Conv", {"k", "w"}, {"b"}, {}, "gate")
+                                        .node("Mul", {"a", "b"}, {"y"})
+                                        .bytes();
+    CHECK(refusal(one_for_all) ==
+          "file: node conv (Conv): needs separate images (the 2 images cannot run one by one: node gate (Conv): a "
+          "tensor of 1x3x1x1 has no leading axis of 2 images); input k is one tensor for all images: by "
+          "OnnxOptions::dims k=2x3x1x1 it has one for each, and takes as many copies");
+    CHECK(parse(one_for_all, {.dims = {{"k", {2, 3, 1, 1}}}}).graph.batch() == 2);
     // A constant that differs from image to image.
     CHECK(parse(Model({2, 3}).floats("k", {2, 3}, {1, 2, 3, 4, 5, 6}).node("Add", {"x", "k"}, {"y"}).bytes())
               .graph.batch() == 1);

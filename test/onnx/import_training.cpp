@@ -1,10 +1,16 @@
 // Nodes as they are when a network is to be trained: what they say of the training, and nodes in training mode.
 #include "imported.hpp"
 
+#include <primsel/network/weight_specs.hpp>
 #include <primsel/onnx/export.hpp>
+#include <primsel/onnx/replace_weights.hpp>
 
+#include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace training_nodes {
 namespace {
@@ -95,6 +101,88 @@ TEST_CASE("products and sums with a constant a channel are weights to train, quo
     CHECK(scale("Sub", {1, 2, 3}) == constant);
     CHECK(scale("Div", {1, 2, 3}) == constant);
     CHECK(scale("Add", {0, -std::numeric_limits<float>::infinity(), 0}) == constant);
+}
+
+TEST_CASE(
+    "what a model multiplies by or adds is a weight to train, whatever axes it has, and goes back into the file") {
+    const auto trainable = [](ps::OnnxModel const& read) {
+        Strings found;
+        for (ps::Node const& node : read.graph.nodes()) {
+            for (ps::WeightSpec const& spec : ps::weight_specs(read.graph, node)) {
+                if (ps::is_trainable(node, spec.name)) found.push_back(spec.name);
+            }
+        }
+        return found;
+    };
+    const auto trained = [&](Model& model, Strings const& names) {
+        const std::string bytes = model.bytes();
+        ps::OnnxModel read = parse(bytes, to_train);
+        CHECK(trainable(read) == names);
+        CHECK(kinds(parse(bytes).graph) == kinds(read.graph));
+        // Other values are written where they were.
+        ps::Weights others;
+        for (auto const& [name, tensor] : read.weights) {
+            std::vector<float> values(tensor.values.size());
+            tensor.values.read(0, values);
+            if (std::ranges::find(names, name) != names.end()) {
+                for (float& value : values) value = 2 * value + 1;
+            }
+            others.add(name, tensor.dims, std::move(values));
+        }
+        const auto written = ps::replace_onnx_weights("file", shared(bytes), read, others, to_train);
+        REQUIRE(written.has_value());
+        const ps::OnnxModel again = parse(*written, to_train);
+        for (std::string const& name : names)
+            CHECK(ps::detail::same_values(again.weights.at(name), others.at(name), false));
+        // Another file of the same network.
+        const ps::OnnxModel exported = parse(ps::to_onnx(read.graph, read.weights, {}), to_train);
+        CHECK(trainable(exported).size() == names.size());
+    };
+    for (const char* op : {"Mul", "Add", "PRelu"}) {
+        Model model({2, 3, 4, 5});
+        model.floats("k", {4, 5}, numbers(20)).node(op, {"x", "k"}, {"y"});
+        trained(model, {"k"});
+    }
+    for (Ints const& slopes : {Ints{1}, Ints{3, 1, 1}}) {
+        Model model({2, 3, 4, 5});
+        const auto count = static_cast<std::size_t>(slopes[0]);
+        model.floats("slope", slopes, std::vector<float>(count, 0.25F)).node("PRelu", {"x", "slope"}, {"y"});
+        trained(model, {"slope"});
+    }
+    Model rows({2, 7, 4});
+    rows.floats("w", {4, 5}, numbers(20)).node("MatMul", {"x", "w"}, {"y"});
+    trained(rows, {"w"});
+    Model turned({2, 7, 4});
+    turned.floats("w", {5, 4}, numbers(20)).node("Transpose", {"w"}, {"t"}).node("MatMul", {"x", "t"}, {"y"}, {}, "m");
+    trained(turned, {"m.weight"});
+    Model norm({2, 7, 4}, 17);
+    norm.floats("scale", {4}, {1, 1, 1, 1}).floats("bias", {4}, {0, 0, 0, 0});
+    norm.node("LayerNormalization", {"x", "scale", "bias"}, {"y"});
+    trained(norm, {"scale", "bias"});
+}
+
+TEST_CASE("equal values that are no initializer are a constant, as exporters scale what they normalise") {
+    for (const char* op : {"Mul", "Add"}) {
+        Model model({2, 3, 4, 5});
+        model.integers("shape", {3, 1, 1}).node("ConstantOfShape", {"shape"}, {"k"}).node(op, {"x", "k"}, {"y"});
+        const ps::OnnxModel read = parse(model.bytes(), to_train);
+        CHECK(std::get<ps::ScaleParams>(read.graph[1].layer).known);
+    }
+}
+
+TEST_CASE("a matrix that is transposed twice is itself, and shared with who reads it so") {
+    Model model({2, 6});
+    model.floats("t", {5, 6}, numbers(30));
+    model.node("Gemm", {"x", "t"}, {"h"}, {{"transB", std::int64_t{1}}}, "encode");
+    model.node("Transpose", {"t"}, {"u"}).node("Gemm", {"h", "u"}, {"y"}, {{"transB", std::int64_t{1}}}, "decode");
+    const ps::OnnxModel read = parse(model.bytes(), to_train);
+    const auto owners = ps::weight_owners(read.graph);
+    REQUIRE(owners.contains("decode.weight"));
+    CHECK(owners.at("decode.weight").name == "encode.weight");
+    CHECK(owners.at("decode.weight").transposed);
+    Model twice({2, 6});
+    twice.floats("t", {5, 6}, numbers(30)).node("Transpose", {"t"}, {"u"}).node("MatMul", {"x", "u"}, {"y"}, {}, "m");
+    CHECK(parse(twice.bytes(), to_train).origins.at("m.weight").tensor == "t");
 }
 
 TEST_CASE("a file of one image is trained by several, and comes back open") {

@@ -27,6 +27,9 @@ using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as 
 
 using squares::numbers, squares::Squares;
 
+struct Rounded {
+    static constexpr ps::ActivationParams params{ps::ActivationKind::round};
+};
 struct Recipe : ps::DefaultTraining {};
 using Step = ps::TrainingStep<Recipe>;
 
@@ -294,8 +297,8 @@ TEST_CASE("what cannot be trained is refused by name") {
     const auto refused = [](ps::Graph const& graph, const char* why) {
         CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(why), ps::error);
     };
-    refused(graph_of<Input<3, 8, 8>, Named<"a", Conv<4, 3>>, Upsample<2, Bilinear>, Named<"b", Conv<4, 3>>>(1),
-            "(resize) stands between a trained weight and the result: of resizing only nearest");
+    refused(graph_of<Input<3, 8, 8>, Named<"a", Conv<4, 3>>, Rounded, Named<"b", Conv<4, 3>>>(1),
+            "(round) stands between a trained weight and the result: this function has no gradient here");
     refused(graph_of<Input<3, 8, 8>, Relu>(1), "no weight is trained");
     const ps::Graph norm = graph_of<Input<3, 8, 8>, Named<"a", Conv<4, 3>>, Named<"n", BatchNorm>>(1);
     CHECK_THROWS_WITH_AS((void)ps::differentiate(ps::simplify(norm)), doctest::Contains("has others fused into it"),

@@ -82,15 +82,18 @@ Kinds examples(Of<ps::AddParams>) { return {{ps::AddParams{}, 2}, {ps::AddParams
 Kinds examples(Of<ps::ConcatParams>) {
     return {{ps::ConcatParams{}, 3}, {ps::ConcatParams{ps::Axis::h}, 2}, {ps::ConcatParams{ps::Axis::w}, 2}};
 }
+constexpr std::string_view steps_only = "nothing that leads to the result depends on weight a0";
 Kinds examples(Of<ps::BinaryParams>) {
+    using enum ps::BinaryKind;
     Kinds result;
-    for (int i = 0; i <= static_cast<int>(ps::BinaryKind::keep); ++i) {
+    for (int i = 0; i <= static_cast<int>(keep); ++i) {
         const auto kind = static_cast<ps::BinaryKind>(i);
-        const bool divides = kind == ps::BinaryKind::divide, has = kind <= ps::BinaryKind::multiply || divides;
-        const double around = divides ? 2 : 0;  // far from a division by 0
-        result.push_back(
-            {ps::BinaryParams{kind}, 2, has ? "" : "of functions of two inputs only sums, differences", around});
-        if (!has) continue;
+        if (kind == keep) continue;  // it has a test of its own
+        const bool compares = kind == equal || kind == greater || kind == greater_or_equal;
+        // Far from a division by 0, and from numbers that have no powers.
+        const double around = kind == divide || kind == power || kind == modulo || kind == remainder ? 2 : 0;
+        result.push_back({ps::BinaryParams{kind}, 2, compares ? steps_only : "", around});
+        if (compares) continue;
         result.push_back({ps::BinaryParams{kind}, 2, "", around, {{4, 6, 5}, {4, 1, 1}}});
         result.push_back({ps::BinaryParams{kind}, 2, "", around, {{1, 1, 5}, {4, 6, 1}}});
     }
@@ -100,11 +103,12 @@ Kinds examples(Of<ps::FlattenParams>) { return {{ps::FlattenParams{}}}; }
 Kinds examples(Of<ps::ReshapeParams>) { return {{ps::ReshapeParams{{2, 10, 6}}}}; }
 Kinds examples(Of<ps::DropoutParams>) { return {{ps::DropoutParams{0.0F}}, {ps::DropoutParams{0.375F}}}; }
 Kinds examples(Of<ps::PadParams>) {
-    constexpr std::string_view refused = "only padding with a constant";
     return {{ps::PadParams{.padding = {1, 2, 3, 0}, .value = 0.5F}},
             {ps::PadParams{.padding = {0, 0, 0, 2}, .front = 1, .back = 2}},
-            {ps::PadParams{.padding = 1, .mode = ps::PadMode::reflect}, 1, refused},
-            {ps::PadParams{.padding = 1, .mode = ps::PadMode::edge}, 1, refused}};
+            {ps::PadParams{.padding = 1, .mode = ps::PadMode::reflect}},
+            {ps::PadParams{.padding = {5, 0, 2, 4}, .mode = ps::PadMode::reflect}},
+            {ps::PadParams{.padding = 1, .mode = ps::PadMode::edge}},
+            {ps::PadParams{.padding = {0, 7, 6, 3}, .mode = ps::PadMode::edge}}};
 }
 Kinds examples(Of<ps::ChannelShuffleParams>) { return {{ps::ChannelShuffleParams{2}}, {ps::ChannelShuffleParams{4}}}; }
 Kinds examples(Of<ps::SliceParams>) {
@@ -113,39 +117,57 @@ Kinds examples(Of<ps::SliceParams>) {
 
 constexpr std::string_view none = "this kind of layer has no gradient here";
 Kinds examples(Of<ps::AsStridedParams>) {
-    constexpr std::string_view refused = "of reorderings only those that keep every element once";
-    return {{ps::AsStridedParams{{30}, {4}, 0, {1, 6, 5}}, 1, refused},        // some are left out
-            {ps::AsStridedParams{{4, 30}, {0, 1}, 0, {4, 6, 5}}, 1, refused},  // some are repeated
-            {ps::AsStridedParams{{120}, {-1}, 119, {4, 6, 5}}, 1, refused},
+    return {{ps::AsStridedParams{{30}, {4}, 0, {1, 6, 5}}},                     // some are left out
+            {ps::AsStridedParams{{4, 30}, {0, 1}, 0, {4, 6, 5}}},               // some are repeated
+            {ps::AsStridedParams{{2, 3, 4, 5}, {60, 0, 5, 0}, 3, {6, 4, 5}}},   // both
+            {ps::AsStridedParams{{4, 5, 2, 5}, {30, 5, 5, 1}, 0, {4, 10, 5}}},  // pairs of rows, which overlap
+            {ps::AsStridedParams{{120}, {-1}, 119, {4, 6, 5}}},
             {ps::AsStridedParams{{6, 5, 4}, {5, 1, 30}, 0, {6, 5, 4}}},
             {ps::AsStridedParams{{5, 1, 4, 6}, {1, 7, 30, 5}, 0, {5, 24, 1}}},
             {ps::AsStridedParams{{2, 2, 30}, {30, 60, 1}, 0, {4, 6, 5}}}};
 }
-Kinds examples(Of<ps::MatMulParams>) { return {{ps::MatMulParams{}, 2, none, 0, {{4, 3, 2}, {4, 2, 5}}}}; }
+Kinds examples(Of<ps::MatMulParams>) {
+    return {{ps::MatMulParams{}, 2, "", 0, {{4, 3, 2}, {4, 2, 5}}},
+            {ps::MatMulParams{}, 2, "", 0, {{1, 3, 2}, {4, 2, 5}}},
+            {ps::MatMulParams{}, 2, "", 0, {{3, 2, 4}, {1, 4, 3}}},
+            {ps::MatMulParams{}, 2, "", 0, {{1, 1, 6}, {1, 6, 1}}}};
+}
 Kinds examples(Of<ps::ReduceParams>) {
     Kinds result;
     for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
         result.push_back({ps::ReduceParams{ps::ReduceKind::mean, axis}});
         result.push_back({ps::ReduceParams{ps::ReduceKind::sum, axis}});
-        result.push_back({ps::ReduceParams{ps::ReduceKind::max, axis}, 1, "of reductions only sums and means"});
+        result.push_back({ps::ReduceParams{ps::ReduceKind::max, axis}});
+        result.push_back({ps::ReduceParams{ps::ReduceKind::arg_max, axis}, 1, steps_only});
     }
     return result;
 }
 Kinds examples(Of<ps::ResizeParams>) {
-    constexpr std::string_view refused = "of resizing only nearest by whole factors";
-    constexpr auto corner = ps::ResizeCoordinates::asymmetric;
-    return {
-        {ps::ResizeParams{.size = {12, 10}}},
-        {ps::ResizeParams{.size = {18, 10}}},
-        {ps::ResizeParams{.size = {6, 20}, .rounding = ps::ResizeRounding::round_prefer_ceil}},
-        {ps::ResizeParams{.size = {12, 15}, .coordinates = corner, .rounding = ps::ResizeRounding::floor}},
-        {ps::ResizeParams{.size = {12, 10}, .coordinates = corner, .rounding = ps::ResizeRounding::ceil}, 1, refused},
-        {ps::ResizeParams{.size = {9, 10}}, 1, refused},
-        {ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}, 1, refused}};
+    using enum ps::ResizeCoordinates;
+    using enum ps::ResizeRounding;
+    Kinds result{{ps::ResizeParams{.size = {12, 10}}},
+                 {ps::ResizeParams{.size = {18, 10}}},
+                 {ps::ResizeParams{.size = {6, 20}, .rounding = round_prefer_ceil}},
+                 {ps::ResizeParams{.size = {12, 15}, .coordinates = asymmetric, .rounding = floor}},
+                 {ps::ResizeParams{.size = {12, 10}, .coordinates = asymmetric, .rounding = ceil}},
+                 {ps::ResizeParams{.size = {9, 10}}},
+                 {ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}}};
+    for (const ps::ResizeCoordinates coordinates : {half_pixel, pytorch_half_pixel, align_corners, asymmetric}) {
+        for (const ps::Extent size : {ps::Extent{11, 3}, ps::Extent{1, 140}}) {
+            result.push_back(
+                {ps::ResizeParams{.size = size, .mode = ps::ResizeMode::linear, .coordinates = coordinates}});
+        }
+    }
+    return result;
 }
 Kinds examples(Of<ps::MaxPoolIndicesParams>) { return {{ps::MaxPoolIndicesParams{}, 1, none}}; }
 Kinds examples(Of<ps::ConvTransposeParams>) {
-    return {{ps::ConvTransposeParams{.k = 3, .kernel = three}, 1, "its weights cannot be trained"}};
+    return {{ps::ConvTransposeParams{.k = 3, .kernel = three}},
+            {ps::ConvTransposeParams{.k = 2, .kernel = {2, 3}, .stride = {2, 3}, .padding = {0, 1, 1, 0}}},
+            {ps::ConvTransposeParams{.k = 6, .kernel = three, .stride = 2, .extra_h = 1, .groups = 2, .bias = false}},
+            {ps::ConvTransposeParams{.k = 4, .kernel = three, .dilation = 2, .groups = 4}},
+            {ps::ConvTransposeParams{.k = 2, .kernel = 2, .stride = 2, .extra_w = 3}, 1,
+             "its extra rows or columns are as many as a stride"}};
 }
 Kinds examples(Of<ps::TopKParams>) { return {{ps::TopKParams{2}, 1, none}}; }
 Kinds examples(Of<ps::NonMaxSuppressionParams>) {
@@ -207,6 +229,17 @@ void check_slopes(Example const& example, ps::Graph const& graph) {
     }
 }
 
+/// A layer of two inputs: a convolution, and a parameter of a shape.
+ps::Graph with_parameter(ps::AnyLayer const& layer, ps::Shape shape) {
+    ps::Graph graph(3);
+    graph.add("image", ps::InputParams{in_shape}, {});
+    graph.add("a0", ps::ConvParams{.k = 4, .kernel = 1}, {0});
+    graph.add("parameter", ps::ConstantParams{.shape = shape, .parameter = true}, {});
+    graph.add("tested", layer, {1, 2});
+    graph.add("b", ps::ConvParams{.k = 3}, {3});
+    return graph;
+}
+
 }  // namespace
 
 TEST_CASE("every kind of layer has the gradients of its slopes, or is refused by name") {
@@ -222,13 +255,38 @@ TEST_CASE("every kind of layer has the gradients of its slopes, or is refused by
             const ps::Graph step = ps::differentiate(graph).graph;
             for (ps::Node const& node : step.nodes()) missing.erase(node.layer.index());
         } else {
-            const std::string needle = ps::join("train: layer tested (", kind(example.layer),
-                                                ") stands between a trained weight and the result: ", example.refused);
+            const std::string layer =
+                ps::join("layer tested (", kind(example.layer), ") stands between a trained weight and the result: ");
+            const std::string needle = ps::join("train: ", example.refused == steps_only ? "" : layer, example.refused);
             CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(needle.c_str()), ps::error);
         }
     }
     // And all that a step may have was in one of these.
     CHECK(missing.empty());
+}
+
+TEST_CASE("what a layer keeps by a condition has its gradient, and the condition has none") {
+    ps::Graph graph(3);
+    graph.add("image", ps::InputParams{in_shape}, {});
+    graph.add("a0", ps::ConvParams{.k = 4, .kernel = 1}, {0});
+    graph.add("a1", ps::ConvParams{.k = 4, .kernel = 1}, {0});
+    graph.add("larger", ps::BinaryParams{ps::BinaryKind::greater}, {1, 2});
+    graph.add("tested", ps::BinaryParams{ps::BinaryKind::keep}, {3, 1});
+    graph.add("sum", ps::AddParams{}, {4, 2});
+    graph.add("b", ps::ConvParams{.k = 3}, {5});
+    check_slopes({ps::BinaryParams{ps::BinaryKind::keep}, 2}, graph);
+}
+
+TEST_CASE("parameters that meet all images have the gradients of their slopes") {
+    using enum ps::BinaryKind;
+    for (const ps::Shape shape : {ps::Shape{4, 6, 5}, ps::Shape{4, 1, 1}, ps::Shape{1, 1, 1}, ps::Shape{1, 6, 1}}) {
+        CAPTURE(shape);
+        for (const ps::BinaryKind kind : {add, multiply, prelu}) {
+            check_slopes({ps::BinaryParams{kind}}, with_parameter(ps::BinaryParams{kind}, shape));
+        }
+    }
+    check_slopes({ps::MatMulParams{}}, with_parameter(ps::MatMulParams{}, {1, 5, 3}));
+    check_slopes({ps::MatMulParams{}}, with_parameter(ps::MatMulParams{}, {4, 5, 3}));
 }
 
 }  // namespace layer_kinds

@@ -142,6 +142,41 @@ private:
         }
         return result;
     }
+    [[nodiscard]] Images run(std::size_t i, ps::ConvTransposeParams const& conv,
+                             std::vector<Images> const& results) const {
+        std::vector<double> const& kernel = weight(i, "weight");
+        Images result;
+        for (reference::Image const& in : results[graph_[i].inputs[0]]) {
+            const int k_of_group = conv.k / conv.groups, c_of_group = in.shape.c / conv.groups;
+            reference::Image out = reference::build(graph_[i].shape, [&](int k, int, int) {
+                return conv.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0.0;
+            });
+            std::size_t at = 0;
+            for (int c = 0; c < in.shape.c; ++c) {
+                for (int k = c / c_of_group * k_of_group; k < (c / c_of_group + 1) * k_of_group; ++k) {
+                    for (int fh = 0; fh < conv.kernel.h; ++fh) {
+                        for (int fw = 0; fw < conv.kernel.w; ++fw, ++at) {
+                            for (int ih = 0; ih < in.shape.h; ++ih) {
+                                for (int iw = 0; iw < in.shape.w; ++iw) {
+                                    const int h = ih * conv.stride.h + fh * conv.dilation.h - conv.padding.top,
+                                              w = iw * conv.stride.w + fw * conv.dilation.w - conv.padding.left;
+                                    if (h < 0 || w < 0 || h >= out.shape.h || w >= out.shape.w) continue;
+                                    out(k, h, w) += kernel[at] * in(c, ih, iw);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            result.push_back(std::move(out));
+        }
+        return result;
+    }
+    [[nodiscard]] Images run(std::size_t i, ps::ConstantParams const& constant, std::vector<Images> const&) const {
+        reference::Image image(constant.shape);
+        image.data = weight(i, constant.weight_name());
+        return Images(static_cast<std::size_t>(graph_.batch()), image);
+    }
     [[nodiscard]] Images run(std::size_t i, ps::DenseParams const& dense, std::vector<Images> const& results) const {
         Images result;
         for (reference::Image const& in : results[graph_[i].inputs[0]]) {

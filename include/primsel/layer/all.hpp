@@ -29,7 +29,8 @@ using AnyLayer =
                  TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
+                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
+                 AsStridedGradientParams, ResizeGradientParams>;
 
 /// Whether a type is the parameters of one of these kinds.
 template <class Params, class Kinds = AnyLayer>

@@ -9,6 +9,22 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace detail {
+
+inline constexpr std::string_view impossible_shape = "each extent of the shape must be from 1 to 2^29";
+
+/// What may be wrong with the gradient of a layer on one image of the given shape, from dy alone.
+template <class Params>
+[[nodiscard]] constexpr Fault check_gradient(Params const& layer, Shape const& input, std::span<const Shape> inputs) {
+    if (inputs.size() != 1) return Fault::wrong_input_count;
+    if (!is_size(input) || !layer.impossible().empty()) return Fault::impossible_parameter;
+    if (!within_bounds(input)) return Fault::too_large;
+    if (const Fault fault = layer.check({&input, 1}); fault != Fault::none) return fault;
+    return inputs[0] == layer.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
+}
+
+}  // namespace detail
+
 /// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an
 /// average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row,
 /// as in PyTorch.
@@ -32,7 +48,7 @@ struct PoolGradientParams {
         return Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? pool.impossible() : "each extent of the shape must be from 1 to 2^29";
+        return detail::is_size(input) ? pool.impossible() : detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
@@ -58,7 +74,7 @@ struct GlobalPoolGradientParams {
         return Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
+        return detail::is_size(input) ? "" : detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
@@ -147,6 +163,43 @@ struct SoftmaxGradientParams {
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
+};
+
+/// Of elements in another order, from an image of the given shape: each element of the image gets the sum of dy over
+/// the places that read it. Input: dy.
+struct AsStridedGradientParams {
+    AsStridedParams strided{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "as_strided_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("strided", strided), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return detail::check_gradient(strided, input, inputs);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? strided.impossible() : detail::impossible_shape;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(AsStridedGradientParams const&, AsStridedGradientParams const&) = default;
+};
+
+/// Of a resizing of images of the given shape. Input: dy.
+struct ResizeGradientParams {
+    ResizeParams resize{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "resize_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("resize", resize), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return detail::check_gradient(resize, input, inputs);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? resize.impossible() : detail::impossible_shape;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

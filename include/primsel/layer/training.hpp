@@ -26,6 +26,20 @@ struct ParameterParams {
     friend constexpr bool operator==(ParameterParams const&, ParameterParams const&) = default;
 };
 
+/// Values of the batch once for each image. Input: a parameter, n x 1 x 1 of the batch.
+struct RepeatParams {
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "repeat"; }
+    static constexpr void each_field(auto const&) {}
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return inputs[0].pixels() == 1 ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(RepeatParams const&, RepeatParams const&) = default;
+};
+
 /// The mean of each channel over all pixels of all images, then the variance of each, divided by their number: 2c x 1
 /// x 1 of the batch. Input: x.
 struct BatchStatisticsParams {

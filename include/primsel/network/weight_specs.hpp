@@ -131,12 +131,17 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     }
 }
 
+/// The rows of a weight that is a matrix: as dense layers have it, or one channel of a parameter.
+[[nodiscard]] inline std::size_t matrix_rows(std::vector<std::int64_t> const& dims) {
+    const std::int64_t rows = dims.size() == 3 ? dims[0] * dims[1] : dims.at(0);
+    return static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
+}
+
 /// What a weight of these dimensions has that shares the owner's values: the same storage, but for a transposed one.
 [[nodiscard]] inline WeightTensor shared_tensor(WeightTensor const& owner, std::vector<std::int64_t> dims,
                                                 bool transposed) {
     if (!transposed || dims.empty()) return {std::move(dims), owner.values, owner.owner};
-    const auto columns = static_cast<std::size_t>(dims[0]),
-               rows = owner.values.size() / std::max<std::size_t>(columns, 1);
+    const std::size_t columns = matrix_rows(dims), rows = owner.values.size() / columns;
     std::vector<float> values(owner.values.size());
     owner.values.read(0, values);
     auto turned = std::make_shared<std::vector<float>>(values.size());
@@ -150,7 +155,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     const StoredFloats &a = owner.values, &b = other.values;
     if (a.size() != b.size()) return false;
     if (a.empty() || (!transposed && a.place() == b.place())) return true;
-    const std::size_t rows = transposed ? static_cast<std::size_t>(owner.dims[0]) : 1, columns = a.size() / rows;
+    const std::size_t rows = transposed ? matrix_rows(owner.dims) : 1, columns = a.size() / rows;
     std::vector<float> left(columns), right(columns);
     for (std::size_t row = 0; row < rows; ++row) {
         a.read(row * columns, left);

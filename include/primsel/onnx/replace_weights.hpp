@@ -34,7 +34,7 @@ namespace primsel::inline PRIMSEL_ABI {
         tensor.values.read(0, floats);
         if (origin->second.transposed) {
             std::vector<float> turned(floats.size());
-            const auto rows = static_cast<std::size_t>(tensor.dims.at(0));
+            const std::size_t rows = detail::matrix_rows(tensor.dims);
             detail::transpose_into(floats.data(), rows, floats.size() / rows, turned.data());
             floats = std::move(turned);
         }

@@ -6,6 +6,7 @@
 #include <primsel/op/activation_gradient.hpp>
 #include <primsel/op/affine.hpp>
 #include <primsel/op/as_strided.hpp>
+#include <primsel/op/as_strided_gradient.hpp>
 #include <primsel/op/batch_sums.hpp>
 #include <primsel/op/binary.hpp>
 #include <primsel/op/combine.hpp>
@@ -26,8 +27,10 @@
 #include <primsel/op/pool_gradient.hpp>
 #include <primsel/op/random_dropout.hpp>
 #include <primsel/op/reduce.hpp>
+#include <primsel/op/repeat.hpp>
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
+#include <primsel/op/resize_gradient.hpp>
 #include <primsel/op/softmax.hpp>
 #include <primsel/op/softmax_gradient.hpp>
 #include <primsel/op/top_k.hpp>

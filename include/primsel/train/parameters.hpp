@@ -89,7 +89,7 @@ public:
     /// After a change of weights: transposed ones follow their owners.
     void join_transposed() {
         for (auto const& [owner, name] : transposed_) {
-            const auto rows = static_cast<std::size_t>(weights_.at(owner).dims[0]);
+            const std::size_t rows = detail::matrix_rows(weights_.at(owner).dims);
             const std::span<const float> values = (*this)[owner];
             detail::transpose_into(values.data(), rows, values.size() / rows, (*this)[name].data());
         }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +35,8 @@ struct Operand {
     std::optional<std::size_t> node;
     /// Where there is no node.
     OnnxTensor constant;
+    /// Whether training changes the constant.
+    bool is_weight = false;
 };
 
 /// Axes first .. last of a tensor as one axis of a shape.
@@ -105,6 +108,20 @@ public:
         return image_of(tensor);
     }
 
+    /// Whether training changes a constant of the file that a layer multiplies by or adds: no number, and no constant
+    /// of one value that is not an initializer, as exporters write the scale that a normalisation is to have.
+    [[nodiscard]] bool is_weight(OnnxTensor const& tensor) const {
+        if (!trains_ || !tensor.is_float() || tensor.size() < 2) return false;
+        const std::span<const float> values(tensor.floats);
+        if (!std::ranges::all_of(values, [](float value) { return is_finite(value); })) return false;
+        return !tensor.name.empty() || std::ranges::count(values, values[0]) != std::ranges::ssize(values);
+    }
+    /// The operand, which training changes where it is a weight.
+    [[nodiscard]] Operand trained(Operand operand) const {
+        operand.is_weight = !operand.node && is_weight(operand.constant);
+        return operand;
+    }
+
     // --- names and layers
 
     /// The name of the layers that follow.
@@ -132,12 +149,17 @@ public:
     void add_weight(std::size_t node, std::string_view suffix, Sizes dims, std::vector<float> values) {
         add_weight(node, suffix, dims, own_elements(dims, OnnxType::float32, std::move(values)));
     }
-    /// A constant matrix, transposed. All who ask for the same one share it.
+    /// A constant matrix, transposed. All who ask for the same one share it; of a transposed one, that is the first.
     [[nodiscard]] OnnxTensor transposed(OnnxTensor const& matrix) {
+        const Sizes dims{matrix.dims[1], matrix.dims[0]};
+        const auto original = originals_.find(matrix.floats.bytes().data());
+        if (original != originals_.end() && original->second.dims == dims) return original->second;
         const auto [found, is_new] = transposed_.try_emplace(matrix.floats.bytes().data());
-        if (is_new) found->second = pick(matrix, permutation(matrix.dims, {1, 0}), constants);
-        OnnxTensor const& result = found->second;
-        if (result.dims == Sizes{matrix.dims[1], matrix.dims[0]}) return result;
+        if (is_new) {
+            found->second = pick(matrix, permutation(matrix.dims, {1, 0}), constants);
+            originals_.emplace(found->second.floats.bytes().data(), matrix);
+        }
+        if (found->second.dims == dims) return found->second;
         return pick(matrix, permutation(matrix.dims, {1, 0}), constants);  // another view of the same elements
     }
     /// Where the elements of weights lie of which there are transposed ones: by where those lie.
@@ -186,7 +208,8 @@ public:
 
     /// The operand under a shape of as many elements: its layer, followed by a reshape where that is needed.
     std::size_t view(Operand const& operand, Shape shape, std::string_view suffix = "view") {
-        if (!operand.node) return constant(operand.constant, shape);
+        if (!operand.node)
+            return operand.is_weight ? parameter(operand.constant, shape) : constant(operand.constant, shape);
         std::size_t node = *operand.node;
         if (graph_[node].shape == shape) return node;
         // What a reshape reads may have the shape already.
@@ -215,7 +238,7 @@ public:
 
     /// The same elements under other extents.
     Operand reshape(Operand const& src, Sizes dims) {
-        if (!src.node) return {dims, std::nullopt, with_dims(src.constant, dims)};
+        if (!src.node) return {dims, std::nullopt, with_dims(src.constant, dims), src.is_weight};
         const std::size_t node = view(src, shape_of(dims), "");
         return {std::move(dims), node, {}};
     }
@@ -223,7 +246,9 @@ public:
     Operand strided(Operand const& src, Strided const& places) { return strided(src, places, places.dims); }
     /// The same under other extents.
     Operand strided(Operand const& src, Strided const& places, Sizes dims) {
-        if (!src.node) return {dims, std::nullopt, with_dims(pick(src.constant, places, constants), dims)};
+        if (!src.node && !src.is_weight) {
+            return {dims, std::nullopt, with_dims(pick(src.constant, places, constants), dims)};
+        }
         (void)elements(places.dims);
         const Shape shape = shape_of(dims);
         AsStridedParams params{.dims = {}, .strides = {}, .offset = places.offset, .shape = shape};
@@ -231,7 +256,7 @@ public:
             params.strides[axis] = places.strides[axis];
             params.dims.push_back(static_cast<int>(places.dims[axis]));
         }
-        return operand(emit(params, {*src.node}), std::move(dims));
+        return operand(emit(params, {view(src)}), std::move(dims));
     }
     Operand expand(Operand const& src, Sizes const& dims) {
         (void)elements(dims);
@@ -269,6 +294,13 @@ private:
         add_weight(node, ".value", {shape.c, shape.h, shape.w}, floats);
         return node;
     }
+    /// So do weights that are no layer's, under the shape in which it reads them.
+    std::size_t parameter(OnnxTensor const& tensor, Shape shape) {
+        const ConstantParams params{.shape = shape, .parameter = true};
+        const std::size_t node = tensor.name.empty() ? emit(params, {}, "weight") : emit_as(tensor.name, params, {});
+        add_weight(node, "", {shape.c, shape.h, shape.w}, tensor);
+        return node;
+    }
     /// Names are UTF-8 from here on, whatever the file has.
     [[nodiscard]] static std::string printable(std::string_view name) {
         std::string result(name);
@@ -294,6 +326,7 @@ private:
     std::vector<std::vector<std::pair<std::string, WeightTensor>>> weights_;  // of each node
     std::unordered_map<std::string, std::size_t> uses_;
     std::map<const void*, OnnxTensor> transposed_;  // by where the elements lie of what was transposed
+    std::map<const void*, OnnxTensor> originals_;   // what was transposed, by where the elements of the result lie
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -104,7 +104,8 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
     // One number for all channels is a constant, as in a GELU; a product or sum with one a channel is a weight.
     // Exporters of PyTorch write what it holds as buffers (means and deviations of images) as differences and
     // quotients.
-    const bool is_weight = (kind == BinaryKind::multiply || kind == BinaryKind::add) && constant.size() > 1 &&
+    const bool combines = kind == BinaryKind::multiply || kind == BinaryKind::add;
+    const bool is_weight = combines && (build.trains() ? build.is_weight(constant) : constant.size() > 1) &&
                            std::ranges::all_of(values, [](float value) { return is_finite(value); });
     const bool is_one = is_finite(values[0]) && std::ranges::count(values, values[0]) == c;
     if (is_one && !(is_weight && build.trains())) {
@@ -237,6 +238,14 @@ inline void meet_at_axis(Call& call) {
 }
 }  // namespace detail
 
+namespace detail {
+/// Slopes are weights, though there be one.
+[[nodiscard]] inline Operand trained_slopes(Builder const& build, Operand slopes) {
+    slopes.is_weight = !slopes.node && slopes.constant.is_float() && build.trains();
+    return slopes;
+}
+}  // namespace detail
+
 inline void translate_binary(Call& call, BinaryKind kind) {
     detail::meet_at_axis(call);
     if (call.known(0) != nullptr && call.known(1) != nullptr) {
@@ -251,6 +260,11 @@ inline void translate_binary(Call& call, BinaryKind kind) {
     }
     if (!a.node && a.constant.is_float() && (kind == BinaryKind::add || kind == BinaryKind::multiply)) {
         if (auto scaled = emit_affine(call.build, kind, b, a.constant)) return call.give(std::move(*scaled));
+    }
+    if (kind == BinaryKind::add || kind == BinaryKind::multiply) {
+        a = call.build.trained(std::move(a)), b = call.build.trained(std::move(b));
+    } else if (kind == BinaryKind::prelu) {
+        b = detail::trained_slopes(call.build, std::move(b));
     }
     const bool is_whole_number = kind == BinaryKind::divide && !is_float(call.input(0).type);
     Operand result = emit_binary(call.build, kind, std::move(a), std::move(b));
@@ -340,7 +354,8 @@ inline void translate_prelu(Call& call) {
     Sizes dims(call.rank(0) - 1, 1);
     dims[0] = slope.dims[0];
     slopes = with_dims(std::move(slopes), dims);
-    call.give(emit_binary(call.build, BinaryKind::prelu, call.operand(0), {dims, std::nullopt, slopes}));
+    const Operand known{dims, std::nullopt, slopes};
+    call.give(emit_binary(call.build, BinaryKind::prelu, call.operand(0), detail::trained_slopes(call.build, known)));
 }
 
 namespace detail {

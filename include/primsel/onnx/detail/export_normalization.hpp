@@ -45,14 +45,22 @@ inline void write_layer(LayerWriter& layer, BatchNormParams const& p) {
     layer.step("BatchNormalization", std::move(inputs), attributes);
 }
 
-/// Batch normalisation of mean 0 and variance 1, which others know how to fold.
+/// Numbers are factors and summands. One value a channel: batch normalisation of mean 0 and variance 1, which others
+/// know how to fold.
 inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
     const Ints dims{layer.in_shape().c};
     const auto weight = [&](std::string_view suffix, Ints const& of_dims) {
         return layer.weight(suffix, of_dims, layer.weights().at(join(layer.node().name, '.', suffix)).values);
     };
+    if (p.known) {
+        std::string x = layer.alike()[0];
+        const bool adds = p.shift != 0.0F;
+        if (p.factor != 1.0F || !adds) x = layer.step("Mul", {x, layer.scalar("factor", p.factor)});
+        if (adds) layer.step("Add", {x, layer.scalar("shift", p.shift)});
+        return;
+    }
     // Where one of weight and bias is trained, the other is 1 or 0.
-    if (!p.known && p.trains_weight != p.trains_bias) {
+    if (p.trains_weight != p.trains_bias) {
         const std::string x = layer.alike()[0];
         const Ints of_channels = layer.value().flat ? dims : Ints{dims[0], 1, 1};
         if (p.trains_weight) {
@@ -64,14 +72,7 @@ inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
     }
     const std::vector<float> zeros(static_cast<std::size_t>(layer.in_shape().c), 0.0F), ones(zeros.size(), 1.0F);
     Names inputs = layer.alike();
-    const auto number = [&](std::string_view suffix, float value) {
-        inputs.push_back(layer.floats(suffix, dims, std::vector<float>(zeros.size(), value)));
-    };
-    if (p.known) {
-        number("weight", p.factor), number("bias", p.shift);
-    } else {
-        for (const std::string_view suffix : {"weight", "bias"}) inputs.push_back(weight(suffix, dims));
-    }
+    for (const std::string_view suffix : {"weight", "bias"}) inputs.push_back(weight(suffix, dims));
     inputs.push_back(layer.floats("mean", dims, zeros));
     inputs.push_back(layer.floats("var", dims, ones));
     layer.step("BatchNormalization", std::move(inputs), {{"epsilon", 0.0F}});

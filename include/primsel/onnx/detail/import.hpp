@@ -430,7 +430,15 @@ private:
     try {
         return whole.run();
     } catch (error const& fault) {
-        fail(std::string_view(fault.what()), " (the ", images, " images cannot run one by one: ", reason, ')');
+        std::string advice;
+        for (const Value* input : whole.inputs()) {
+            if (!is_image(input) || input->dims[0] != 1) continue;
+            Sizes copies = input->dims;
+            copies[0] = images;
+            advice += join("; input ", input->name, " is one tensor for all images: by OnnxOptions::dims ", input->name,
+                           '=', to_string(copies), " it has one for each, and takes as many copies");
+        }
+        fail(std::string_view(fault.what()), " (the ", images, " images cannot run one by one: ", reason, ')', advice);
     }
 }
 

@@ -142,8 +142,9 @@ public:
     /// A result that the file has.
     void constant(Shape shape, std::span<const float> values) {
         const Ints dims{1, shape.c, shape.h, shape.w};
-        if (const SharedWeight* shared = shared_weight("value")) {
-            const auto [name, is_new] = shared_.try_emplace({shared->group, dims}, value().name);
+        const auto shared = graph_.shared().find(constant_weight(node()));
+        if (shared != graph_.shared().end() && !shared->second.transposed) {
+            const auto [name, is_new] = shared_.try_emplace({shared->second.group, dims}, value().name);
             if (!is_new) {
                 value().name = name->second;
                 return;

@@ -91,13 +91,13 @@ inline void translate_gemm(Call& call) {
     }
     if (!build.is_whole()) throw MixesImages{"its matrices are not one row an image"};
     const auto matrix = [&](std::size_t i, bool turn) {
-        const Operand operand = call.operand(i);
+        const Operand operand = build.trained(call.operand(i));
         return turn ? build.strided(operand, permutation(operand.dims, {1, 0})) : operand;
     };
     Operand product = detail::emit_matmul(build, matrix(0, turn_a), matrix(1, turn_b));
     if (alpha != 1.0F) product = build.scale(product, alpha, 0.0F);
     if (call.has(2)) {
-        Operand c = call.operand(2);
+        Operand c = build.trained(call.operand(2));
         if (beta != 1.0F) c = build.scale(c, beta, 0.0F);
         product = emit_binary(build, BinaryKind::add, std::move(product), std::move(c));
     }
@@ -140,7 +140,7 @@ inline void translate_matmul(Call& call) {
             throw MixesImages{"its matrices are not those of one image each"};
         }
     }
-    Operand a = detail::factor(call, 0), b = detail::factor(call, 1);
+    Operand a = build.trained(detail::factor(call, 0)), b = build.trained(detail::factor(call, 1));
     // A vector is a row on the left and a column on the right; what it adds is taken away again.
     const bool is_row_vector = a.dims.size() == 1, is_column_vector = b.dims.size() == 1;
     if (is_row_vector) a = build.reshape(a, {1, a.dims[0]});

@@ -115,7 +115,7 @@ namespace detail {
     if (!y.node && y.constant.is_float()) {
         if (auto scaled = emit_affine(build, kind, x, y.constant)) return *scaled;
     }
-    return emit_binary(build, kind, x, y);
+    return emit_binary(build, kind, x, build.trained(y));
 }
 /// x * scale + bias, of inputs 1 and 2, which have one value a channel.
 inline void give_scaled(Call& call, Operand x, Sizes const& channels, std::size_t first = 1) {

@@ -105,7 +105,10 @@ inline void translate_transpose(Call& call) {
     for (const std::int64_t axis : order) axes.push_back(axis_index(axis, rank));
     if (axis_indices(order, rank).size() != rank) fail("its perm has ", order.size(), " axes of ", rank);
     if (const OnnxTensor* known = call.known(0)) {
-        return call.give(pick(*known, permutation(known->dims, axes), call.build.constants));
+        // A weight that layers have both as it is and transposed is one.
+        const bool is_turned = axes == std::vector<std::size_t>{1, 0} && known->is_float();
+        return call.give(is_turned ? call.build.transposed(*known)
+                                   : pick(*known, permutation(known->dims, axes), call.build.constants));
     }
     if (!call.build.is_whole()) {
         if (axes.empty() || axes[0] != 0) throw MixesImages{"it moves the axis of the images"};

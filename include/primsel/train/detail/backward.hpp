@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -155,12 +156,50 @@ private:
             statistics_.push_back(statistics);
         } else if (!node.inputs.empty() && activation_[node.inputs[0]] == i) {
             at_[i] = inputs[0];
+        } else if (const auto* conv = std::get_if<ConvTransposeParams>(&node.layer); conv != nullptr && needs_[i]) {
+            at_[i] = forward_conv_transpose(node, *conv, inputs[0]);
+        } else if (std::holds_alternative<ConstantParams>(node.layer) && needs_[i]) {
+            at_[i] = shaped(node.name + "/shaped", node.shape, repeated(node.name, node.shape));
         } else if (std::holds_alternative<DropoutParams>(node.layer)) {
             result_.seed = "dropout/seed";
             at_[i] = add(node.name, dropout(i), {inputs[0], parameter(result_.seed, Shape{.c = 2})});
         } else {
             at_[i] = add(node.name, node.layer, std::move(inputs));
         }
+    }
+    /// A parameter, once for each image and as one vector.
+    [[nodiscard]] std::size_t repeated(std::string const& name, Shape shape) {
+        return add(name + "/repeated", RepeatParams{}, {parameter(name, Shape{.c = static_cast<int>(shape.size())})});
+    }
+    [[nodiscard]] std::size_t shaped(std::string name, Shape shape, std::size_t node) {
+        return result_.graph[node].shape == shape ? node : add(std::move(name), ReshapeParams{shape}, {node});
+    }
+    /// The gradient of a node as one vector.
+    [[nodiscard]] std::size_t flat(std::size_t i, std::size_t dy) {
+        return shaped(form_[i].name + "/gradient flat", Shape{.c = static_cast<int>(form_[i].shape.size())}, dy);
+    }
+    /// The convolution of which a transposed one computes the gradient of the input.
+    [[nodiscard]] static ConvParams transposed(ConvTransposeParams const& of, Shape in) {
+        return {.k = in.c,
+                .kernel = of.kernel,
+                .stride = of.stride,
+                .padding = of.padding,
+                .dilation = of.dilation,
+                .groups = of.groups,
+                .bias = false};
+    }
+    std::size_t forward_conv_transpose(Node const& node, ConvTransposeParams const& of, std::size_t x) {
+        const Shape in = result_.graph[x].shape;
+        const ConvParams conv = transposed(of, in);
+        if (conv.output({&node.shape, 1}) != in) {
+            refuse(node, "its extra rows or columns are as many as a stride: no convolution has this gradient");
+        }
+        const Shape kernel{.c = in.c, .h = of.k / of.groups, .w = of.kernel.h * of.kernel.w};
+        const std::size_t result = add(node.name + "/transposed", ConvInputGradientParams{conv, node.shape},
+                                       {x, parameter(node.name + ".weight", kernel)});
+        if (!of.bias) return result;
+        return add(node.name + "/biased", BinaryParams{BinaryKind::add},
+                   {result, repeated(node.name + ".bias", Shape{.c = of.k})});
     }
     [[nodiscard]] RandomDropoutParams dropout(std::size_t i) const {
         return {.rate = std::get<DropoutParams>(form_[i].layer).rate, .stream = static_cast<std::uint32_t>(i)};
@@ -185,12 +224,18 @@ private:
         if (const auto* conv = std::get_if<ConvParams>(&node.layer)) return backward_conv(i, *conv, dy);
         if (norms_.contains(i)) return backward_norm(i, dy);
         if (!node.inputs.empty() && activation_[node.inputs[0]] == i) return contribute(node.inputs[0], dy);
+        if (const auto* conv = std::get_if<ConvTransposeParams>(&node.layer)) {
+            return backward_conv_transpose(i, *conv, dy);
+        }
+        if (std::holds_alternative<ConstantParams>(node.layer)) {
+            return output_gradient(node.name, add(node.name + "/gradient sum", ChannelSumParams{}, {flat(i, dy)}));
+        }
         if (trains(node)) refuse(node, "its weights cannot be trained");
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
             const std::size_t gradient =
                 std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
-            contribute(node.inputs[place], gradient);
+            if (gradient != none) contribute(node.inputs[place], gradient);
         }
     }
     void output_gradient(std::string weight, std::size_t node, std::size_t offset = 0) {
@@ -214,6 +259,20 @@ private:
         const Shape kernel{.c = conv.k, .h = in.c / conv.groups, .w = conv.kernel.h * conv.kernel.w};
         contribute(node.inputs[0], add(gradient_name(i, 0), ConvInputGradientParams{conv, in},
                                        {dy, parameter(node.name + ".weight", kernel)}));
+    }
+    /// The gradient of the input is the convolution of which this one is the transpose. It has the layer's name, for
+    /// its weight is the layer's.
+    void backward_conv_transpose(std::size_t i, ConvTransposeParams const& of, std::size_t dy) {
+        Node const& node = form_[i];
+        const ConvParams conv = transposed(of, form_[node.inputs[0]].shape);
+        if (trains(node, "weight")) {
+            output_gradient(node.name + ".weight", add(node.name + ".weight/gradient", ConvWeightGradientParams{conv},
+                                                       {dy, at_[node.inputs[0]]}));
+        }
+        if (trains(node, "bias")) {
+            output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
+        }
+        if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {dy}));
     }
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
@@ -290,8 +349,13 @@ private:
         return pass(i, place, pad, {dy});
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, PadParams const& pad, std::size_t dy) {
-        if (pad.mode != PadMode::constant) refuse(form_[i], "only padding with a constant has a gradient here");
         const Shape in = shape_of_input(i, place);
+        if (pad.mode != PadMode::constant) {
+            const bool repeats = pad.mode == PadMode::edge;
+            const std::size_t rows =
+                fold_border(gradient_name(i, place) + "/columns", dy, Axis::w, pad.padding.left, in.w, repeats);
+            return fold_border(gradient_name(i, place), rows, Axis::h, pad.padding.top, in.h, repeats);
+        }
         const std::array<std::pair<Axis, int>, 3> before{
             {{Axis::c, pad.front}, {Axis::h, pad.padding.top}, {Axis::w, pad.padding.left}}};
         std::size_t gradient = dy;
@@ -302,6 +366,46 @@ private:
             name += "'";
         }
         return gradient;
+    }
+    /// The gradient along an axis of an image with a border that repeats its first and last element, or mirrors it
+    /// there: what lies outside is added to the elements that it copies.
+    std::size_t fold_border(std::string const& name, std::size_t dy, Axis axis, int before, int count, bool repeats) {
+        const Shape whole = result_.graph[dy].shape;
+        const int after = extent(whole, axis) - before - count;
+        if (before == 0 && after == 0) return dy;
+        std::vector<std::size_t> parts{add(name + "/inside", SliceParams{before, before + count, axis}, {dy})};
+        // So many elements of dy from one on, added to the elements of the result from another on.
+        const auto fold = [&](std::string const& side, int first, int size, int to) {
+            if (size == 0) return;
+            std::size_t part = none;
+            if (repeats) {
+                part = add(side + "/border", SliceParams{first, first + size, axis}, {dy});
+                part = add(side + "/sum", ReduceParams{ReduceKind::sum, axis}, {part});
+            } else {
+                part = add(side + "/mirrored", mirrored(whole, axis, first, size), {dy});
+            }
+            const int width = repeats ? 1 : size, rest = count - to - width;
+            if (to == 0 && rest == 0) return parts.push_back(part);
+            const Padding around = axis == Axis::h ? Padding{to, rest, 0, 0} : Padding{0, 0, to, rest};
+            parts.push_back(add(side, PadParams{.padding = around}, {part}));
+        };
+        fold(name + "/before", 0, before, repeats ? 0 : 1);
+        fold(name + "/after", before + count, after, repeats ? count - 1 : count - 1 - after);
+        return add(name, AddParams{}, parts);
+    }
+    /// Elements along an axis in reverse order.
+    [[nodiscard]] static AsStridedParams mirrored(Shape whole, Axis axis, int first, int size) {
+        AsStridedParams result{.dims = {}, .strides = {}, .offset = 0, .shape = whole};
+        extent(result.shape, axis) = size;
+        const std::array<std::pair<Axis, std::ptrdiff_t>, 3> strides{
+            {{Axis::c, std::ptrdiff_t{whole.h} * whole.w}, {Axis::h, whole.w}, {Axis::w, 1}}};
+        for (std::size_t at = 0; at < strides.size(); ++at) {
+            auto const& [own, stride] = strides[at];
+            result.dims.push_back(extent(result.shape, own));
+            result.strides[at] = own == axis ? -stride : stride;
+            if (own == axis) result.offset = stride * (first + size - 1);
+        }
+        return result;
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ChannelShuffleParams const& shuffle,
                                   std::size_t dy) {
@@ -317,25 +421,8 @@ private:
         return pass(i, place, dropout(i), {dy, parameter(result_.seed, Shape{.c = 2})});
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, BinaryParams const& binary, std::size_t dy) {
-        std::size_t gradient = dy;
-        if (binary.kind == BinaryKind::multiply) {
-            gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
-                           {dy, input_at(i, 1 - place)});
-        } else if (binary.kind == BinaryKind::divide) {
-            // d(a / b) = da / b - (a / b) * db / b
-            if (place == 1) {
-                gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply}, {dy, at_[i]});
-                gradient =
-                    add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {gradient});
-            }
-            gradient = add(gradient_name(i, place) + "/quotient", BinaryParams{BinaryKind::divide},
-                           {gradient, at_[form_[i].inputs[1]]});
-        } else if (binary.kind == BinaryKind::subtract && place == 1) {
-            gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
-        } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
-            refuse(form_[i],
-                   "of functions of two inputs only sums, differences, products and quotients have gradients here");
-        }
+        std::size_t gradient = broadcast_gradient(i, place, binary.kind, dy);
+        if (gradient == none) return none;
         std::string name = gradient_name(i, place);
         for (const Axis axis : {Axis::h, Axis::w, Axis::c}) {
             if (extent(shape_of_input(i, place), axis) == extent(form_[i].shape, axis)) continue;
@@ -344,10 +431,107 @@ private:
         }
         return gradient;
     }
-    /// That of a sum is repeated along the axis, that of a mean divided by the extent as well.
+    /// The gradient with respect to each element of the result's shape; none where the function has steps only.
+    std::size_t broadcast_gradient(std::size_t i, std::size_t place, BinaryKind kind, std::size_t dy) {
+        const std::string name = gradient_name(i, place);
+        const std::size_t a = input_at(i, 0), b = input_at(i, 1), own = place == 0 ? a : b, other = place == 0 ? b : a;
+        const auto binary = [&](std::string_view suffix, BinaryKind of, std::size_t left, std::size_t right) {
+            return add(join(name, '/', suffix), BinaryParams{of}, {left, right});
+        };
+        const auto times = [&](std::string_view suffix, float factor, std::size_t of) {
+            return add(join(name, '/', suffix), ScaleParams{.known = true, .factor = factor}, {of});
+        };
+        const auto apply = [&](std::string_view suffix, ActivationKind of, std::size_t to) {
+            return add(join(name, '/', suffix), ActivationParams{of}, {to});
+        };
+        switch (kind) {
+            case BinaryKind::add:
+                return dy;
+            case BinaryKind::subtract:
+                return place == 0 ? dy : times("negative", -1, dy);
+            case BinaryKind::multiply:
+                return binary("product", BinaryKind::multiply, dy, other);
+            case BinaryKind::divide:
+                // d(a / b) = da / b - (a / b) * db / b
+                if (place == 0) return binary("quotient", BinaryKind::divide, dy, b);
+                return times(
+                    "negative", -1,
+                    binary("quotient", BinaryKind::divide, binary("product", BinaryKind::multiply, dy, at_[i]), b));
+            case BinaryKind::prelu: {
+                constexpr float infinity = std::numeric_limits<float>::infinity();
+                if (place == 1) {
+                    const ActivationParams negative{ActivationKind::clip, -infinity, 0};
+                    return binary("product", BinaryKind::multiply, dy, add(name + "/below", negative, {a}));
+                }
+                const std::size_t above =
+                    binary("above", BinaryKind::keep, apply("positive", ActivationKind::relu, a), dy);
+                const std::size_t rest = binary("rest", BinaryKind::subtract, dy, above);
+                return binary("sum", BinaryKind::add, above, binary("below", BinaryKind::multiply, rest, b));
+            }
+            case BinaryKind::power:
+                // d(a^b) = b * a^(b - 1) * da + log(a) * a^b * db, the latter 0 where a is, as in PyTorch.
+                if (place == 0) {
+                    const std::size_t less = add(name + "/less", ScaleParams{.known = true, .shift = -1}, {b});
+                    const std::size_t slope =
+                        binary("slope", BinaryKind::multiply, b, binary("power", BinaryKind::power, a, less));
+                    return binary("product", BinaryKind::multiply, dy, binary("kept", BinaryKind::keep, b, slope));
+                } else {
+                    const std::size_t slope =
+                        binary("slope", BinaryKind::multiply, at_[i], apply("logarithm", ActivationKind::log, a));
+                    return binary("product", BinaryKind::multiply, dy, binary("kept", BinaryKind::keep, a, slope));
+                }
+            case BinaryKind::minimum:
+            case BinaryKind::maximum: {
+                // To the one that it is; to either a half where they are equal, as in PyTorch.
+                const bool larger = kind == BinaryKind::maximum;
+                const std::size_t wins =
+                    binary("wins", BinaryKind::greater, larger ? own : other, larger ? other : own);
+                const std::size_t half = times("half", 0.5F, binary("equal", BinaryKind::equal, a, b));
+                return binary("product", BinaryKind::multiply, dy, binary("share", BinaryKind::add, wins, half));
+            }
+            case BinaryKind::modulo:
+            case BinaryKind::remainder: {
+                if (place == 0) return dy;
+                const std::size_t quotient = binary("quotient", BinaryKind::divide, a, b);
+                const std::size_t times_taken = apply(
+                    "times", kind == BinaryKind::modulo ? ActivationKind::floor : ActivationKind::truncate, quotient);
+                return times("negative", -1, binary("product", BinaryKind::multiply, dy, times_taken));
+            }
+            case BinaryKind::keep:
+                return place == 0 ? none : binary("kept", BinaryKind::keep, a, dy);
+            case BinaryKind::equal:
+            case BinaryKind::greater:
+            case BinaryKind::greater_or_equal:
+                return none;
+        }
+        return none;
+    }
+    /// d(a * b) = da * b + a * db, of matrices; those that all of the other's met are summed.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, MatMulParams const&, std::size_t dy) {
+        const std::string name = gradient_name(i, place);
+        const std::size_t other = 1 - place;
+        const Shape matrix = shape_of_input(i, other);
+        const AsStridedParams turning{.dims = {matrix.c, matrix.w, matrix.h},
+                                      .strides = {std::ptrdiff_t{matrix.h} * matrix.w, 1, matrix.w},
+                                      .offset = 0,
+                                      .shape = {.c = matrix.c, .h = matrix.w, .w = matrix.h}};
+        const std::size_t turned = add(name + "/transposed", turning, {input_at(i, other)});
+        const bool sums = shape_of_input(i, place).c != form_[i].shape.c;
+        const std::size_t product = add(sums ? name + "/products" : name, MatMulParams{},
+                                        place == 0 ? std::vector{dy, turned} : std::vector{turned, dy});
+        return sums ? add(name, ReduceParams{ReduceKind::sum, Axis::c}, {product}) : product;
+    }
+    /// That of a sum is repeated along the axis, that of a mean divided by the extent as well; that of a maximum is
+    /// shared by the elements that equal it, as in PyTorch's amax.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ReduceParams const& reduce, std::size_t dy) {
-        if (reduce.kind != ReduceKind::sum && reduce.kind != ReduceKind::mean) {
-            refuse(form_[i], "of reductions only sums and means have gradients here");
+        if (reduce.kind == ReduceKind::arg_max) return none;
+        if (reduce.kind == ReduceKind::max) {
+            const std::string name = gradient_name(i, place);
+            const std::size_t equal =
+                add(name + "/equal", BinaryParams{BinaryKind::equal}, {input_at(i, place), at_[i]});
+            const std::size_t count = add(name + "/count", ReduceParams{ReduceKind::sum, reduce.axis}, {equal});
+            const std::size_t share = add(name + "/share", BinaryParams{BinaryKind::divide}, {dy, count});
+            return add(name, BinaryParams{BinaryKind::keep}, {equal, share});
         }
         const Shape in = shape_of_input(i, place), out = form_[i].shape;
         AsStridedParams repeated{.dims = {}, .strides = {}, .offset = 0, .shape = in};
@@ -363,9 +547,24 @@ private:
             add(gradient_name(i, place) + "/share", ScaleParams{.known = true, .factor = share}, {dy});
         return pass(i, place, repeated, {shared});
     }
-    /// The inverse of a permutation.
-    std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams const& strided, std::size_t dy) {
+    /// The sum over repeated elements, then the inverse of a permutation; of other orders, each element of dy goes to
+    /// the one that it was read from.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams strided, std::size_t dy) {
         const Shape in = shape_of_input(i, place);
+        const std::string name = gradient_name(i, place);
+        std::size_t gradient = dy;
+        for (std::size_t axis = strided.dims.rank(); axis-- > 0;) {
+            const int count = strided.dims[axis];
+            if (strided.strides[axis] != 0 || count == 1) continue;
+            Shape view{.c = 1, .h = count, .w = 1};
+            for (std::size_t at = 0; at < strided.dims.rank(); ++at) {
+                if (at != axis) (at < axis ? view.c : view.w) *= strided.dims[at];
+            }
+            const std::string step = join(name, "/axis ", axis);
+            gradient = add(step, ReduceParams{ReduceKind::sum, Axis::h}, {shaped(step + " view", view, gradient)});
+            strided.dims[axis] = 1;
+        }
+        strided.shape = result_.graph[gradient].shape;
         const std::size_t rank = strided.dims.rank();
         std::array<std::ptrdiff_t, Dims::max_rank> after{};  // the strides of the result, row by row
         std::vector<std::size_t> axes;
@@ -382,13 +581,13 @@ private:
             permutes = permutes && strided.strides[axes[at]] == dense;
             dense *= strided.dims[axes[at]];
         }
-        if (!permutes) refuse(form_[i], "of reorderings only those that keep every element once have gradients here");
+        if (!permutes) return add(name, AsStridedGradientParams{strided, in}, {gradient});
         AsStridedParams inverse{.dims = {}, .strides = {}, .offset = 0, .shape = in};
         for (std::size_t at = 0; at < axes.size(); ++at) {
             inverse.dims.push_back(strided.dims[axes[at]]);
             inverse.strides[at] = after[axes[at]];
         }
-        return pass(i, place, inverse, {dy});
+        return add(name, inverse, {gradient});
     }
     /// Where each pixel is repeated a whole number of times, the sum over its copies.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ResizeParams const& resize, std::size_t dy) {
@@ -405,9 +604,7 @@ private:
         const bool repeats = resize.mode == ResizeMode::nearest && (centred || cornered) &&
                              factor.h * in.h == resize.size.h && factor.w * in.w == resize.size.w &&
                              is_factor(resize.scale_h, factor.h) && is_factor(resize.scale_w, factor.w);
-        if (!repeats) {
-            refuse(form_[i], "of resizing only nearest by whole factors has a gradient here");
-        }
+        if (!repeats) return pass(i, place, ResizeGradientParams{resize, in}, {dy});
         const PoolParams mean{.kind = PoolKind::average, .window = factor, .stride = factor};
         const std::size_t means = add(gradient_name(i, place) + "/mean", mean, {dy});
         return pass(i, place, ScaleParams{.known = true, .factor = static_cast<float>(factor.h * factor.w)}, {means});

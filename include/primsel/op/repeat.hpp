@@ -1,0 +1,30 @@
+#pragma once
+
+#include <primsel/layer/training.hpp>
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/copy.hpp>
+#include <primsel/op/op.hpp>
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<RepeatParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(RepeatParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(RepeatParams const&, OpArgs const& args) noexcept {
+        const std::size_t floats = args.dst_shape.size();
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), floats,
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t image = first; image < last; ++image) {
+                                   detail::copy_floats<Arch>(src, dst + image * floats, floats);
+                               }
+                           });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

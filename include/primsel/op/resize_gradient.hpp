@@ -1,0 +1,77 @@
+#pragma once
+
+#include <primsel/layer/gradient.hpp>
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/op.hpp>
+#include <primsel/op/resize.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each pixel of dy goes, by its weights, to those between which it lies; pixels are added in their order.
+template <>
+struct Op<ResizeGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ResizeGradientParams const& params, std::span<const Shape> inputs, Shape) {
+        return (params.resize.mode == ResizeMode::linear ? 8.0 : 1.0) * static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ResizeGradientParams const& params, OpArgs const& args) noexcept {
+        const Shape small = params.input, large = args.src_shape[0];
+        ResizeParams const& resize = params.resize;
+        const detail::ResizeAxis down{small.h, large.h, resize.scale_h, resize},
+            across{small.w, large.w, resize.scale_w, resize};
+        const std::size_t from = large.pixels(), to = small.pixels();
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
+                           from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t plane = first; plane < last; ++plane) {
+                                   std::fill_n(dx + plane * to, to, 0.0F);
+                                   for (int begin = 0; begin < across.out; begin += columns) {
+                                       add_columns(down, across, begin, dy + plane * from, dx + plane * to);
+                                   }
+                               }
+                           });
+    }
+
+private:
+    /// Columns at a time: what is known of them is kept for all rows of a channel.
+    static constexpr int columns = 128;
+
+    using Between = detail::ResizeAxis::Between;
+    [[nodiscard]] static Between pixels(detail::ResizeAxis const& axis, int at) {
+        if (axis.params.mode == ResizeMode::linear) return axis.between(at);
+        const int nearest = axis.nearest(at);
+        return {nearest, nearest, 0.0F};
+    }
+
+    static void add_columns(detail::ResizeAxis const& down, detail::ResizeAxis const& across, int begin,
+                            const float* dy, float* dx) noexcept {
+        const int count = std::min(columns, across.out - begin);
+        Between of[columns];
+        for (int i = 0; i < count; ++i) of[i] = pixels(across, begin + i);
+        for (int y = 0; y < down.out; ++y) {
+            const Between rows = pixels(down, y);
+            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
+            add_row(row, of, count, 1 - rows.weight, dx + static_cast<std::ptrdiff_t>(rows.first) * across.in);
+            if (rows.weight != 0.0F) {
+                add_row(row, of, count, rows.weight, dx + static_cast<std::ptrdiff_t>(rows.second) * across.in);
+            }
+        }
+    }
+    static void add_row(const float* dy, const Between* of, int count, float share, float* dx) noexcept {
+        for (int i = 0; i < count; ++i) {
+            const float value = dy[i] * share, right = value * of[i].weight;
+            dx[of[i].first] += value - right;
+            dx[of[i].second] += right;
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
