@@ -23,7 +23,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -250,6 +252,33 @@ void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platfo
     for (std::string const& limit : platform.limits()) print_line(limit);
 }
 
+/// Throws error, which says what is nearest, where no point keeps the budget by what was measured of it.
+void require_kept(std::span<const ps::OperatingPoint> points, ps::Budget const& budget) {
+    const auto share = [](double cost, double most) {
+        return std::isinf(most) ? 0 : std::isfinite(cost) ? cost / most : std::numeric_limits<double>::infinity();
+    };
+    const auto excess = [&](ps::OperatingPoint const& point) {
+        const double accuracy = budget.accuracy > 0 ? share(budget.accuracy, std::max(point.accuracy, 0.0)) : 0;
+        return std::max({share(point.seconds, budget.seconds), share(point.joules, budget.joules),
+                         share(point.watts, budget.watts), accuracy});
+    };
+    ps::OperatingPoint const& nearest = *std::ranges::min_element(points, {}, excess);
+    if (excess(nearest) <= 1) return;
+    std::string text;
+    const auto add = [&](const char* what, double value, double bound, double scale, const char* unit) {
+        if (std::isinf(bound) || bound == 0) return;
+        char numbers[80];
+        std::snprintf(numbers, sizeof(numbers), "%.4g of %.4g %s", value * scale, bound * scale, unit);
+        text += ps::join(text.empty() ? "" : ", ", what, ' ', std::isfinite(value) ? numbers : "not known");
+    };
+    add("time", nearest.seconds, budget.seconds, 1e3, "ms");
+    add("energy", nearest.joules, budget.joules, 1e3, "mJ");
+    add("power", nearest.watts, budget.watts, 1, "W");
+    add("accuracy", nearest.accuracy, budget.accuracy, 100, "%");
+    ps::fail("dynamic: no configuration keeps the budget; nearest is configuration ", nearest.configuration, ": ",
+             text);
+}
+
 void check_threads(std::size_t threads) {
     const ps::LinuxPlatform platform({.set_frequency = false});
     const std::size_t most =
@@ -257,7 +286,7 @@ void check_threads(std::size_t threads) {
     if (threads > most) ps::fail("--threads ", threads, ": no set of cores has more than ", most);
 }
 
-void run_dynamic(DynamicCommand const& options) {
+void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
     check_threads(options.threads);
     ModelOptions named = options.model;
     named.weights.clear();
@@ -265,6 +294,7 @@ void run_dynamic(DynamicCommand const& options) {
     model.name = named.net, model.graph = graph_of(open_model(named));
     const bool has_groups =
         std::ranges::any_of(model.graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
+    refuse_idle(command, {{"--groups", has_groups, "a network that has none"}});
     if (has_groups) {
         model = load_model(options.model);
     } else {
@@ -309,6 +339,7 @@ void run_dynamic(DynamicCommand const& options) {
     }
     result.switches = governor.switches();
     print_result(options, platform, result);
+    require_kept(governor.points(), options.budget);
 }
 
 }  // namespace
@@ -349,7 +380,7 @@ void add_dynamic(CLI::App& app) {
         ->check(writable_file)
         ->type_name("F.csv|F.svg");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options] { run_dynamic(*options); });
+    command.callback([options, &command] { run_dynamic(command, *options); });
 }
 
 }  // namespace cli

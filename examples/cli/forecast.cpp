@@ -285,7 +285,20 @@ void add_forecast(CLI::App& app) {
     fit->needs(save);
     for (CLI::Option* const other : {runs, profile, fit}) device->excludes(other);
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options] { forecast(*options); });
+    command.callback([options, &command] {
+        const bool fits = !options->fit.empty(), profiles = !options->profile.empty();
+        const char* const no_fit = "to stand without --fit, whose table names its networks";
+        refuse_idle(command, {{"NET", fits, no_fit},
+                              {"--batch", fits, no_fit},
+                              {"--size", fits, no_fit},
+                              {"--dims", fits, no_fit},
+                              {"--runs", fits, "to stand without --fit, whose table has the times"},
+                              {"--batch", profiles, "to stand without --profile, which takes --batches"},
+                              {"--seed", !profiles, "--profile"},
+                              {"--weights", true, "a network that computes; forecasts depend on its layers alone"},
+                              {"--max-memory", !profiles && options->runs == 0, "--profile or --runs"}});
+        forecast(*options);
+    });
 }
 
 }  // namespace cli

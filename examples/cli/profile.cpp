@@ -215,7 +215,13 @@ void add_profile(CLI::App& app) {
         ->needs(queue)
         ->type_name("X");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options, images] {
+    command.callback([options, images, &command] {
+        const bool only_files =
+            !options->networks.empty() &&
+            std::ranges::all_of(options->networks, [](auto const& net) { return net.ends_with(".onnx"); });
+        refuse_idle(command, {{"--size", only_files, "a network by name"},
+                              {"--queue-name", options->queue.empty(), "--queue"},
+                              {"--lease", options->queue.empty(), "--queue"}});
         if (options->training && images->count() == 0) options->measuring.images = 32;
         options->sample.networks_first = !options->mixed;
         options->measuring.learn_seconds = 2;

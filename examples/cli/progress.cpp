@@ -38,9 +38,9 @@ void ProgressLine::clear() {
     std::fflush(stderr);
 }
 
-void ProgressLine::show(std::string const& text) {
-    if (since_.seconds() < (terminal_ ? 0.1 : 60.0)) return;
-    since_.restart();
+void ProgressLine::show(std::string const& text, Urgency urgency) {
+    if (!is_due() && !(terminal_ && urgency == Urgency::at_once)) return;
+    if (urgency == Urgency::when_due || !terminal_) since_.restart();
     std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
     std::fflush(stderr);
     shown_ = true;

@@ -34,7 +34,11 @@ public:
     ProgressLine& operator=(ProgressLine const&) = delete;
     ~ProgressLine();
 
-    void show(std::string const& text);
+    enum class Urgency { when_due, at_once };
+    /// At once: on a terminal, for work that takes another turn. Elsewhere lines come when they are due.
+    void show(std::string const& text, Urgency urgency = Urgency::when_due);
+    /// Whether it is time for another text.
+    [[nodiscard]] bool is_due() const { return since_.seconds() >= (terminal_ ? 0.1 : 60.0); }
     /// Makes room for another line.
     void clear();
 

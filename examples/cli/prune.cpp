@@ -248,7 +248,7 @@ void prune(PruneCommand const& options) {
     std::string rounding;
     if (options.multiple > 1) {
         const ps::Graph exact = ps::prune(model.graph, coupling, choice_of(options, model, coupling, rankings, 1));
-        const Totals totals = totals_of(exact, predicted_seconds(exact, options.planning));
+        const Totals totals = totals_of(exact, seconds_predictor(options.planning)(exact));
         unrounded = to_json(totals);
         rounding = ps::join("in multiples of ", options.multiple, ": ", text_of(left.milliseconds, "%.3f"), " ms with ",
                             text_of(left.filters, "%.0f"), " filters; otherwise ", text_of(totals.milliseconds, "%.3f"),

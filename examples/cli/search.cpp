@@ -153,6 +153,45 @@ private:
     std::size_t count_ = 0;
 };
 
+/// Of the sub-networks that break a bound, the one that exceeds its bounds least.
+class Nearest {
+public:
+    explicit Nearest(ps::SubnetBounds const& bounds) : bounds_(bounds) {}
+
+    void add(ps::Subnet const& subnet, ps::SubnetCosts const& costs) {
+        const double excess =
+            std::max({share(costs.seconds, bounds_.seconds), share(costs.inference_bytes, bounds_.inference_bytes),
+                      share(costs.training_bytes, bounds_.training_bytes)});
+        if (subnet_.empty() || excess < excess_) subnet_ = subnet, costs_ = costs, excess_ = excess;
+    }
+    /// "; the nearest, 0 1 2, takes 2.00 ms of 1.00 ms, memory 5 MB of 1 MB"
+    [[nodiscard]] std::string text() const {
+        std::string text = ps::join("; the nearest, ", ps::text_of(subnet_), ", takes");
+        const char* comma = " ";
+        const auto add = [&](const char* what, double value, double most, auto const& said) {
+            if (!std::isfinite(most)) return;
+            text += ps::join(std::exchange(comma, ", "), what, std::isfinite(value) ? said(value) : "what is not known",
+                             " of ", said(most));
+        };
+        const auto bytes = [](double value) { return megabytes(static_cast<std::size_t>(value)); };
+        add("", costs_.seconds, bounds_.seconds, [](double value) { return ps::milliseconds(value) + " ms"; });
+        add("memory ", costs_.inference_bytes, bounds_.inference_bytes, bytes);
+        add("training memory ", costs_.training_bytes, bounds_.training_bytes, bytes);
+        return text;
+    }
+
+private:
+    [[nodiscard]] static double share(double value, double most) {
+        if (!std::isfinite(most)) return 0;
+        return std::isfinite(value) ? value / most : std::numeric_limits<double>::infinity();
+    }
+
+    ps::SubnetBounds bounds_;
+    ps::Subnet subnet_;
+    ps::SubnetCosts costs_;
+    double excess_ = 0;
+};
+
 void search(SearchCommand& options) {
     const ps::ResNetSupernet supernet = supernet_of(options);
     const std::vector<std::size_t> choices = supernet.choices();
@@ -162,29 +201,37 @@ void search(SearchCommand& options) {
     const bool here = options.device.empty() && options.training_device.empty();
 
     Picture picture;
+    Nearest nearest(options.bounds);
+    bool any_kept = false;
     const auto judge = [&](ps::Subnet const& subnet) -> std::optional<double> {
         const std::vector<ps::ConvSizes> sizes = supernet.convolutions(subnet);
         const ps::SubnetCosts costs = forecasts(sizes);
         const bool kept = options.bounds.hold(costs);
         const double score = score_of(options, sizes);
+        any_kept = any_kept || kept;
+        if (!kept) nearest.add(subnet, costs);
         if (!options.svg.empty()) picture.add(costs.seconds, score, kept);
         return kept ? std::optional(score) : std::nullopt;
     };
     options.evolution.start = {ps::smallest_subnet(choices)};
     const ps::Timer searching;
     ps::Evolution found;
-    {
+    try {
         Progress progress("searching", options.evolution.iterations);
         found = ps::evolve(choices, judge, options.evolution, [&](std::size_t, ps::ScoredSubnet const&) {
             progress.tick();
             return true;
         });
+    } catch (ps::error const& fault) {
+        if (any_kept) throw;
+        ps::fail(fault.what(), nearest.text());
     }
     const double searched = searching.seconds();
 
     // Of our own engines the plan has the last word.
     std::optional<ps::ScoredSubnet> chosen;
     ps::SubnetCosts costs;
+    Nearest nearest_plan(options.bounds);
     for (ps::ScoredSubnet const& each : found.best) {
         costs = here ? ps::engine_costs(supernet, each.subnet, options.batches)
                      : forecasts(supernet.convolutions(each.subnet));
@@ -192,8 +239,12 @@ void search(SearchCommand& options) {
             chosen = each;
             break;
         }
+        nearest_plan.add(each.subnet, costs);
     }
-    if (!chosen) ps::fail("search: by their plans, none of ", found.best.size(), " sub-networks keeps the bounds");
+    if (!chosen) {
+        ps::fail("search: by their plans, none of ", found.best.size(), " sub-networks keeps the bounds",
+                 nearest_plan.text());
+    }
     if (!options.svg.empty()) ps::write_file(options.svg, picture.svg(options));
     if (!options.out.empty()) {
         const ps::Graph graph = supernet.graph(chosen->subnet, 1);
@@ -293,7 +344,21 @@ void add_search(CLI::App& app) {
         ->check(writable_file)
         ->type_name("F.onnx");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options] { search(*options); });
+    command.callback([options, &command] {
+        const bool given = !options->device.empty() || !options->training_device.empty(),
+                   no_runs = given && options->device.empty(), no_steps = given && options->training_device.empty();
+        refuse_idle(command, {{"--samples", given, "to stand without --device and --training-device"},
+                              {"--batch", no_runs, "--device, which forecasts runs"},
+                              {"--training-batch", no_steps, "--training-device, which forecasts steps"}});
+        ps::SubnetBounds const& bounds = options->bounds;
+        if (no_runs && (std::isfinite(bounds.seconds) || std::isfinite(bounds.inference_bytes))) {
+            throw CLI::ValidationError("--bound", "time and memory need --device, which forecasts runs");
+        }
+        if (no_steps && std::isfinite(bounds.training_bytes)) {
+            throw CLI::ValidationError("--bound", "training-memory needs --training-device, which forecasts steps");
+        }
+        search(*options);
+    });
 }
 
 }  // namespace cli

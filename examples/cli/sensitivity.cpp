@@ -97,11 +97,12 @@ void sensitivity(SensitivityCommand& options) {
             .accuracy();
     };
     // A run is of one image, or as many as --batch says.
+    const SecondsPredictor seconds_of = seconds_predictor(options.planning);
     const auto predict = [&](ps::Graph const& graph) {
         ps::Graph one(single.graph.batch());
         for (ps::Node const& node : graph.nodes()) one.add(node.name, node.layer, node.inputs);
         one.set_outputs(graph.outputs());
-        return predicted_seconds(one, options.planning);
+        return seconds_of(one);
     };
     const auto keep = [&](ps::SensitivityPoint const& point) {
         if (file) file->append(point);
@@ -172,7 +173,11 @@ void add_sensitivity(CLI::App& app) {
     command.add_option("--svg", options->svg, "Draw accuracy and predicted time over what is gone")
         ->check(writable_file)
         ->type_name("F.svg");
-    command.callback([options] {
+    command.callback([options, &command] {
+        const char* const plan = "a network that runs; thinned ones are only predicted";
+        refuse_idle(command, {{"--taylor-batches", options->ranking.criterion != "taylor", "--criterion taylor"},
+                              {"--calibrate", true, plan},
+                              {"--max-arena", true, plan}});
         if (!options->ranking.data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
         sensitivity(*options);
     });

@@ -25,6 +25,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -108,13 +110,16 @@ void make_uniform(std::string const& id, ps::PlanOptions& options) {
     }
 }
 
+ps::PlanOptions plan_options(PlanningOptions const& bounds) {
+    return {.max_error = bounds.max_error,
+            .exact_support = bounds.exact_support,
+            .max_arena = bounds.max_arena,
+            .strips = bounds.strips};
+}
+
 ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& solver, PlanningOptions const& bounds,
                          std::size_t threads, ps::Calibration* calibration = nullptr) {
-    ps::PlanOptions options;
-    options.max_error = bounds.max_error;
-    options.exact_support = bounds.exact_support;
-    options.max_arena = bounds.max_arena;
-    options.strips = bounds.strips;
+    ps::PlanOptions options = plan_options(bounds);
     constexpr std::string_view uniform = "uniform:";
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};
@@ -295,14 +300,19 @@ ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling, std:
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
     Costs costs(options.costs);
     const auto by = [&](auto const& loss) {
-        return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target, loss);
+        return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target, loss,
+                            plan_options(options));
     };
     return sensitivity.empty() ? by(ps::LogarithmicLoss{}) : by(ps::MeasuredLoss(sensitivity));
 }
-double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options) {
+SecondsPredictor seconds_predictor(PlanningOptions const& options) {
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
-    Costs costs(options.costs);
-    return ps::predicted_seconds(graph, kernels(), costs, AnySolver{options.solver});
+    const auto costs = std::make_shared<Costs>(options.costs);
+    const auto mutex = std::make_shared<std::mutex>();
+    return [costs, mutex, options, all = kernels()](ps::Graph const& graph) {
+        const std::scoped_lock lock(*mutex);
+        return ps::predicted_seconds(graph, all, *costs, AnySolver{options.solver}, plan_options(options));
+    };
 }
 
 std::vector<CostsEntry> list_costs() {

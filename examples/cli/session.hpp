@@ -12,6 +12,7 @@
 #include <primsel/tune/calibrate.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,8 +59,10 @@ struct Rival {
                                     std::vector<ps::Ranking> const& rankings, PlanningOptions const& options,
                                     ps::PruneTarget const& target,
                                     std::span<const ps::SensitivityPoint> sensitivity = {});
-/// What a run of the network is predicted to take.
-[[nodiscard]] double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options);
+/// Predicts the seconds of a run of a network. Costs are loaded, and measured, once for all that it is called with;
+/// threads may share it. Throws error.
+using SecondsPredictor = std::function<double(ps::Graph const&)>;
+[[nodiscard]] SecondsPredictor seconds_predictor(PlanningOptions const& options);
 
 struct CostsEntry {
     std::string name, description;

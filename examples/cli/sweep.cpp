@@ -10,7 +10,6 @@
 #include <primsel/io/run_sweep.hpp>
 #include <primsel/io/safetensors.hpp>
 #include <primsel/io/sensitivity.hpp>
-#include <primsel/onnx/export.hpp>
 #include <primsel/search/any_searcher.hpp>
 #include <primsel/show/sweep_report.hpp>
 
@@ -52,6 +51,31 @@ std::string short_text(double value) {
     std::snprintf(text, sizeof(text), "%.4g", value);
     return text;
 }
+
+/// The line that says how far a sweep has come, and the seconds that choosing took.
+struct SweepLine {
+    ProgressLine line;
+    std::string text = "sweep: 0 trials";
+    double choosing = 0;
+};
+
+/// A searcher that says so while it chooses.
+template <ps::Searcher S>
+struct ShownSearcher {
+    S searcher;
+    SweepLine* shown;
+
+    [[nodiscard]] ps::Space const& space() const { return searcher.space(); }
+    [[nodiscard]] std::optional<ps::Point> ask() {
+        shown->line.show(shown->text + "; choosing the next", ProgressLine::Urgency::at_once);
+        const ps::Timer timer;
+        std::optional<ps::Point> point = searcher.ask();
+        shown->choosing += timer.seconds();
+        shown->line.show(shown->text, ProgressLine::Urgency::at_once);
+        return point;
+    }
+    void tell(ps::Point const& point, ps::Outcome const& outcome) { searcher.tell(point, outcome); }
+};
 
 /// "12 of 40 trials, the best 1.23 ms, mostly by x (0.61); 3 min left"
 template <class Run>
@@ -152,8 +176,7 @@ void require_best(SweepCommand const& options, Run const& run) {
 void write_network(SweepCommand const& options, PruningTrials const& trials, ps::Trial const& trial) {
     const ps::Pruned network = trials.network(trial.point, trial.seed);
     if (options.out.ends_with(".onnx")) {
-        ps::write_file(options.out,
-                       ps::to_onnx(network.graph, network.weights, {.open_batch = options.model.batch == 0}));
+        ps::write_file(options.out, trials.onnx(network));
     } else {
         ps::write_safetensors(options.out, network.weights, metadata_of(trials.normalise()));
     }
@@ -229,10 +252,35 @@ ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& opt
     return run;
 }
 
+/// Throws CLI::ValidationError for what would change nothing.
+void refuse_idle_options(CLI::App const& command, SweepCommand const& options, ps::Sweep const& sweep) {
+    const bool by_schedule = !options.schedule.empty(), no_taylor = options.ranking.criterion != "taylor",
+               no_epochs = options.epochs == 0, no_images = !options.ranking.data.given(),
+               no_queue = options.queue.empty(), unmeasured = options.measure.empty();
+    refuse_idle(command, {{"--criterion", by_schedule, "to stand without --pruning, whose pruners say it"},
+                          {"--type", by_schedule, "to stand without --pruning, whose pruners say it"},
+                          {"--taylor-batches", no_taylor, "--criterion taylor"},
+                          {"--training-images", no_epochs, "--epochs"},
+                          {"--training-cifar", no_epochs, "--epochs"},
+                          {"--training-folder", no_epochs, "--epochs"},
+                          {"--training-batch", no_epochs, "--epochs"},
+                          {"--learning-rate", no_epochs, "--epochs"},
+                          {"--threshold", !sweep_uses(sweep, "hybrid"), "the metric hybrid"},
+                          {"--mean", no_images && unmeasured && options.out.empty(), "images, as --images"},
+                          {"--threads", no_images && unmeasured, "images, as --images, or --measure"},
+                          {"--calibrate", unmeasured, "--measure"},
+                          {"--max-arena", unmeasured, "--measure"},
+                          {"--sensitivity", options.report.empty(), "--report"},
+                          {"--queue-name", no_queue, "--queue"},
+                          {"--lease", no_queue, "--queue"},
+                          {"--ahead", no_queue, "--queue"}});
+}
+
 void sweep(CLI::App& command, SweepCommand& options) {
     const ps::SharedBytes text = ps::read_file(options.file);
     const SweepFile file = read_sweep(command, options.file, std::string(text.text()));
     if (options.model.net.empty()) ps::fail(options.file, ": no network is named, by NET or in its options as net");
+    refuse_idle_options(command, options, file.sweep);
     if (!options.out.empty() && file.sweep.goals.size() > 1) ps::fail("--out: needs one metric; there is a front");
     if (options.log.empty()) options.log = std::filesystem::path(options.file).replace_extension(".jsonl").string();
     const PruningTrials trials(options, file, logged_threshold(options.log));
@@ -242,11 +290,13 @@ void sweep(CLI::App& command, SweepCommand& options) {
 
     const KnownMetrics known(trials, file.sweep);
     const ps::BayesOptions effort = known.any ? ps::BayesOptions{.candidates = 64, .rounds = 8} : ps::BayesOptions{};
-    ps::AnySearcher<KnownMetrics> searcher(file.sweep, effort, known);
-    ProgressLine line;
+    SweepLine shown;
+    ShownSearcher searcher{ps::AnySearcher<KnownMetrics>(file.sweep, effort, known), &shown};
     KeptNetworks networks(options.measure);
+    const ps::Timer timer;
     const auto report = [&](auto const& run) {
-        line.show(text_of_progress(run));
+        if (shown.line.is_due()) shown.text = text_of_progress(run);
+        shown.line.show(shown.text);
         networks.update(run);
     };
     const auto measure = [&](ps::Trial const& trial) -> std::optional<ps::TrialMeasurement> {
@@ -261,7 +311,8 @@ void sweep(CLI::App& command, SweepCommand& options) {
     const auto run = options.queue.empty()
                          ? ps::run_sweep(file.sweep, std::move(searcher), log, 1, try_one, report, measure)
                          : hand_out(command, options, file, trials, std::move(searcher), log, report);
-    line.clear();
+    shown.line.clear();
+    const double seconds = timer.seconds();
 
     const std::vector<std::size_t> best = run.best();
     if (!options.report.empty()) {
@@ -280,11 +331,13 @@ void sweep(CLI::App& command, SweepCommand& options) {
         print_json(ps::Json::Object{{"trials", run.trials().size()},
                                     {"failed", run.progress().failed},
                                     {"best", std::move(chosen)},
-                                    {"log", options.log}});
+                                    {"log", options.log},
+                                    {"seconds", seconds},
+                                    {"choosing_seconds", shown.choosing}});
         return require_best(options, run);
     }
-    print(
-        ps::join(run.trials().size(), " trials, ", run.progress().failed, " failed; they are in ", options.log, '\n'));
+    print_line(run.trials().size(), " trials, ", run.progress().failed, " failed; they are in ", options.log);
+    print_line(short_text(seconds), " s, ", short_text(shown.choosing), " s of them to choose");
     for (ps::Trial const& trial : run.trials()) {
         if (trial.failure.empty()) continue;
         print_line("trial ", trial.number, " failed: ", trial.failure);

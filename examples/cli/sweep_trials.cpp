@@ -1,7 +1,6 @@
 #include "sweep_trials.hpp"
 
 #include "retraining.hpp"
-#include "session.hpp"
 #include "settings_file.hpp"
 #include "text.hpp"
 
@@ -47,6 +46,7 @@ ps::Graph with_batch(ps::Graph const& graph, int batch) {
     ps::Graph other(batch);
     for (ps::Node const& node : graph.nodes()) other.add(node.name, node.layer, node.inputs);
     other.set_outputs(graph.outputs());
+    other.set_shared(graph.shared());
     return other;
 }
 
@@ -150,8 +150,17 @@ SweepFile read_sweep(CLI::App& command, std::string const& name, std::string tex
     return {name, std::move(text), std::move(sweep)};
 }
 
+bool sweep_uses(ps::Sweep const& sweep, std::string const& metric) {
+    const auto is_it = [&](auto const& each) { return plain(each.metric) == metric; };
+    return std::ranges::any_of(sweep.goals, is_it) || std::ranges::any_of(sweep.bounds, is_it);
+}
+
 PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold)
-    : options_(options), space_(file.sweep.space), model_(load_to_prune(options.model)), coupling_(model_.graph) {
+    : options_(options),
+      space_(file.sweep.space),
+      model_(load_to_prune(options.model)),
+      coupling_(model_.graph),
+      predicted_seconds_(seconds_predictor(options.planning)) {
     const ps::Shape shape = model_.graph[model_.graph.input()].shape;
     if (options_.ranking.data.given()) images_.emplace(read_images(options_.ranking.data, shape));
     if (options_.training.given()) training_.emplace(read_images(options_.training, shape));
@@ -168,7 +177,7 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
         ps::check_schedule(schedule, model_.graph, coupling_);
         bind_schedule(schedule);
     }
-    whole_latency_ = predicted_seconds(model_.graph, options_.planning) * 1e3;
+    whole_latency_ = predicted_seconds_(model_.graph) * 1e3;
     find_threshold(threshold);
 }
 
@@ -189,6 +198,7 @@ void PruningTrials::bind_metrics(ps::Sweep const& sweep) {
         names_[name] = spelled;
         needs_hybrid_ = needs_hybrid_ || name == "hybrid";
         needs_accuracy_ = needs_accuracy_ || name == "hybrid" || name == "top1";
+        needs_latency_ = needs_latency_ || name == "hybrid" || name == "latency";
     };
     for (ps::Goal const& goal : sweep.goals) bind(goal.metric);
     for (ps::Bound const& bound : sweep.bounds) bind(bound.metric);
@@ -255,9 +265,21 @@ std::vector<ps::Ranking> const& PruningTrials::rankings(std::string const& crite
     return ranked;
 }
 
-ps::Choice PruningTrials::choice(ps::Point const& point) const {
-    ps::Choice all;
-    for (Pruner const& pruner : pruners_) {
+std::vector<ps::Ranking> const& PruningTrials::named(std::size_t pruner, std::string const& type) const {
+    std::vector<ps::Ranking> const& all = rankings(pruners_[pruner].criterion, type);
+    const std::scoped_lock lock(mutex_);
+    const auto [known, is_new] = named_.try_emplace({pruner, type});
+    for (std::size_t i = 0; is_new && i < all.size(); ++i) {
+        const auto names = [&](std::string const& pattern) { return fits(pattern, all[i]); };
+        if (std::ranges::any_of(pruners_[pruner].patterns, names)) known->second.push_back(all[i]);
+    }
+    return known->second;
+}
+
+std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::Point const& point) const {
+    std::vector<Thinning> all;
+    for (std::size_t i = 0; i < pruners_.size(); ++i) {
+        Pruner const& pruner = pruners_[i];
         double sparsity = pruner.fixed_sparsity;
         if (!pruner.sparsity.empty()) sparsity = ps::number_of(space_.value(point, pruner.sparsity));
         std::string type = pruner.fixed_type;
@@ -266,15 +288,22 @@ ps::Choice PruningTrials::choice(ps::Point const& point) const {
         if (type != "filters" && type != "channels") {
             ps::fail("parameter ", pruner.type, ": cannot be ", type, "; there are Filters and Channels");
         }
-        std::vector<ps::Ranking> named;
-        for (ps::Ranking const& ranking : rankings(pruner.criterion, type)) {
-            const auto names = [&](std::string const& pattern) { return fits(pattern, ranking); };
-            if (std::ranges::any_of(pruner.patterns, names)) named.push_back(ranking);
-        }
+        std::vector<ps::Ranking> const& rankings = named(i, type);
+        all.push_back({&rankings, type == "channels"});
         if (pruner.together) {
-            all.merge(ps::choose(std::span<const ps::Ranking>(named), sparsity));
+            all.back().counts = ps::counts_to_go(rankings, sparsity);
         } else {
-            for (ps::Ranking const& ranking : named) all.merge(ps::choose(ranking, sparsity));
+            for (ps::Ranking const& ranking : rankings) all.back().counts.push_back(ps::count_to_go(ranking, sparsity));
+        }
+    }
+    return all;
+}
+
+ps::Choice PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
+    ps::Choice all;
+    for (Thinning const& each : thinnings) {
+        for (std::size_t i = 0; i < each.counts.size(); ++i) {
+            all.merge(ps::first_groups((*each.rankings)[i], each.counts[i]));
         }
     }
     return ps::sparing(model_.graph, coupling_, std::move(all));
@@ -293,18 +322,25 @@ void PruningTrials::add_accuracy(Metrics& metrics, double accuracy) const {
 }
 
 Metrics PruningTrials::known(ps::Point const& point) const {
-    const std::string text = space_.text(point);
+    const std::vector<Thinning> thinned = thinnings(point);
+    std::vector<std::size_t> key;
+    for (Thinning const& each : thinned) {
+        key.push_back(each.of_channels ? 1 : 0);
+        key.insert(key.end(), each.counts.begin(), each.counts.end());
+    }
+    constexpr std::size_t most = 100'000;  // of some hundred bytes each
     {
         const std::scoped_lock lock(mutex_);
-        if (const auto found = known_.find(text); found != known_.end()) return found->second;
+        if (const auto found = known_.find(key); found != known_.end()) return found->second;
+        if (known_.size() >= most) known_.clear();
     }
-    const ps::Graph thin = ps::prune(model_.graph, coupling_, choice(point));
+    const ps::Graph thin = ps::prune(model_.graph, coupling_, choice(thinned));
     Metrics metrics;
-    add(metrics, "latency", predicted_seconds(thin, options_.planning) * 1e3);
+    if (needs_latency_) add(metrics, "latency", predicted_seconds_(thin) * 1e3);
     add(metrics, "operations", ps::multiply_adds(thin));
     add(metrics, "parameters", ps::parameter_count(thin));
     const std::scoped_lock lock(mutex_);
-    return known_.emplace(text, metrics).first->second;
+    return known_.emplace(std::move(key), metrics).first->second;
 }
 
 double PruningTrials::accuracy(ps::Pruned const& network) const {
@@ -326,7 +362,8 @@ ps::Pruned PruningTrials::retrained(ps::Pruned thin, std::uint64_t seed,
 
 void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
     trial.metrics = known(trial.point);
-    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(trial.point));
+    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
+    if (!needs_latency_) add(trial.metrics, "latency", predicted_seconds_(thin.graph) * 1e3);
     trial.plan = ps::structure(thin.graph);
     if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin));
     if (images_ && options_.epochs > 0) {
@@ -340,12 +377,17 @@ void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
 
 void PruningTrials::export_network(ps::Trial const& trial, ps::Pruned const& network) const {
     std::filesystem::create_directories(options_.measure);
-    ps::write_file(network_file(options_.measure, trial.number),
-                   ps::to_onnx(network.graph, network.weights, {.open_batch = options_.model.batch == 0}));
+    ps::write_file(network_file(options_.measure, trial.number), onnx(network));
+}
+
+std::string PruningTrials::onnx(ps::Pruned const& network) const {
+    return ps::to_onnx(network.graph, network.weights,
+                       {.open_batch = options_.model.batch == 0,
+                        .signature = with_metadata(model_.signature, metadata_of(normalise_))});
 }
 
 ps::Pruned PruningTrials::network(ps::Point const& point, std::uint64_t seed) const {
-    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(point));
+    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
     if (options_.epochs == 0) return thin;
     return retrained(std::move(thin), seed, [](std::int64_t, double) { return true; });
 }

@@ -5,6 +5,7 @@
 #include "model.hpp"
 #include "options.hpp"
 #include "pruning.hpp"
+#include "session.hpp"
 
 #include <primsel/io/settings.hpp>
 #include <primsel/prune/coupling.hpp>
@@ -19,6 +20,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -67,6 +69,9 @@ struct SweepFile {
 /// Reads it, and sets the command's options that it says and that were not given.
 [[nodiscard]] SweepFile read_sweep(CLI::App& command, std::string const& name, std::string text);
 
+/// Whether a goal or bound is of the metric, however the file spells it.
+[[nodiscard]] bool sweep_uses(ps::Sweep const& sweep, std::string const& metric);
+
 using Metrics = std::map<std::string, double>;
 using GoesOn = std::function<bool(std::size_t, Metrics const&)>;
 
@@ -81,12 +86,15 @@ public:
     /// error, naming what is near, for parameters and metrics that there are not.
     PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold);
 
-    /// Metrics that are computed without a trial, milliseconds and others.
+    /// Metrics that are computed without a trial: sizes, and milliseconds where a goal or bound depends on them, as
+    /// they take a plan. Networks whose layers lose equally many filters are computed once.
     [[nodiscard]] Metrics known(ps::Point const& point) const;
     /// Has a trial done.
     void operator()(ps::Trial& trial, GoesOn const& goes_on) const;
     /// The network of a trial, for one image or as many as --batch says.
     [[nodiscard]] ps::Pruned network(ps::Point const& point, std::uint64_t seed) const;
+    /// It as an ONNX file, whose names, types and metadata are those of the whole network's.
+    [[nodiscard]] std::string onnx(ps::Pruned const& network) const;
 
     /// What accuracy the metric hybrid bears.
     [[nodiscard]] double threshold() const { return threshold_; }
@@ -103,12 +111,20 @@ private:
         std::string fixed_type;
         bool together = false;
     };
+    /// How many filters go of the layers that a pruner names.
+    struct Thinning {
+        std::vector<ps::Ranking> const* rankings;
+        bool of_channels = false;
+        std::vector<std::size_t> counts{};
+    };
     void bind_schedule(ps::PruningSchedule const& schedule);
     void bind_patterns();
     void bind_metrics(ps::Sweep const& sweep);
     void find_threshold(std::optional<double> threshold);
     [[nodiscard]] std::vector<ps::Ranking> const& rankings(std::string const& criterion, std::string const& type) const;
-    [[nodiscard]] ps::Choice choice(ps::Point const& point) const;
+    [[nodiscard]] std::vector<ps::Ranking> const& named(std::size_t pruner, std::string const& type) const;
+    [[nodiscard]] std::vector<Thinning> thinnings(ps::Point const& point) const;
+    [[nodiscard]] ps::Choice choice(std::vector<Thinning> const& thinnings) const;
     [[nodiscard]] double accuracy(ps::Pruned const& network) const;
     [[nodiscard]] ps::Pruned retrained(ps::Pruned thin, std::uint64_t seed,
                                        std::function<bool(std::int64_t, double)> const& goes_on) const;
@@ -125,10 +141,12 @@ private:
     std::optional<AnyImages> images_, training_;
     ps::Normalise normalise_;
     double whole_latency_ = 0, threshold_ = 0;
-    bool needs_accuracy_ = false, needs_hybrid_ = false;
+    bool needs_accuracy_ = false, needs_hybrid_ = false, needs_latency_ = false;
+    SecondsPredictor predicted_seconds_;
     mutable std::mutex mutex_;
-    mutable std::map<std::string, Metrics> known_;
+    mutable std::map<std::vector<std::size_t>, Metrics> known_;  // by the counts of all thinnings
     mutable std::map<std::string, std::vector<ps::Ranking>> rankings_;
+    mutable std::map<std::pair<std::size_t, std::string>, std::vector<ps::Ranking>> named_;
 };
 
 }  // namespace cli

@@ -167,7 +167,10 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     if (!written) write_trained(options, model, trainer.best_weights(), normalise);
     if (options.thin_out.empty()) return;
     const ps::Pruned thin = pruning->thinned(trainer.best_weights());
-    ps::write_file(options.thin_out, ps::to_onnx(thin.graph, thin.weights, {.open_batch = true}));
+    ps::write_file(
+        options.thin_out,
+        ps::to_onnx(thin.graph, thin.weights,
+                    {.open_batch = true, .signature = with_metadata(model.signature, metadata_of(normalise))}));
 }
 
 std::string decimal_text(double value, int digits) {

@@ -1,5 +1,6 @@
 """primsel dynamic"""
 import csv
+import json
 import os
 import random
 import xml.etree.ElementTree
@@ -25,7 +26,12 @@ class Dynamic(Cli):
         stream = [*self.NETWORK, "--weights", weights, *data, "--count", 30]
         # So much time that all groups run, so little that one does.
         for budget, configuration in (("time=10s", 4), ("time=1us", 1)):
-            result = self.json(*stream, "--budget", budget, "--accuracies", "0.1,0.2,0.3,0.4", "--out", trace)
+            # Where nothing keeps the budget, the stream runs as near to it as can be, and the program fails.
+            called = self.call(*stream, "--budget", budget, "--accuracies", "0.1,0.2,0.3,0.4", "--out", trace, "--json")
+            self.assertEqual(called.returncode, 0 if configuration == 4 else 1, called.stderr)
+            self.assertEqual("no configuration keeps the budget; nearest is configuration 1: time " in called.stderr,
+                             configuration == 1)
+            result = json.loads(called.stdout)
             self.assertEqual(list(result), ["images", "late", "switches", "accuracy", "configurations", "limits", "file"])
             counts = [each["images"] for each in result["configurations"]]
             self.assertEqual((sum(counts), len(counts)), (30, 4))
@@ -54,7 +60,18 @@ class Dynamic(Cli):
             result = self.json("dynamic", "resnet56", "--groups", 2, "--budget", "time=1s", "--count", 3, "--threads", 2)
             self.assertEqual(result["images"], 3)
 
+    def test_budgets_out_of_reach(self):
+        for budget, needle in (("time=1us,accuracy=50%", " of 0.001 ms, accuracy "), ("accuracy=200%", "accuracy 100 of 200 %"),
+                               ("time=1us,accuracy=1%", "of 0.001 ms, accuracy ")):
+            result = self.call(*self.NETWORK, "--budget", budget, "--count", 2)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn("dynamic: no configuration keeps the budget; nearest is configuration ", result.stderr)
+            self.assertIn(needle, result.stderr)
+            self.assertIn(" of 2 images late", result.stdout)
+
     def test_refusals(self):
+        self.refuse(2, ["--groups: has no effect here: it needs a network that has none"], *self.NETWORK, "--budget",
+                    "time=1s", "--groups", 3)
         self.refuse(2, ["--budget"], *self.NETWORK)
         self.refuse(2, ["expected a number of s"], *self.NETWORK, "--budget", "time=8kg")
         self.refuse(2, ["expected time=, energy=, power= or accuracy="], *self.NETWORK, "--budget", "colour=8")

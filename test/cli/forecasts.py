@@ -78,7 +78,7 @@ class Search(Cli):
         self.succeed("forecast", NET, "--size", SIZE, "--training", "--profile", table, "--levels", "0,70", "--batches", "2,4",
                      "--runs", 1)
         self.succeed("forecast", "--training", "--fit", table, "--save", model)
-        arguments = [*self.few, "--training-device", model, "--seed", 3]
+        arguments = [*self.few[:6], "--training-batch", 4, "--training-device", model, "--seed", 3]
         free = self.json(*arguments)
         self.assertIsNone(free["costs"]["ms"])
         most = int(0.8 * free["costs"]["training_bytes"])
@@ -87,8 +87,27 @@ class Search(Cli):
         for key in ("subnet", "asked", "kept", "score", "costs"):
             self.assertEqual(first[key], second[key])
 
+    def test_options_without_effect(self):
+        no_fit = "without --fit"
+        for needs, arguments in [(no_fit, ["--fit", "t.csv", "--save", "m", "--batch", 2]), (no_fit, [NET, "--fit", "t.csv", "--save", "m"]),
+                                 (no_fit, ["--fit", "t.csv", "--save", "m", "--runs", 2]),
+                                 ("--batches", [NET, "--profile", "t.csv", "--batch", 2]), ("--profile", [NET, "--seed", 2]),
+                                 ("--profile or --runs", [NET, "--max-memory", "1G"]), ("its layers alone", [NET, "--weights", "w"])]:
+            with self.subTest(arguments):
+                self.refuse(2, ["has no effect here: it needs ", needs], "forecast", *arguments)
+        for needs, arguments in [("--training-device", ["--samples", 3, "--device", "m"]), ("--device", ["--batch", 2, "--training-device", "m"]),
+                                 ("--training-device", ["--training-batch", 2, "--device", "m"])]:
+            with self.subTest(arguments):
+                self.refuse(2, ["has no effect here: it needs ", needs], "search", "resnet-small", *arguments)
+        self.refuse(2, ["--bound: time and memory need --device"], "search", "resnet-small", "--training-device", "m", "--bound",
+                    "time=3ms")
+        self.refuse(2, ["--bound: training-memory needs --training-device"], "search", "resnet-small", "--device", "m", "--bound",
+                    "training-memory=3M")
+
     def test_refusals(self):
-        self.refuse(1, ["none keeps the bounds"], *self.few, "--bound", "memory=1K")
+        self.refuse(1, ["none keeps the bounds; the nearest, ", " takes memory ", " of "], *self.few, "--bound", "memory=1K")
+        self.refuse(1, ["none keeps the bounds; the nearest, ", " ms of 0.001 ms, memory "], *self.few, "--bound", "time=0.001ms",
+                    "--bound", "memory=1G")
         self.refuse(2, ["--bound"], *self.few, "--bound", "colour=3")
         self.refuse(2, ["--bound"], *self.few, "--bound", "time=3")
         self.refuse(2, ["SPACE"], "search", "resnet-huge")

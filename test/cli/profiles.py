@@ -196,6 +196,9 @@ class Profile(Cli):
         self.refuse(1, ["magic"], "profile", "--out", out, "--primitives", "magic")
         self.refuse(1, ["nonet"], "profile", "--out", self.folder / "q.csv", "--networks", "nonet")
         self.refuse(1, ["processor 4095"], "profile", "--out", self.folder / "q.csv", "--cpu", 4095)
+        for needs, arguments in [("--queue", ["--lease", 3]), ("--queue", ["--queue-name", "x"]),
+                                 ("a network by name", ["--networks", "a.onnx,b.onnx", "--size", 32])]:
+            self.refuse(2, ["has no effect here: it needs ", needs], "profile", "--out", out, *arguments)
         for arguments in ([], ["--out", out, "--budget", "1d"], ["--out", out, "--budget", "-1"],
                           ["--out", out, "--count", "0"], ["--out", out, "--max-operations", "0"]):
             self.refuse(2, [], "profile", *arguments)

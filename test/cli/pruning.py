@@ -126,6 +126,8 @@ class Sensitivity(Cli):
 
     def test_refusals(self):
         self.refuse(2, ["--images and --labels, --cifar or --folder"], "sensitivity", NET)
+        for option in ("--calibrate", "--max-arena", "--taylor-batches"):
+            self.refuse(2, [option + ": has no effect here: it needs "], "sensitivity", NET, *self.data(), option, 1)
         self.refuse(1, ["no layer that can be pruned"], "sensitivity", NET, "--size", 32, *self.data(), "--layers", "none")
 
     def test_taylor(self):

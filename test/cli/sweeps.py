@@ -1,5 +1,7 @@
 """primsel sweep and primsel report"""
 import json
+import os
+import pty
 import random
 import signal
 import subprocess
@@ -32,7 +34,8 @@ class Sweeps(Cli):
         options = {"net": NET, "size": 32, "images": str(self.data()[1]), "labels": str(self.data()[3])}
         arguments = ["sweep", self.file(options=options)]  # two arguments are enough
         result = self.json(*arguments, "--report", page, "--out", out)
-        self.assertEqual(list(result), ["trials", "failed", "best", "log"])
+        self.assertEqual(list(result), ["trials", "failed", "best", "log", "seconds", "choosing_seconds"])
+        self.assertLess(result["choosing_seconds"], result["seconds"])
         self.assertEqual((result["trials"], result["failed"], result["log"]), (7, 0, str(log)))
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         self.assertEqual(list(lines[0]), ["file", "sweep", "about"])
@@ -172,6 +175,96 @@ class Sweeps(Cli):
             for process in (*workers, sweep):
                 process.kill()
                 process.communicate()
+
+    def test_lease_of_the_sweep(self):
+        """A worker that is told no lease is killed in a trial: when the sweep's lease is over, another takes that."""
+        server, log = RedisServer(self), self.folder / "sweep.jsonl"
+
+        sweep = server.primsel("sweep", self.file(budget={"trials": 3}, method="random"), NET, "--size", 32, *self.data(),
+                               *self.data("training-"), "--epochs", 40, "--training-batch", 3, "--log", log)
+        killed = server.primsel("worker", lease=())
+        while not server.is_held():
+            self.assertIsNone(killed.poll(), killed.stderr.read() if killed.poll() is not None else "")
+            time.sleep(0.01)
+        killed.kill()
+        killed.wait()
+        self.assertTrue(server.is_held())
+        worker = server.primsel("worker", "--patience", 20, lease=())  # less than a worker's own lease
+        self.assertEqual(worker.wait(1200), 0, worker.stderr.read())
+        numbers = sorted(json.loads(line)["trial"] for line in log.read_text().splitlines()[1:])
+        self.assertEqual(numbers, [0, 1, 2])
+        self.assertEqual(sweep.wait(1200), 0, sweep.stderr.read())
+
+    def test_password_and_database(self):
+        server, log = RedisServer(self, password="open%sesame", database=3), self.folder / "sweep.jsonl"
+
+        arguments = [self.file(budget={"trials": 3}, method="random", metric={"name": "latency"}), NET, "--size", 32]
+        sweep = server.primsel("sweep", *arguments, "--log", log)
+        worker = server.primsel("worker", "--patience", 5)
+        self.assertEqual(sweep.wait(1200), 0, sweep.stderr.read())
+        self.assertEqual(worker.wait(1200), 0, worker.stderr.read())
+        numbers = sorted(json.loads(line)["trial"] for line in log.read_text().splitlines()[1:])
+        self.assertEqual(numbers, [0, 1, 2])
+        self.assertEqual([server.call("EXISTS", "primsel:done", database=i) for i in (0, 3)], [b":0\r\n", b":1\r\n"])
+        for wrong in (server.url.replace("sesame", "barley"), server.url.replace(":open%sesame@", "")):
+            for arguments_of in (["sweep", *arguments, "--log", self.folder / "other.jsonl"], ["worker"]):
+                result = self.call(*arguments_of, "--queue", wrong)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("queue redis://127.0.0.1:", result.stderr)
+                for secret in ("open%", "sesame", "barley"):
+                    self.assertNotIn(secret, result.stderr)
+
+    def test_choosing_is_shown(self):
+        """On a terminal the line says when the next trial is being chosen."""
+        arguments = ["sweep", self.file(budget={"trials": 2}, metric={"name": "latency"}), NET, "--size", 32]
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        with subprocess.Popen([self.PRIMSEL, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=end) as process:
+            os.close(end)
+            text = b""
+            try:
+                while chunk := os.read(terminal, 1 << 12):
+                    text += chunk
+            except OSError:  # all of it was read
+                pass
+            self.assertEqual(process.wait(1200), 0, text)
+        self.assertEqual(text.count(b"; choosing the next"), 2)
+        self.assertIn(b"\x1b[Ksweep: 0 trials; choosing the next", text)
+
+    def test_out_is_the_file_it_was_made_of(self):
+        """Names, numbers of dimensions and properties of an ONNX file stay, whatever filters go."""
+        whole, out, networks = self.folder / "whole.onnx", self.folder / "out.onnx", self.folder / "networks"
+        self.succeed("export", NET, whole, "--size", 32)
+        data = whole.read_bytes().replace(b"input", b"photo")  # of one length, so that no size in the file changes
+        # ModelProto.metadata_props, field 14: the key, field 1, and the value, field 2.
+        whole.write_bytes(data + b"\x72\x0d\x0a\x05names\x12\x04cats")
+        file = self.file(budget={"trials": 2}, method="random", metric={"name": "latency"})
+        self.succeed("sweep", file, whole, "--out", out, "--measure", networks, "--mean", "0.5,0.4,0.3", "--std", "1,2,4")
+        for path in (out, *networks.iterdir()):
+            text = path.read_bytes()
+            for needle in (b"photo", b"\x0a\x05names\x12\x04cats", b"0.4"):
+                self.assertTrue(needle in text, needle)
+            self.assertFalse(b"input" in text)
+            self.assertLess(len(text), len(data))
+
+    def test_options_without_effect(self):
+        images, training = self.data(), self.data("training-")
+        schedule = self.write("s.json", "{}")
+        for needs, arguments in [("--epochs", ["--learning-rate", 0.1]), ("--epochs", ["--training-batch", 2]),
+                                 ("--epochs", training), ("the metric hybrid", ["--threshold", 0.5]),
+                                 ("--criterion taylor", ["--taylor-batches", 3]), ("--measure", ["--calibrate", 1]),
+                                 ("--measure", ["--max-arena", "1M"]), ("--report", ["--sensitivity", "s.csv"]),
+                                 ("--queue", ["--lease", 3]), ("--queue", ["--ahead", 3]), ("--queue", ["--queue-name", "x"]),
+                                 ("without --pruning", ["--pruning", schedule, "--criterion", "l2"])]:
+            with self.subTest(arguments):
+                self.refuse(2, ["has no effect here: it needs ", needs], "sweep", self.file(metric={"name": "top1"}), NET,
+                            "--size", 32, *images, *arguments)
+        for arguments in (["--threads", 2], ["--mean", "0,0,0", "--std", "1,1,1"]):
+            self.refuse(2, ["has no effect here: it needs images"], "sweep", self.file(metric={"name": "latency"}), NET, "--size",
+                        32, *arguments)
+        # So do those of the file.
+        self.refuse(2, ["--learning-rate: has no effect here"], "sweep", self.file(options={"learning-rate": 0.1}), NET,
+                    "--size", 32, *images)
 
     def test_nothing_chosen(self):
         """A sweep that chooses nothing says why, writes nothing and fails."""

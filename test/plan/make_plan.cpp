@@ -280,6 +280,70 @@ TEST_CASE("a plan says what it was made for and by whom") {
     CHECK(plan.layers[1].shape == "4x9x9 -> 2x9x9, 1x1");
 }
 
+namespace {
+
+/// Counts the questions that it answers by hashes.
+struct Counting {
+    static constexpr std::string_view name = "counting";
+    fakes::HashedCosts costs{3};
+    std::size_t asked = 0;
+
+    template <class Query>
+    void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        asked += queries.size();
+        costs.predict(kernels, queries, seconds);
+    }
+};
+
+ps::Graph chain(int convs, bool with_last_clamped = false) {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{4, 9, 9}}, {});
+    for (int i = 0; i < convs; ++i) {
+        graph.add(ps::join("conv-", i), ps::ConvParams{.k = 4, .kernel = 3, .padding = 1}, {graph.size() - 1});
+    }
+    if (with_last_clamped) graph.add("clamp", ps::ActivationParams{}, {graph.size() - 1});
+    return ps::simplify(graph);
+}
+
+}  // namespace
+
+TEST_CASE("layers that differ in their names alone are asked for once, and are answered alike") {
+    const ps::Kernels kernels = fakes::kernels(some);
+    const auto asked = [&](ps::Graph const& graph, ps::PlanOptions const& options = {}) {
+        Counting model;
+        (void)ps::make_plan(graph, kernels, model, ps::ExactPbqp{}, options);
+        return model.asked;
+    };
+    CHECK(asked(chain(2)) == asked(chain(1)));
+    CHECK(asked(chain(9)) == asked(chain(1)));
+    CHECK(asked(chain(9, true)) > asked(chain(9)));  // the last has a pass behind some primitives
+    CHECK(asked(chain(9, true)) == asked(chain(2, true)));
+
+    Counting model;
+    const ps::PlanOptions refusing{.refused = {{"conv-3", "plain-again", "not here"}}};
+    CHECK(asked(chain(9), refusing) > asked(chain(9)));
+    const ps::Plan plan = ps::make_plan(chain(9), kernels, model, ps::ExactPbqp{}, refusing);
+    for (int i = 0; i < 9; ++i) {
+        CAPTURE(i);
+        std::vector<ps::Candidate> const& candidates = plan.layer(ps::join("conv-", i)).candidates;
+        const auto refused = std::ranges::find(candidates, "not here", &ps::Candidate::refusal);
+        CHECK((refused != candidates.end()) == (i == 3));
+        if (i != 3) CHECK(candidates == plan.layer("conv-0").candidates);
+    }
+}
+
+TEST_CASE("a plan without candidates is the same plan") {
+    const ps::Kernels kernels = fakes::kernels(some);
+    Counting model;
+    ps::Plan with = ps::make_plan(chain(5, true), kernels, model, ps::ExactPbqp{}),
+             without = ps::make_plan(chain(5, true), kernels, model, ps::ExactPbqp{}, {.keep_candidates = false});
+    CHECK_FALSE(with.layer("conv-1").candidates.empty());
+    for (ps::PlannedLayer& layer : with.layers) layer.candidates.clear();
+    CHECK(with.layers == without.layers);
+    CHECK(with.transforms == without.transforms);
+    CHECK(with.total_seconds == without.total_seconds);
+}
+
 // --- solvers and cost models that answer what is no answer
 
 namespace {

@@ -445,6 +445,26 @@ TEST_CASE("the least of a network go wherever they are") {
     CHECK(ps::choose(both, 0.5, 2) == ps::Choice{1, 3});
 }
 
+TEST_CASE("how many go is told without naming them") {
+    const ps::Graph graph = ps::zoo::AlexNetCifar::graph();
+    const ps::Weights weights = ps::random_weights(graph);
+    const ps::Coupling coupling(graph);
+    const std::vector<ps::Ranking> rankings = ps::rank_filters(graph, weights, coupling, ps::L1Norm{});
+    for (const double sparsity : {0.0, 0.3, 0.99, 1.0}) {
+        for (const std::size_t multiple : {1U, 4U}) {
+            const std::vector<std::size_t> counts = ps::counts_to_go(rankings, sparsity, multiple);
+            ps::Choice together;
+            REQUIRE(counts.size() == rankings.size());
+            for (std::size_t i = 0; i < rankings.size(); ++i) {
+                together.merge(ps::first_groups(rankings[i], counts[i]));
+                CHECK(ps::choose(rankings[i], sparsity, multiple) ==
+                      ps::first_groups(rankings[i], ps::count_to_go(rankings[i], sparsity, multiple)));
+            }
+            CHECK(ps::choose(rankings, sparsity, multiple) == together);
+        }
+    }
+}
+
 TEST_CASE("a score that is not finite is refused with its layer") {
     struct Wrong {
         void operator()(ps::Filters const& filters, std::span<double> scores) const {

@@ -34,13 +34,13 @@ struct ConvCoefficients {
 inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
                                  Kernels const& kernels, std::span<const ConvQuery> queries,
                                  std::span<double> seconds) {
-    analytical.predict(kernels, queries, seconds);
     for (std::size_t i = 0; i < queries.size(); ++i) {
+        const ConvTerms of = analytical.terms(kernels, queries[i]);
+        seconds[i] = Analytical::seconds(of);
         if (queries[i].shape.groups > 1) continue;
         const std::string_view id = kernels.primitives[queries[i].primitive].id;
         const auto found = std::ranges::lower_bound(coefficients, id, {}, &ConvCoefficients::primitive);
         if (found == coefficients.end() || found->primitive != id) continue;
-        const ConvTerms of = analytical.terms(kernels, queries[i]);
         const ConvCoefficients::Terms terms = as_terms(of);
         double sum = 0;
         for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];

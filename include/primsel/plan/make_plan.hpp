@@ -44,7 +44,7 @@ template <CostModel Model, Solver S>
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
 
-    detail::write_choice(plan, graph, kernels, prices, solution.choice);
+    detail::write_choice(plan, graph, kernels, prices, solution.choice, options.keep_candidates);
     timer.restart();
     detail::choose_strips(plan, graph, kernels, model, options, detail::RunSize(graph, kernels));
     plan.predict_seconds += timer.seconds();

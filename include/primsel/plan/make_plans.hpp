@@ -77,7 +77,7 @@ template <CostModel Model, Solver S>
         plan.predict_seconds = predict_seconds, plan.solve_seconds = solve_seconds;
         PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
         own.formulation.check(part, S::name);
-        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
+        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice, options.keep_candidates);
         detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run);
         const PbqpSolution alone = solver.solve(own.formulation.problem);
         own.formulation.check(alone, S::name);

@@ -34,6 +34,8 @@ struct PlanOptions {
     bool strips = true;
     /// Threads that run the plan, which costs are not predicted for.
     std::size_t workers = 1;
+    /// Whether the plan keeps the other primitives for each convolution, to explain itself. Without, it is made faster.
+    bool keep_candidates = true;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -67,19 +67,22 @@ struct PrunedTo {
 /// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
 /// does.
 template <CostModel Model, Solver S>
-[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver) {
-    return make_plan(simplify(graph), kernels, model, solver).total_seconds;
+[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                       PlanOptions options = {}) {
+    options.keep_candidates = false;
+    return make_plan(simplify(graph), kernels, model, solver, options).total_seconds;
 }
 
 /// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
 /// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
 /// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
-/// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
-/// networks seconds. Throws error, naming what holds filters back, where the target cannot be reached.
+/// once. A plan of the thinned network, within the options, has the last word. Nothing is executed: that takes
+/// milliseconds, of the deepest networks seconds. Throws error, naming what holds filters back, where the target cannot
+/// be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
                                 Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
-                                L const& loss = {}) {
+                                L const& loss = {}, PlanOptions const& options = {}) {
     if (is_nan(target.share) || !(target.share > 0 && target.share <= 1))
         fail("prune: impossible share ", target.share);
     detail::check_share(target.most, target.multiple);
@@ -96,7 +99,7 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
                                  detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
-    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
+    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver, options) : greedy.total();
     // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
@@ -112,8 +115,9 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
         greedy.improve(within);
         result.choice = sparing(graph, coupling, greedy.choice());
         result.loss = greedy.loss();
-        result.after =
-            planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver) : greedy.total();
+        result.after = planned
+                           ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver, options)
+                           : greedy.total();
         if (result.after <= wanted) return result;
         of_sum = result.after / greedy.total();
         within = std::min(wanted / of_sum, 0.999 * greedy.total());

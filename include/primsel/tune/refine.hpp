@@ -112,7 +112,7 @@ template <CostModel Model, Solver S>
         // Of each pair of layouts: what the plan costs more with it, without the layer itself.
         std::vector<double> around(prices.alternatives[i].size(), -1);
         double saving = 0;
-        for (Candidate const& candidate : prices.candidates[i]) {
+        for (Candidate const& candidate : prices.candidates(i)) {
             if (!candidate.refusal.empty()) break;
             const std::size_t p = kernels.find(candidate.primitive);
             if (p == chosen.primitive) continue;

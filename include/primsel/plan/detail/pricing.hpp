@@ -52,7 +52,7 @@ public:
           options_(options),
           run_(run),
           alternatives(graph.size()),
-          candidates(graph.size()) {
+          candidates_(graph.size()) {
         check_options();
         check_refused();
         ask();
@@ -67,10 +67,11 @@ public:
 
     /// Seconds of the change of layout of a node's result; 0 where nothing need move.
     [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
-        const Shape shape = graph_[node].shape;
-        if (kernels_.same_placement(shape, from, to)) return 0;
-        return transform_seconds_[transform_index_.at({shape.c, shape.h, shape.w, from, to})];
+        const std::size_t query = transform_of_[place_of(shape_of_[node], from, to)];
+        return query == nothing ? 0 : transform_seconds_[query];
     }
+    /// The primitives for a convolution, the cheapest first and those that are refused last.
+    [[nodiscard]] std::vector<Candidate> const& candidates(std::size_t node) const { return candidates_[alike_[node]]; }
 
 private:
     Graph const& graph_;
@@ -81,10 +82,10 @@ private:
 public:
     /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
     std::vector<std::vector<Alternative>> alternatives;
-    std::vector<std::vector<Candidate>> candidates;
 
 private:
     static constexpr double infinite = std::numeric_limits<double>::infinity();
+    static constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
 
     void check_options() const {
         if (is_nan(options_.max_error) || !(options_.max_error >= 0)) {
@@ -138,39 +139,77 @@ private:
         }
         return distance(entry) > nearest ? "not asked for" : "";
     }
+    [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
+        return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
+    }
+    /// Each change of layout is asked once for all results of a shape.
+    void ask_transforms(bool together) {
+        std::map<std::tuple<int, int, int>, std::size_t> shapes;
+        for (Node const& node : graph_.nodes()) {
+            const auto [known, is_new] = shapes.try_emplace({node.shape.c, node.shape.h, node.shape.w}, shapes.size());
+            shape_of_.push_back(known->second);
+            if (!is_new) continue;
+            for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
+                for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
+                    const bool same = kernels_.same_placement(node.shape, from, to);
+                    transform_of_.push_back(same ? nothing : transforms_.size());
+                    if (!same) transforms_.push_back({node.shape, graph_.batch(), from, to, together});
+                }
+            }
+        }
+    }
+    void ask_conv(std::size_t i, ConvTask const& task, bool together, double apart) {
+        Node const& node = graph_[i];
+        int nearest = 2;
+        for (PrimitiveEntry const& entry : kernels_.primitives) {
+            if (refusal(entry, node, task, 2).empty()) nearest = std::min(nearest, distance(entry));
+        }
+        for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+            PrimitiveEntry const& entry = kernels_.primitives[p];
+            std::string reason = refusal(entry, node, task, nearest);
+            if (reason.empty()) {
+                const ConvShape shape = shape_for(entry, task);
+                convs_.push_back({shape, p, graph_.batch(), task.packs, together, apart,
+                                  run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
+            }
+            candidates_[i].push_back({std::string(entry.id), 0, std::move(reason)});
+        }
+    }
+    /// The first node that differs from this one in its name alone; of those before, `asked` are different.
+    [[nodiscard]] std::size_t first_alike(std::size_t i, std::vector<std::size_t> const& asked,
+                                          std::vector<bool> const& packs, std::vector<double> const& apart) const {
+        Node const& node = graph_[i];
+        const auto is_named = [&](Node const& named) {
+            return std::ranges::any_of(options_.refused,
+                                       [&](Refused const& refused) { return refused.layer == named.name; });
+        };
+        if (is_named(node)) return i;
+        const auto found = std::ranges::find_if(asked, [&](std::size_t other) {
+            Node const& before = graph_[other];
+            return before.shape == node.shape && before.layer == node.layer &&
+                   input_shapes_[other] == input_shapes_[i] && apart[other] == apart[i] && packs[other] == packs[i] &&
+                   (before.epilogue == Epilogue{}) == (node.epilogue == Epilogue{}) && !is_named(before);
+        });
+        return found == asked.end() ? i : *found;
+    }
+    /// Networks repeat themselves: of layers that differ in their names alone, the first is asked for.
     void ask() {
-        input_shapes_.reserve(graph_.size());
         const bool together = goes_together(graph_);
         const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
         const std::vector<double> apart =
             together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
+        ask_transforms(together);
+        std::vector<std::size_t> asked;
+        std::vector<bool> packs;
+        for (std::size_t i = 0; i < graph_.size(); ++i) input_shapes_.push_back(graph_.input_shapes(i));
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
-            input_shapes_.push_back(graph_.input_shapes(i));
-            for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
-                for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
-                    if (kernels_.same_placement(node.shape, from, to)) continue;
-                    const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
-                    if (!transform_index_.emplace(key, transforms_.size()).second) continue;
-                    transforms_.push_back({node.shape, graph_.batch(), from, to, together});
-                }
-            }
-            if (const auto task = conv_task(graph_, i)) {
-                int nearest = 2;
-                for (PrimitiveEntry const& entry : kernels_.primitives) {
-                    if (refusal(entry, node, *task, 2).empty()) nearest = std::min(nearest, distance(entry));
-                }
-                for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
-                    PrimitiveEntry const& entry = kernels_.primitives[p];
-                    std::string reason = refusal(entry, node, *task, nearest);
-                    if (reason.empty()) {
-                        const ConvShape shape = shape_for(entry, *task);
-                        convs_.push_back({shape, p, graph_.batch(), task->packs, together, apart[i],
-                                          run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
-                    }
-                    candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
-                }
-            }
+            const auto task = conv_task(graph_, i);
+            packs.push_back(task && task->packs);
+            alike_.push_back(first_alike(i, asked, packs, apart));
+            if (alike_[i] != i) continue;
+            asked.push_back(i);
+            if (task) ask_conv(i, *task, together, apart[i]);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 kernels_.layouts[layout].check_strides(node.shape, node.name);
                 ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
@@ -181,12 +220,17 @@ private:
 
     void answer() {
         check_transforms();
-        std::size_t conv = 0;
+        std::size_t conv = 0, op = 0;
         const std::size_t layouts = kernels_.layouts.size();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (alike_[i] != i) {
+                alternatives[i] = alternatives[alike_[i]];
+                continue;
+            }
             Node const& node = graph_[i];
+            const std::size_t first_op = layouts * op++;
             const auto op_seconds = [&](std::size_t layout) {
-                return priced(op_seconds_[i * layouts + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
+                return priced(op_seconds_[first_op + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
                               node.shape, ") in layout ", kernels_.layouts[layout].name);
             };
             if (std::holds_alternative<InputParams>(node.layer)) {
@@ -198,8 +242,8 @@ private:
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
-                for (std::size_t p = 0; p < candidates[i].size(); ++p) {
-                    Candidate& candidate = candidates[i][p];
+                for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
+                    Candidate& candidate = candidates_[i][p];
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     candidate.seconds = conv_seconds_[conv++];
@@ -216,7 +260,7 @@ private:
                     consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
-                sort(candidates[i]);
+                sort(candidates_[i]);
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
@@ -254,7 +298,7 @@ private:
     }
     [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
         std::string reasons;
-        for (Candidate const& candidate : candidates[i])
+        for (Candidate const& candidate : candidates_[i])
             reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
         fail("plan: no primitive can compute layer ", node.name, " (",
              to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
@@ -265,7 +309,9 @@ private:
     std::vector<OpQuery> ops_;
     std::vector<TransformQuery> transforms_;
     std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
-    std::map<std::tuple<int, int, int, std::size_t, std::size_t>, std::size_t> transform_index_;
+    std::vector<std::size_t> alike_, shape_of_;
+    std::vector<std::vector<Candidate>> candidates_;
+    std::vector<std::size_t> transform_of_;  // the query of a shape, from a layout to another
 };
 
 }  // namespace detail

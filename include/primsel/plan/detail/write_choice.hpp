@@ -21,7 +21,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 /// these alternatives of the graph's nodes. Throws error where a change of layout has no price.
 template <class Prices>
 void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
-                  std::span<const std::size_t> choice) {
+                  std::span<const std::size_t> choice, bool keep_candidates) {
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
         if (kernels.same_placement(graph[writer].shape, from, to)) return;
@@ -54,7 +54,8 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                            .in_layout = std::string(kernels.layouts[way.in_layout].name),
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
                            .seconds = way.seconds,
-                           .candidates = prices.candidates[i]};
+                           .candidates = {}};
+        if (keep_candidates) layer.candidates = prices.candidates(i);
         if (const auto task = conv_task(graph, i)) {
             layer.primitive = kernels.primitives[way.primitive].id;
             layer.shape = to_string(task->shape, graph.batch());

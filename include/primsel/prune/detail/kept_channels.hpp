@@ -21,11 +21,14 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 class KeptChannels {
 public:
     KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
+        std::vector<bool> goes(coupling.groups().size(), false);
+        for (const std::size_t group : gone) goes[group] = true;
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<std::size_t> const& groups = coupling.groups_of(i);
             kept_.emplace_back();
+            kept_.back().reserve(groups.size());
             for (std::size_t c = 0; c < groups.size(); ++c) {
-                if (!gone.contains(groups[c])) kept_.back().push_back(c);
+                if (!goes[groups[c]]) kept_.back().push_back(c);
             }
         }
     }
