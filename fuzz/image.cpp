@@ -1,5 +1,5 @@
-// Any bytes are a PNG or JPEG image or are refused with primsel::error; what was read is the same when it is written as
-// PNG and read again. EXIF data only turn an image, and any bytes are EXIF data.
+// Any bytes are a PNG, JPEG or WebP image or are refused with primsel::error; what was read is the same when it is
+// written as PNG and read again. EXIF data only turn an image, and any bytes are EXIF data.
 #include <exif.hpp>
 #include <image.hpp>
 

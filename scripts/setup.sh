@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
           libxsimd-dev rapidjson-dev libeigen3-dev libboost-graph-dev zlib1g-dev
-          doctest-dev librapidcheck-dev libbenchmark-dev libprotozero-dev libcli11-dev libspng-dev libturbojpeg0-dev libyaml-cpp-dev
+          doctest-dev librapidcheck-dev libbenchmark-dev libprotozero-dev libcli11-dev libspng-dev libturbojpeg0-dev libwebp-dev libyaml-cpp-dev
           libonnx-testdata
           dataset-fashion-mnist)
 if [[ ${1:-} == ci ]]; then

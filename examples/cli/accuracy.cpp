@@ -38,6 +38,10 @@ ps::Metrics metrics_of(Model const& model, AccuracyCommand const& options, AnyIm
         ps::fail(model.name, ": cannot be judged by images of ", images.classes(), " classes: it has ",
                  session.inputs(), " inputs, and ", results, " results for an image");
     }
+    if (session.outputs() > 1) {
+        warn(ps::join(model.name, ": is judged by its output ", model.outputs[0].name, ", the first of ",
+                      session.outputs()));
+    }
     ps::Metrics metrics(static_cast<int>(results));
     const ps::Normalise normalise = normalise_for(options, model);
     ps::Batches<AnyImages> batches(images, ps::evaluation_batches(batch), normalise);
@@ -55,9 +59,9 @@ std::string in_percent(double share) {
     return text;
 }
 
-void accuracy(AccuracyCommand& options) {
-    if (options.model.batch == 0) options.model.batch = 32;
-    const Model model = load_model(options.model);
+void accuracy(AccuracyCommand const& options) {
+    Model model = load_model(options.model);
+    set_default_batch(model, options.model, 32);
     const AnyImages images = read_images(options.data, model.graph[model.graph.input()].shape);
     if (images.shape() != model.graph[model.graph.input()].shape) {
         ps::fail(model.name, ": the images are ", to_string(images.shape()), ", the network takes ",
@@ -70,12 +74,14 @@ void accuracy(AccuracyCommand& options) {
     for (int label = 0; label < images.classes(); ++label) {
         std::int64_t count = 0, most = 0;
         int other = -1;
-        for (int largest = 0; largest < images.classes(); ++largest) {
+        for (int largest = 0; largest < metrics.classes(); ++largest) {
             const std::int64_t taken = metrics.count(label, largest);
             count += taken;
             if (largest != label && taken > most) most = taken, other = largest;
         }
-        const std::string name = images.class_name(label), confused = other < 0 ? "" : images.class_name(other);
+        // The network may know classes of which there is no image.
+        const auto name_of = [&](int of) { return of < images.classes() ? images.class_name(of) : std::to_string(of); };
+        const std::string name = name_of(label), confused = other < 0 ? "" : name_of(other);
         classes.push_back(ps::Json::Object{{"name", name},
                                            {"images", count},
                                            {"accuracy", metrics.class_accuracy(label)},
@@ -108,8 +114,10 @@ void add_accuracy(CLI::App& app) {
     for (CLI::Option* const option : {mean, deviation}) option->expected(1, 4)->delimiter(',')->type_name("R,G,B");
     mean->needs(deviation)->check(finite_number);
     deviation->needs(mean)->check(positive_number);
-    command.callback([options] {
+    command.callback([options, &command] {
         if (!options->data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
+        refuse_idle(command, {{"--seed", !has_random_weights(options->model), random_weights_need},
+                              {"--no-exif", options->data.folder.empty(), "--folder"}});
         accuracy(*options);
     });
 }

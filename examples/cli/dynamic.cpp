@@ -298,9 +298,13 @@ void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
     if (has_groups) {
         model = load_model(options.model);
     } else {
+        warn_of_undivided(options.model);
         model.graph = ps::grouped(model.graph, options.groups);
         model.weights = options.model.weights.empty() ? ps::random_weights(model.graph, options.model.seed)
                                                       : ps::read_state_dict(options.model.weights, model.graph);
+    }
+    if (const int batch = model.graph.batch(); batch > 1) {
+        ps::fail(model.name, ": takes ", batch, " images at once; those of a stream come one at a time");
     }
     ps::ThreadPool threads(options.threads);
     const auto handles = threads.native_handles();
@@ -349,6 +353,7 @@ void add_dynamic(CLI::App& app) {
     CLI::App& command = *app.add_subcommand(
         "dynamic", "Run a network in groups on a stream of images, as many groups as keep within a budget");
     add_model_options(command, options->model);
+    command.remove_option(command.get_option("--batch"));  // images come one at a time
     command.add_option("--groups", options->groups, "Of a network that has none (default 4)")
         ->check(CLI::Range(2, 64))
         ->type_name("N");
@@ -380,7 +385,12 @@ void add_dynamic(CLI::App& app) {
         ->check(writable_file)
         ->type_name("F.csv|F.svg");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options, &command] { run_dynamic(command, *options); });
+    command.callback([options, &command] {
+        refuse_idle(command,
+                    {{"--no-exif", options->data.folder.empty(), "--folder"},
+                     {"--seed", options->data.given() && !options->model.weights.empty(), "random weights or images"}});
+        run_dynamic(command, *options);
+    });
 }
 
 }  // namespace cli

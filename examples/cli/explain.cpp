@@ -55,6 +55,7 @@ void add_explain(CLI::App& app) {
     CLI::App& command = *app.add_subcommand("explain", "Explain a layer's choice: every candidate's cost or refusal");
     add_options(command, *options, SavedPlan::instead);
     add_training_option(command, *options);
+    command.remove_option(command.get_option("--seed"));  // no plan depends on values
     command.add_option("LAYER", options->layer, "A layer of `primsel plan NET`")->required();
     command.callback([options] { explain(*options); });
 }

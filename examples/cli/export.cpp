@@ -46,10 +46,13 @@ void add_export(CLI::App& app) {
     const auto options = std::make_shared<ExportOptions>();
     CLI::App& command = *app.add_subcommand("export", "Write a network and its weights as an ONNX file");
     add_model_options(command, options->model);
-    command.add_option("OUT", options->out, "The .onnx file to write")->check(writable_file)->required();
+    command.add_option("OUT", options->out, "The .onnx file to write")->check(writable_onnx)->required();
     command.add_option("--opset", options->opset, "Of ONNX's operators, 13 to 21")->type_name("V");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options] { export_model(*options); });
+    command.callback([options, &command] {
+        refuse_idle(command, {{"--seed", !has_random_weights(options->model), random_weights_need}});
+        export_model(*options);
+    });
 }
 
 }  // namespace cli

@@ -1,9 +1,10 @@
 #include "labelled_images.hpp"
 
+#include "text.hpp"
+
 #include <image.hpp>
 
 #include <primsel/core/csv.hpp>
-#include <primsel/core/printable.hpp>
 #include <primsel/io/cifar.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/idx.hpp>
@@ -14,7 +15,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <sstream>
 
 namespace cli {
@@ -75,12 +75,12 @@ AnyImages read_images(ImageFiles const& from, ps::Shape shape) {
             ps::fail(from.folder, ": the network takes ", to_string(shape), ", no images");
         const bool no_exif = from.no_exif != nullptr && from.no_exif->count() > 0;
         const auto orientation = no_exif ? image::Orientation::as_stored : image::Orientation::from_exif;
-        AnyImages::Folder images(from.folder, shape, [channels = shape.c, orientation](std::string const& path) {
+        const auto read = [channels = shape.c, orientation](std::string const& path) {
             return read_image(path, channels, orientation);
-        });
+        };
+        AnyImages::Folder images(from.folder, shape, read, image::endings());
         if (const std::string left_out = images.left_out_summary(); !left_out.empty()) {
-            const std::string text = ps::join(from.folder, ": ", left_out, "; PNG and JPEG files are read");
-            std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str());
+            warn(ps::join(from.folder, ": ", left_out, "; ", image::kinds("and"), " files are read"));
         }
         return AnyImages(std::move(images));
     }
@@ -100,7 +100,7 @@ void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images
             ->type_name("F.bin ...");
     command
         .add_option("--" + prefix + "folder", images.folder,
-                    what + ": PNG and JPEG files of the network's size, in a folder for each class")
+                    what + ": " + image::kinds("and") + " files of the network's size, in a folder for each class")
         ->excludes(files)
         ->excludes(cifar)
         ->type_name("DIR");

@@ -1,13 +1,13 @@
 #include "learned_costs.hpp"
 
 #include "session.hpp"
+#include "text.hpp"
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/io/model.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/version.hpp>
 
-#include <cstdio>
 #include <utility>
 
 namespace cli {
@@ -27,8 +27,7 @@ void check_origin(std::string const& path, ps::TrainedModel const& model) {
     for (auto const& [key, here] : wanted) {
         const std::string_view there = model.about_of(key);
         if (there == here) continue;
-        const std::string text = ps::join(path, ": its ", key, " is ", known(there), "; here it is ", here);
-        std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str());
+        warn(ps::join(path, ": its ", key, " is ", known(there), "; here it is ", here));
     }
 }
 

@@ -202,15 +202,20 @@ bool is_file(std::string const& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
+bool is_onnx(ModelOptions const& options) {
+    return options.net.ends_with(".onnx") ||
+           (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end() && is_file(options.net));
+}
 
 }  // namespace
 
-Source open_model(ModelOptions const& options) {
-    const bool is_onnx =
-        options.net.ends_with(".onnx") ||
-        (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end() && is_file(options.net));
-    return is_onnx ? open_onnx(options) : open_zoo(options);
+Source open_model(ModelOptions const& options) { return is_onnx(options) ? open_onnx(options) : open_zoo(options); }
+void warn_of_undivided(ModelOptions const& options) {
+    if (!is_onnx(options) || !options.weights.empty()) return;
+    warn(options.net +
+         ": its weights are of the network before it is divided into groups; the groups begin with random ones");
 }
+bool has_random_weights(ModelOptions const& options) { return options.weights.empty() && !is_onnx(options); }
 
 std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights const& weights,
                     std::vector<std::pair<std::string, std::string>> const& metadata) {
@@ -226,6 +231,19 @@ std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights co
     }
     return ps::to_onnx(model.graph, weights,
                        {.open_batch = true, .signature = with_metadata(model.signature, metadata)});
+}
+
+ps::Graph with_batch(ps::Graph const& graph, int batch) {
+    ps::Graph other(batch);
+    for (ps::Node const& node : graph.nodes()) other.add(node.name, node.layer, node.inputs);
+    other.set_outputs(graph.outputs());
+    other.set_shared(graph.shared());
+    return other;
+}
+void set_default_batch(Model& model, ModelOptions const& from, int batch) {
+    if (from.batch != 0 || !from.dims.empty() || model.graph.batch() != 1) return;
+    model.graph = with_batch(model.graph, batch);
+    model.simplified = ps::simplify(model.graph);
 }
 
 ps::OnnxSignature with_metadata(ps::OnnxSignature signature,

@@ -39,6 +39,12 @@ struct Source {
 /// Throws error for a file that cannot be read and a name that no network has.
 [[nodiscard]] Source open_model(ModelOptions const& options);
 
+/// Whether its weights are random: those of a network by name, where no others are given.
+[[nodiscard]] bool has_random_weights(ModelOptions const& options);
+
+/// Says that weights of a file are not used, because they are of the network before it is divided into groups.
+void warn_of_undivided(ModelOptions const& options);
+
 /// Its layers, without weights for a network by name. Throws error as load_model does.
 [[nodiscard]] ps::Graph graph_of(Source const& source);
 
@@ -76,6 +82,11 @@ struct Model {
 /// constants and are no inputs any more. Throws error.
 [[nodiscard]] Model load_model(Source const& source, std::vector<GivenInput> const& given);
 [[nodiscard]] Model load_model(ModelOptions const& options);
+
+/// The graph for so many images at once.
+[[nodiscard]] ps::Graph with_batch(ps::Graph const& graph, int batch);
+/// Runs so many images at once where neither the options nor the file say how many.
+void set_default_batch(Model& model, ModelOptions const& from, int batch);
 
 /// With these properties in place of those of their keys.
 [[nodiscard]] ps::OnnxSignature with_metadata(ps::OnnxSignature signature,

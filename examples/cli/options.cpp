@@ -7,7 +7,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
 #include <string_view>
+#include <system_error>
 
 namespace cli {
 namespace {
@@ -73,12 +77,35 @@ std::string writable_network(std::string const& path) {
     const bool known = path.ends_with(".onnx") || path.ends_with(".safetensors");
     return known ? writable_file(path) : path + ": neither .onnx nor .safetensors";
 }
+std::string writable_onnx(std::string const& path) {
+    return path.ends_with(".onnx") ? writable_file(path) : path + ": does not end in .onnx";
+}
 
 void refuse_idle(CLI::App const& command, std::initializer_list<IdleOption> options) {
     for (IdleOption const& option : options) {
         const std::string name(option.name);
         if (!option.is_idle || command.get_option(name)->empty()) continue;
         throw CLI::ValidationError(name, "has no effect here: it needs " + std::string(option.needs));
+    }
+}
+void refuse_all_but(CLI::App const& command, std::initializer_list<std::string_view> names, std::string_view needs) {
+    for (CLI::Option const* option : command.get_options()) {
+        const std::string name = option->get_name();
+        if (std::ranges::find(names, name) == names.end()) refuse_idle(command, {{name, true, needs}});
+    }
+}
+void refuse_same_file(CLI::App const& command, std::initializer_list<std::string_view> names) {
+    std::map<std::string, std::string_view> written;
+    for (const std::string_view name : names) {
+        CLI::Option const& option = *command.get_option(std::string(name));
+        if (option.empty()) continue;
+        std::error_code ignored;
+        const auto path =
+            std::filesystem::weakly_canonical(std::filesystem::absolute(option.as<std::string>()), ignored);
+        const auto [other, is_first] = written.emplace(path.string(), name);
+        if (is_first) continue;
+        throw CLI::ValidationError(
+            std::string(name), option.as<std::string>() + " is the file of " + std::string(other->second) + ", too");
     }
 }
 
@@ -103,11 +130,7 @@ std::size_t parse_bytes(std::string const& text) {
     return static_cast<std::size_t>(value);
 }
 
-void add_model_options(CLI::App& command, ModelOptions& options) {
-    command.add_option("NET", options.net, "An .onnx file, or a network of `primsel list networks`")->required();
-    command.add_option("--batch", options.batch, "Images that run together (default 1)")
-        ->check(CLI::Range(1, largest_extent))
-        ->type_name("N");
+void add_size_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option_function<std::string>(
             "--size", [&options](std::string const& text) { options.size = parse_size(text); },
@@ -122,6 +145,14 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
             "All sizes of an input of an .onnx file, in place of those in it")
         ->type_name("NAME=1x3x224x224")
         ->allow_extra_args(false);
+}
+
+void add_model_options(CLI::App& command, ModelOptions& options) {
+    command.add_option("NET", options.net, "An .onnx file, or a network of `primsel list networks`")->required();
+    command.add_option("--batch", options.batch, "Images that run together (default 1)")
+        ->check(CLI::Range(1, largest_extent))
+        ->type_name("N");
+    add_size_options(command, options);
     command.add_option("--seed", options.seed, "Of random weights and random input (default 1)")->type_name("S");
     command
         .add_option("--weights", options.weights,

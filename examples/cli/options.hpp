@@ -66,6 +66,8 @@ struct Options {
 
 /// What a network is, by name or file: NET, --batch, --size, --dims, --seed, --weights.
 void add_model_options(CLI::App& command, ModelOptions& options);
+/// --size and --dims alone.
+void add_size_options(CLI::App& command, ModelOptions& options);
 /// What a plan that was saved is to a command: in place of a new one, which makes the options of planning idle; beside
 /// plans that those still make; or nothing that it could use.
 enum class SavedPlan { instead, beside, refused };
@@ -83,8 +85,9 @@ void add_training_option(CLI::App& command, Options& options);
 
 /// A file that can be written, when the work is done: throws error where it cannot be.
 [[nodiscard]] std::string writable_file(std::string const& path);
-/// The same of one that ends in .onnx or .safetensors.
+/// The same of one that ends in .onnx or .safetensors, or in .onnx alone.
 [[nodiscard]] std::string writable_network(std::string const& path);
+[[nodiscard]] std::string writable_onnx(std::string const& path);
 
 /// An option that does nothing with the values of others, and what it needs.
 struct IdleOption {
@@ -92,8 +95,14 @@ struct IdleOption {
     bool is_idle;
     std::string_view needs;
 };
+/// Of --seed where nothing but weights is random.
+inline constexpr std::string_view random_weights_need = "a network by name without --weights";
 /// Throws CLI::ValidationError for the first that is given and idle.
 void refuse_idle(CLI::App const& command, std::initializer_list<IdleOption> options);
+/// The same for every option but these.
+void refuse_all_but(CLI::App const& command, std::initializer_list<std::string_view> names, std::string_view needs);
+/// Throws CLI::ValidationError where two of these options name one file, which each would write.
+void refuse_same_file(CLI::App const& command, std::initializer_list<std::string_view> names);
 
 /// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
 [[nodiscard]] Size parse_size(std::string const& text);

@@ -118,10 +118,14 @@ void add_plan(CLI::App& app) {
         *app.add_subcommand("plan", "Plan a network: primitive, layouts and predicted cost of each layer");
     add_options(command, *options, SavedPlan::instead);
     add_training_option(command, *options);
+    command.remove_option(command.get_option("--seed"));  // no plan depends on values
     command.add_option("--svg", options->svg, "Draw the plan")->check(writable_file)->type_name("F.svg");
     command.add_option("--dot", options->dot, "Write the plan for Graphviz")->check(writable_file)->type_name("F.dot");
     command.add_option("--save", options->save, "Save the plan, for --plan")->check(writable_file)->type_name("P.json");
-    command.callback([options] { plan(*options); });
+    command.callback([options, &command] {
+        refuse_same_file(command, {"--svg", "--dot", "--save"});
+        plan(*options);
+    });
 }
 
 }  // namespace cli

@@ -6,7 +6,6 @@
 #include "text.hpp"
 
 #include <primsel/core/csv.hpp>
-#include <primsel/core/printable.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/safetensors.hpp>
@@ -47,8 +46,6 @@ std::pair<std::string, double> parse_share(std::string const& text) {
     }
     return {text.substr(0, equals), sparsity};
 }
-
-void warn(std::string const& text) { std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str()); }
 
 bool by_share(PruneCommand const& options) { return options.sparsity > 0 || !options.groups.empty(); }
 
@@ -199,11 +196,25 @@ void write(PruneCommand const& options, Model const& thin) {
     }
 }
 
+void print_coupling(PruneCommand const& options, std::vector<ps::CoupledLayers> const& sets) {
+    if (!options.json) return print(ps::to_text(sets));
+    const auto list = [](std::vector<std::string> const& names) { return ps::Json::Array(names.begin(), names.end()); };
+    ps::Json::Array rows;
+    for (ps::CoupledLayers const& set : sets) {
+        rows.push_back(ps::Json::Object{{"made_by", list(set.made_by)},
+                                        {"channels", set.groups.size()},
+                                        {"may_go", set.may_go},
+                                        {"read_by", list(set.read_by)},
+                                        {"fixed", set.fixed.empty() ? ps::Json() : ps::Json(set.fixed)}});
+    }
+    print_json(ps::Json::Object{{"model", options.model.net}, {"coupled", std::move(rows)}});
+}
+
 void prune(PruneCommand const& options) {
     const Model model = load_to_prune(options.model);
     const ps::Coupling coupling(model.graph);
     if (!options.dot.empty()) ps::write_file(options.dot, ps::to_dot(model.graph, coupling));
-    if (options.coupling) return print(ps::to_text(ps::coupled_layers(model.graph, coupling)));
+    if (options.coupling) return print_coupling(options, ps::coupled_layers(model.graph, coupling));
     const std::vector<ps::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
     check_goal(options, model, coupling, rankings);
     const ps::Choice choice = choice_of(options, model, coupling, rankings, options.multiple);
@@ -326,7 +337,16 @@ void add_prune(CLI::App& app) {
                               {"--images", no_taylor, "--criterion taylor"},
                               {"--cifar", no_taylor, "--criterion taylor"},
                               {"--folder", no_taylor, "--criterion taylor"},
+                              {"--no-exif", options->ranking.data.folder.empty(), "--folder"},
+                              {"--seed", !has_random_weights(options->model) && options->ranking.criterion != "random",
+                               "--criterion random, or a network by name without --weights"},
                               {"--most", by_share, "--latency, --flops or --filters"}});
+        if (options->coupling) {
+            refuse_all_but(
+                command, {"--coupling", "NET", "--batch", "--size", "--dims", "--weights", "--seed", "--dot", "--json"},
+                "to stand without --coupling");
+        }
+        refuse_same_file(command, {"--dot", "--out"});
         prune(*options);
     });
 }

@@ -18,11 +18,12 @@ namespace {
 
 ps::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
     if (!options.data.given()) ps::fail("--criterion taylor: needs images, as --images and --labels");
-    if (from.batch == 0) from.batch = 16;
     from.trains = true;
-    const Model model = load_model(from);
+    Model model = load_model(from);
     const ps::Normalise normalise = normalise_of(model, from.weights);
     const AnyImages images = read_images(options.data, model.graph[model.graph.input()].shape);
+    constexpr std::size_t images_at_once = 16;
+    set_default_batch(model, from, static_cast<int>(std::min(images_at_once, images.size())));
     return ps::taylor(model.graph, model.weights, images, normalise, options.batches);
 }
 

@@ -9,6 +9,7 @@
 #include <primsel/plan/print.hpp>
 
 #include <CLI/CLI.hpp>
+#include <image.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -50,7 +51,7 @@ std::string largest(Port const& port, std::span<const float> values) {
     return text + '\n';
 }
 
-void run(RunOptions& options) {
+void run(CLI::App const& command, RunOptions& options) {
     if (options.model.batch == 0 && options.image.files.size() > 1) {
         options.model.batch = static_cast<int>(options.image.files.size());
     }
@@ -59,6 +60,10 @@ void run(RunOptions& options) {
     const std::vector<GivenInput> given = read_inputs(source, options.inputs, options.image);
     Model model = load_model(source, given);
     model.load_seconds = timer.seconds();
+    const bool all_given = std::ranges::all_of(model.inputs, [&](Port const& input) {
+        return std::ranges::find(given, input.name, &GivenInput::name) != given.end();
+    });
+    refuse_idle(command, {{"--seed", all_given && !has_random_weights(options.model), "an input that is not given"}});
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     Session session(model, plan, options.threads);
     for (std::size_t i = 0; i < session.inputs(); ++i) {
@@ -124,11 +129,12 @@ void add_run(CLI::App& app) {
     command.add_option("--input", options->inputs, "Values of an input; without, random ones of a normal distribution")
         ->type_name("[NAME=]X.npy|X.pb")
         ->allow_extra_args(false);
-    CLI::Option* const image = command
-                                   .add_option("--image", options->image.files,
-                                               "A PNG or JPEG image of the network's size, one for each of the batch")
-                                   ->type_name("P.png")
-                                   ->allow_extra_args(false);
+    CLI::Option* const image =
+        command
+            .add_option("--image", options->image.files,
+                        "An image of the network's size, one for each of the batch: " + image::kinds("or"))
+            ->type_name("P.png")
+            ->allow_extra_args(false);
     command.add_option("--mean", options->image.mean, "Taken from the scaled pixels, for each channel (default 0)")
         ->needs(image)
         ->check(finite_number)
@@ -150,7 +156,7 @@ void add_run(CLI::App& app) {
     command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")
         ->check(CLI::Range(1, 1000000))
         ->type_name("R");
-    command.callback([options] { run(*options); });
+    command.callback([options, &command] { run(command, *options); });
 }
 
 }  // namespace cli

@@ -68,24 +68,24 @@ void print_groups(std::vector<std::vector<std::string>> const& groups) {
 }
 
 void sensitivity(SensitivityCommand& options) {
-    const Model single = load_to_prune(options.model);
-    ModelOptions batched = options.model;
-    if (batched.batch == 0) batched.batch = 32;
-    const Model model = load_to_prune(batched);
+    Model model = load_to_prune(options.model);
+    const int batch = model.graph.batch();
+    const std::string structure = ps::structure(model.graph);
+    set_default_batch(model, options.model, 32);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.ranking.data, shape);
     ps::Normalise normalise{options.mean, options.std};
     if (options.mean.empty()) normalise = normalise_of(model, options.model.weights);
 
     const ps::Coupling coupling(model.graph);
-    std::vector<ps::Ranking> rankings = rankings_of(model, batched, coupling, options.ranking);
+    std::vector<ps::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
     if (!options.layers.empty()) {
         check_fits("--layers", options.layers, rankings);
         std::erase_if(rankings, [&](ps::Ranking const& ranking) { return !fits(options.layers, ranking); });
     }
     std::optional<ps::SensitivityFile> file;
     if (!options.out.empty()) {
-        file.emplace(options.out, std::map<std::string, std::string>{{"network", ps::structure(single.graph)},
+        file.emplace(options.out, std::map<std::string, std::string>{{"network", structure},
                                                                      {"criterion", options.ranking.criterion},
                                                                      {"type", options.ranking.type},
                                                                      {"images", std::to_string(images.size())}});
@@ -98,12 +98,7 @@ void sensitivity(SensitivityCommand& options) {
     };
     // A run is of one image, or as many as --batch says.
     const SecondsPredictor seconds_of = seconds_predictor(options.planning);
-    const auto predict = [&](ps::Graph const& graph) {
-        ps::Graph one(single.graph.batch());
-        for (ps::Node const& node : graph.nodes()) one.add(node.name, node.layer, node.inputs);
-        one.set_outputs(graph.outputs());
-        return seconds_of(one);
-    };
+    const auto predict = [&](ps::Graph const& graph) { return seconds_of(with_batch(graph, batch)); };
     const auto keep = [&](ps::SensitivityPoint const& point) {
         if (file) file->append(point);
     };

@@ -42,14 +42,6 @@ std::string plain(std::string const& name) {
     return letters;
 }
 
-ps::Graph with_batch(ps::Graph const& graph, int batch) {
-    ps::Graph other(batch);
-    for (ps::Node const& node : graph.nodes()) other.add(node.name, node.layer, node.inputs);
-    other.set_outputs(graph.outputs());
-    other.set_shared(graph.shared());
-    return other;
-}
-
 std::string criterion_of(ps::RankedBy criterion) {
     switch (criterion) {
         case ps::RankedBy::l2:

@@ -47,6 +47,8 @@ void print(std::string_view lines) {
     write(text);
 }
 
+void warn(std::string const& text) { std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str()); }
+
 void print_json(ps::Json const& json) { write(to_string(json, 2, ps::JsonStrings::any) + '\n'); }
 
 void finish_printing() {

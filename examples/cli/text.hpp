@@ -22,6 +22,8 @@ template <class... Parts>
 void print_line(Parts const&... parts) {
     print(ps::printable(ps::join(parts...)) + '\n');
 }
+/// Writes "primsel: warning: " and the text to the standard error.
+void warn(std::string const& text);
 /// The one object that --json promises. Bytes of paths and names that are not UTF-8 are written as Python's
 /// os.fsdecode has them. Throws error as print does.
 void print_json(ps::Json const& json);

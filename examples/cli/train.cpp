@@ -110,7 +110,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     std::optional<ps::Checkpoint> from;
     if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
         from = ps::read_checkpoint(options.checkpoint);
-        plan = from->plan;
+        if (!plan) plan = from->plan;
     }
     ps::Trainer<ps::Graph, CommandRecipe> trainer(model.graph, model.weights, recipe.training,
                                                   {recipe.optimizer,
@@ -118,8 +118,12 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
                                                    {.schedule = recipe.schedule, .epochs = recipe.warmup},
                                                    plan},
                                                   ps::ThreadPool(options.threads));
-    if (!from && plan && plan->key != trainer.plan().key) {
+    if (!options.plan.empty() && plan->key != trainer.plan().key) {
         ps::fail(options.plan, ": is no plan for such a step of ", options.model.net, " here");
+    }
+    if (from && trainer.arena_bytes() > recipe.training.max_arena) {
+        ps::fail(options.checkpoint, ": goes on by its plan, whose arena has ", trainer.arena_bytes(),
+                 " bytes: more than --max-arena");
     }
     std::optional<ps::PruningRun> pruning;
     if (!options.pruning.empty()) pruning.emplace(recipe.schedule.scheduled.schedule, model.graph);
@@ -193,6 +197,7 @@ void divide(Model& model, TrainCommand const& options) {
     if (!options.model.weights.empty()) {
         ps::fail(options.model.weights, ": are weights of the network before it is divided into groups");
     }
+    warn_of_undivided(options.model);
     model.graph = ps::grouped(model.graph, options.groups);
     model.weights = ps::random_weights(model.graph, static_cast<std::uint32_t>(options.recipe.training.seed));
 }
@@ -296,11 +301,34 @@ void train_either(TrainCommand const& options, Model const& model, Source const&
     }
 }
 
+/// Throws error for a pruner that acts in no epoch of the training; warns of one that would go on after it.
+void check_pruners(std::string const& file, ps::PruningSchedule const& schedule, std::int64_t epochs) {
+    for (std::size_t i = 0; i < schedule.pruners.size(); ++i) {
+        std::vector<std::int64_t> acts;
+        for (ps::SchedulePolicy const& policy : schedule.policies) {
+            if (policy.prunes && policy.instance == i)
+                acts.insert(acts.end(), policy.epochs.begin(), policy.epochs.end());
+        }
+        std::string const& name = schedule.pruners[i].name;
+        if (acts.empty()) ps::fail(file, ": no policy says when pruner ", name, " acts");
+        const auto [first, last] = std::ranges::minmax(acts);
+        if (first >= epochs) {
+            ps::fail(file, ": pruner ", name, " acts from epoch ", first, " on, counted from 0: not in --epochs ",
+                     epochs);
+        }
+        if (last >= epochs) {
+            warn(ps::join(file, ": pruner ", name, " acts until epoch ", last, ", counted from 0; --epochs ", epochs,
+                          " end before it"));
+        }
+    }
+}
+
 /// A schedule of pruning that has learning rates of its own stands in place of --schedule.
 void read_pruning(TrainCommand& options, bool schedule_given) {
     AnyRate& rate = options.recipe.schedule;
     ps::PruningSchedule& schedule = rate.scheduled.schedule;
     schedule = ps::parse_schedule(read_settings(options.pruning));
+    check_pruners(options.pruning, schedule, options.recipe.training.epochs);
     if (std::ranges::all_of(schedule.policies, &ps::SchedulePolicy::prunes)) return;
     if (schedule_given && rate.rate != Rate::constant) {
         ps::fail(options.pruning, ": its lr_schedulers say the learning rate, and so does --schedule; leave one out");
@@ -308,12 +336,19 @@ void read_pruning(TrainCommand& options, bool schedule_given) {
     rate.rate = Rate::constant;
 }
 
-void train(TrainCommand& options, bool schedule_given) {
-    if (!options.pruning.empty()) read_pruning(options, schedule_given);
-    options.model.batch = options.recipe.training.images_at_once();
+void train(CLI::App const& command, TrainCommand& options) {
+    const auto given = [&](const char* option) { return !command.get_option(option)->empty(); };
+    if (!options.pruning.empty()) read_pruning(options, given("--schedule"));
+    ps::TrainingOptions& training = options.recipe.training;
+    // All sizes of the input include how many images there are at once.
+    if (options.model.dims.empty()) options.model.batch = training.images_at_once();
     options.model.trains = true;
     Model model = options.pruning.empty() ? load_model(options.model) : load_to_prune(options.model);
+    if (!given("--batch") && !given("--part")) training.batch = model.graph.batch();
     if (options.groups > 0) divide(model, options);
+    if (model.graph[model.graph.output_node()].shape.size() == 1) {
+        ps::fail(model.name, ": its result is one value an image; the cross-entropy needs one for each class");
+    }
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.data, shape);
     const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
@@ -321,6 +356,9 @@ void train(TrainCommand& options, bool schedule_given) {
         train_either(options, model, images, read_images(options.validation, shape), normalise);
     } else if (options.held_back > 0) {
         const auto parts = ps::split(images, options.held_back, options.recipe.training.seed);
+        if (parts.validation.size() == 0) {
+            ps::fail("--hold-back ", options.held_back, ": rounded, that is none of ", images.size(), " images");
+        }
         train_either(options, model, parts.train, parts.validation, normalise);
     } else {
         train_on(options, model, images, ps::NoValidation{}, normalise);
@@ -331,9 +369,15 @@ void train(TrainCommand& options, bool schedule_given) {
 void refuse_idle_options(CLI::App const& command, TrainCommand const& options) {
     refuse_idle(command, options.recipe);
     const bool judged = options.validation.given() || options.held_back > 0;
+    const bool no_folder = options.data.folder.empty() && options.validation.folder.empty();
+    const bool no_epoch = options.recipe.training.epochs == 0;
     refuse_idle(command, {{"--checkpoint-every", options.checkpoint.empty(), "--checkpoint"},
+                          {"--checkpoint", no_epoch, "--epochs above 0"},
+                          {"--curves", no_epoch, "--epochs above 0"},
+                          {"--no-exif", no_folder, "--folder or --validation-folder"},
                           {"--patience", !judged, "--hold-back or --validation-..., whose accuracy is judged"},
                           {"--hold-back", options.validation.given(), "to stand without --validation-..."}});
+    refuse_same_file(command, {"--out", "--checkpoint", "--thin-out", "--curves"});
 }
 
 /// --groups and what goes with it.
@@ -394,11 +438,7 @@ void add_train(CLI::App& app) {
     const auto options = std::make_shared<TrainCommand>();
     CLI::App& command = *app.add_subcommand("train", "Train a network on labelled images, and write its weights");
     command.add_option("net", options->model.net, "A network's name, or an .onnx file")->required()->type_name("NET");
-    command
-        .add_option_function<std::string>(
-            "--size", [options](std::string const& text) { options->model.size = parse_size(text); },
-            "Of the images, where it is not the network's own")
-        ->type_name("HxW");
+    add_size_options(command, options->model);
     command.add_option("--weights", options->model.weights, "Begin with these (default: random ones)")
         ->type_name("F.safetensors");
     add_images(command, "", options->data, "Images to train with");
@@ -429,7 +469,7 @@ void add_train(CLI::App& app) {
                                                  "A schedule of which filters go in which epochs (docs/prune/prune.md)")
                                      ->type_name("F.yaml|F.json");
     command.add_option("--thin-out", options->thin_out, "The network without the filters that went")
-        ->check(writable_file)
+        ->check(writable_onnx)
         ->needs(pruning)
         ->type_name("F.onnx");
     command.add_option("--curves", options->curves, "Draw loss and accuracy over the epochs, after each of them")
@@ -443,7 +483,7 @@ void add_train(CLI::App& app) {
         }
         if (!options->data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
         refuse_idle_options(command, *options);
-        train(*options, !command.get_option("--schedule")->empty());
+        train(command, *options);
     });
 }
 

@@ -69,4 +69,11 @@ namespace detail {
     return {};
 }
 
+/// The EXIF data in a chunk of a WebP file. Some programs write JPEG's magic in front of them.
+[[nodiscard]] inline std::span<const std::byte> exif_of_webp(std::span<const std::byte> chunk) {
+    using namespace std::string_view_literals;
+    constexpr std::string_view magic = "Exif\0\0"sv;
+    return chunk.subspan(detail::has_at(chunk, 0, magic) ? magic.size() : 0);
+}
+
 }  // namespace image

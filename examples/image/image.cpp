@@ -1,6 +1,7 @@
 #include "image.hpp"
 
 #include "exif.hpp"
+#include "webp.hpp"
 
 #include <primsel/io/file.hpp>
 #include <primsel/io/foreign_file.hpp>
@@ -23,15 +24,8 @@ namespace {
 
 constexpr std::size_t file_limit = std::size_t{1} << 30;
 
-/// Red, green, blue and opacity of each pixel, or cyan, magenta, yellow and black.
-struct Quads {
-    int h = 0, w = 0;
-    std::vector<std::uint8_t> bytes;
-    /// By the EXIF data, 1 to 8.
-    int orientation = 1;
-};
+}  // namespace
 
-/// Throws error for sizes that no image has, or that are beyond the limits; otherwise makes room for the pixels.
 Quads room_for(std::string const& name, std::uint64_t h, std::uint64_t w, std::size_t pixels_limit) {
     if (h == 0 || w == 0) ps::fail(name, ": an image of ", h, 'x', w, " has no pixels");
     const auto extent = static_cast<std::uint64_t>(most_extent);
@@ -47,6 +41,8 @@ Quads room_for(std::string const& name, std::uint64_t h, std::uint64_t w, std::s
     }
     return quads;
 }
+
+namespace {
 
 // --- PNG
 
@@ -119,7 +115,16 @@ Quads read_jpeg(std::string const& name, std::span<const std::byte> file, std::s
     return quads;
 }
 
-// --- both
+// --- WebP: webp.hpp
+
+bool is_webp(std::span<const std::byte> file) {
+    const auto has = [&](std::size_t at, std::string_view magic) {
+        return file.size() >= at + magic.size() && std::memcmp(file.data() + at, magic.data(), magic.size()) == 0;
+    };
+    return has(0, "RIFF") && has(8, "WEBP");
+}
+
+// --- all
 
 Image in_channels(Quads const& quads, int channels) {
     Image image{channels, quads.h, quads.w, {}};
@@ -166,6 +171,15 @@ bool begins_with(std::span<const std::byte> file, std::string_view magic) {
 
 }  // namespace
 
+std::string kinds(std::string_view last) {
+    return reads_webp() ? ps::join("PNG, JPEG ", last, " WebP") : ps::join("PNG ", last, " JPEG");
+}
+std::vector<std::string> endings() {
+    std::vector<std::string> all{".png", ".jpg", ".jpeg"};
+    if (reads_webp()) all.emplace_back(".webp");
+    return all;
+}
+
 Image decode(std::string const& name, std::span<const std::byte> file, int channels, Orientation orientation,
              std::size_t pixels_limit) {
     if (channels != 1 && channels != 3 && channels != 4) ps::fail(name, ": no image has ", channels, " channels");
@@ -176,8 +190,10 @@ Image decode(std::string const& name, std::span<const std::byte> file, int chann
     };
     if (begins_with(file, png_magic)) return finish(read_png(name, file, pixels_limit));
     if (begins_with(file, jpeg_magic)) return finish(read_jpeg(name, file, pixels_limit));
-    ps::refuse_foreign_format(name, "a PNG or JPEG image", {reinterpret_cast<const char*>(file.data()), file.size()});
-    ps::fail(name, ": no PNG or JPEG image: it begins as neither does");
+    if (is_webp(file)) return finish(read_webp(name, file, pixels_limit));
+    ps::refuse_foreign_format(name, ps::join("a ", kinds("or"), " image"),
+                              {reinterpret_cast<const char*>(file.data()), file.size()});
+    ps::fail(name, ": no ", kinds("or"), " image: it begins as none of them does");
 }
 
 Image read(std::string const& path, int channels, Orientation orientation) {

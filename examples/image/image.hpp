@@ -1,10 +1,11 @@
-// PNG and JPEG images, for the programs that read or write them.
+// PNG, JPEG and WebP images, for the programs that read or write them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace image {
@@ -23,13 +24,18 @@ inline constexpr std::size_t most_pixels = std::size_t{1} << 27;
 /// Which way up an image is read: as the file's EXIF data say, or as its pixels are stored.
 enum class Orientation { from_exif, as_stored };
 
-/// The image in a PNG or JPEG file of which `file` holds all bytes, in so many channels: 1 grey, 3 colours, 4 with
-/// opacity; `name` is what errors call it. Colours become the grey that ITU-R BT.601 weighs them to, an opacity that is
-/// not asked for is left out, and where the file has none every pixel is opaque. Of 16 bits the upper 8 are kept. CMYK
-/// is taken as Adobe's programs write it, inverted, and becomes red, green and blue without a colour profile.
-/// Photos are turned and mirrored as their EXIF data say; damaged data of the kind turn nothing.
-/// Throws primsel::error, naming the file and the reason, for whatever is no such image, is damaged or cut off, or has
-/// more pixels than the limit.
+/// The kinds of files that this program reads: "PNG, JPEG and WebP", or without the last; `last` is that "and".
+[[nodiscard]] std::string kinds(std::string_view last);
+/// The endings of their names, in small letters.
+[[nodiscard]] std::vector<std::string> endings();
+
+/// The image in a PNG, JPEG or WebP file of which `file` holds all bytes, in so many channels: 1 grey, 3 colours, 4
+/// with opacity; `name` is what errors call it. Colours become the grey that ITU-R BT.601 weighs them to, an opacity
+/// that is not asked for is left out, and where the file has none every pixel is opaque. Of 16 bits the upper 8 are
+/// kept. CMYK is taken as Adobe's programs write it, inverted, and becomes red, green and blue without a colour
+/// profile. Photos are turned and mirrored as their EXIF data say; damaged data of the kind turn nothing. Throws
+/// primsel::error, naming the file and the reason, for whatever is no such image, is damaged or cut off, or has more
+/// pixels than the limit.
 [[nodiscard]] Image decode(std::string const& name, std::span<const std::byte> file, int channels,
                            Orientation orientation = Orientation::from_exif, std::size_t pixels_limit = most_pixels);
 

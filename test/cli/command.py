@@ -31,6 +31,15 @@ def read_npy(path, code="<f4"):
     return list(header["shape"]), data[end:]
 
 
+def read_safetensors(path):
+    """{name of a tensor: its bytes}"""
+    data = path.read_bytes()
+    begin = 8 + struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:begin])
+    return {name: data[begin + tensor["data_offsets"][0]:begin + tensor["data_offsets"][1]]
+            for name, tensor in header.items() if name != "__metadata__"}
+
+
 def varint(number):
     text = bytearray()
     while number > 127:
@@ -45,22 +54,59 @@ def write_tensor(path, dims, values):
     path.write_bytes(b"".join(b"\x08" + varint(dim) for dim in dims) + b"\x10\x01" + b"\x4a" + varint(len(raw)) + raw)
 
 
-def write_relu(path, dims, kind=1, names=("x", "relu", "y")):
-    """An ONNX model: the positive part of its input. The kind of element is 1 for float32, 10 for float16."""
+def write_onnx(path, inputs, nodes, outputs, weights=(), kind=1):
+    """An ONNX model. Inputs and outputs are (name, dims) and a dim without a number is open; nodes are (operator, name,
+    inputs, outputs) and a dict of attributes: whole numbers or lists of them; weights are (name, dims, values) of float32."""
     def field(number, data):
         if isinstance(data, int):
             return varint(number << 3) + varint(data)
         data = data.encode() if isinstance(data, str) else data
         return varint(number << 3 | 2) + varint(len(data)) + data
 
-    def value(name):
-        shape = b"".join(field(1, field(1, dim)) for dim in dims)
+    def value(name, dims):
+        shape = b"".join(field(1, field(1 if isinstance(dim, int) else 2, dim)) for dim in dims)
         return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
 
-    source, layer, result = names
-    node = field(1, source) + field(2, result) + field(3, layer) + field(4, "Relu")
-    graph = field(1, node) + field(2, "graph") + field(11, value(source)) + field(12, value(result))
+    def attribute(name, held):
+        if isinstance(held, int):
+            return field(1, name) + field(3, held) + field(20, 2)
+        return field(1, name) + b"".join(field(8, each) for each in held) + field(20, 7)
+
+    def node(operator, name, sources, results, attributes=None):
+        return (b"".join(field(1, source) for source in sources) + b"".join(field(2, result) for result in results) +
+                field(3, name) + field(4, operator) +
+                b"".join(field(5, attribute(*each)) for each in (attributes or {}).items()))
+
+    def weight(name, dims, values):
+        return (b"".join(field(1, dim) for dim in dims) + field(2, 1) + field(8, name) +
+                field(9, struct.pack(f"<{len(values)}f", *values)))
+
+    graph = (b"".join(field(1, node(*each)) for each in nodes) + field(2, "graph") +
+             b"".join(field(5, weight(*each)) for each in weights) +
+             b"".join(field(11, value(*each)) for each in inputs) + b"".join(field(12, value(*each)) for each in outputs))
     path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))
+
+
+def write_relu(path, dims, kind=1, names=("x", "relu", "y")):
+    """An ONNX model: the positive part of its input. The kind of element is 1 for float32, 10 for float16."""
+    source, layer, result = names
+    write_onnx(path, [(source, dims)], [("Relu", layer, [source], [result])], [(result, dims)], kind=kind)
+
+
+def write_classifier(path, dims, classes=3, shared=False):
+    """An ONNX model: a stem, two convolutions, which may share their weight, the mean of the pixels and a dense layer."""
+    convolution, k = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}, 4
+    weights = [("stem.weight", [k, dims[1], 3, 3], noise(9 * k * dims[1], 2)), ("c1.weight", [k, k, 3, 3], noise(9 * k * k, 3)),
+               ("c2.weight", [k, k, 3, 3], noise(9 * k * k, 4)), ("fc.weight", [classes, k], noise(classes * k, 5)),
+               ("fc.bias", [classes], [0.0] * classes)]
+    second = "c1.weight" if shared else "c2.weight"
+    write_onnx(path, [("x", dims)],
+               [("Conv", "stem", ["x", "stem.weight"], ["s"], convolution), ("Relu", "r0", ["s"], ["r"]),
+                ("Conv", "c1", ["r", "c1.weight"], ["a"], convolution), ("Relu", "r1", ["a"], ["b"]),
+                ("Conv", "c2", ["b", second], ["c"], convolution), ("Relu", "r2", ["c"], ["d"]),
+                ("GlobalAveragePool", "pool", ["d"], ["e"]), ("Flatten", "flat", ["e"], ["f"]),
+                ("Gemm", "fc", ["f", "fc.weight", "fc.bias"], ["y"], {"transB": 1})],
+               [("y", [dims[0], classes])], [each for each in weights if not (shared and each[0] == "c2.weight")])
 
 
 def write_png(path, w, h, pixels, exif=None):

@@ -61,6 +61,20 @@ class Images(Cli):
         for channel, expected in zip(self.pixels("cmyk.jpg", 3, 32, 32), (100, 100, 157)):
             self.assertAlmostEqual(channel[16 * 32 + 16], expected, delta=8)
 
+    def test_kinds_of_webp(self):
+        if "WebP" not in self.succeed("run", "--help"):
+            self.refuse(1, ["rgb.webp: a WebP image, which this program was built without libwebp to read"],
+                        "run", NET, "--size", SIZE, "--image", IMAGES / "rgb.webp")
+            return
+        self.assertEqual(self.pixels("rgb.webp", 3, 4, 4), self.pixels("rgb.png", 3, 4, 4))
+        self.assertEqual(self.pixels("opacity.webp", 4, 2, 3, "--no-exif"),
+                         [[step * i for i in range(6)] for step in (10, 20, 30)] + [[40 * i + 55 for i in range(6)]])
+        self.check_turned("opacity.webp", 2, 3, TURNS[6])
+        for channel, expected in zip(self.pixels("lossy.webp", 3, 32, 32), (128, 128, 200)):
+            self.assertAlmostEqual(channel[16 * 32 + 16], expected, delta=8)
+        for name, reason in (("cut_off.webp", "damaged or cut off"), ("animated.webp", "only still ones are read")):
+            self.refuse(1, [name, reason], "run", NET, "--size", SIZE, "--image", IMAGES / name)
+
     def check_turned(self, file, h, w, turn):
         stored = self.pixels(file, 3, h, w, "--no-exif")
         expected = [turn([channel[y * w:(y + 1) * w] for y in range(h)]) for channel in stored]

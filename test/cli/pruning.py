@@ -48,6 +48,10 @@ class Prune(Cli):
         text = self.succeed("prune", "resnet18", "--coupling")
         self.assertIn("conv1, layer1.0.conv2, layer1.1.conv2", text)
         self.assertIn("they are the network's result", text)
+        sets = self.json("prune", "resnet18", "--coupling")["coupled"]
+        self.assertEqual(sets[0]["made_by"], ["conv1", "layer1.0.conv2", "layer1.1.conv2"])
+        self.assertEqual([sets[0][key] for key in ("channels", "may_go", "fixed")], [64, 64, None])
+        self.assertEqual((sets[-1]["may_go"], sets[-1]["fixed"]), (0, "they are the network's result"))
 
     def test_goals(self):
         held = ["--group", "conv1=0", "--group", "conv3=0"]

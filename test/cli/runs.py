@@ -106,7 +106,7 @@ class Run(Cli):
         bad(["no input other", "input"], "--input", f"other={self.folder / 'good.npy'}")
         bad(["given twice"], *["--input", f"input={self.folder / 'good.npy'}"] * 2)
         bad(["missing.png", "cannot read"], "--image", self.folder / "missing.png")
-        bad(["text.png", "no PNG or JPEG"], "--image", self.folder / "text.png")
+        bad(["text.png", "no PNG, JPEG"], "--image", self.folder / "text.png")
         bad(["small.png", "1x3x16x16", "1x3x32x32"], "--image", self.folder / "small.png")
         bad(["--mean", "2 numbers for 3 channels"], "--image", self.folder / "small.png", "--mean", "1,2")
         bad(["text.npy"], "--input", self.folder / "good.npy", "--output", self.folder / "text.npy" / "x")

@@ -3,10 +3,13 @@ import json
 import os
 import random
 import resource
+import shutil
 import struct
 import subprocess
+import tempfile
 
-from command import NET, Cli, write_npy, write_png
+from command import NET, Cli, read_safetensors, write_classifier, write_npy, write_png
+from files import IMAGES
 
 
 class Train(Cli):
@@ -60,18 +63,24 @@ class Train(Cli):
         out, data = self.folder / "w.safetensors", ["--folder", self.folder / "data"]
         self.succeed("train", NET, *data, "--size", 32, "--batch", 2, "--learning-rate", 0.001, "--out", out)
         result = json.loads(self.succeed("accuracy", NET, *data, "--size", 32, "--weights", out, "--json"))
-        self.assertEqual([each["name"] for each in result["classes"]], ["bright", "dark"])
+        # Whatever else the network takes them for.
+        self.assertEqual([(each["name"], each["images"]) for each in result["classes"]], [("bright", 3), ("dark", 3)])
         self.assertEqual(result["images"], 6)
         self.refuse(1, ["bright/0.png: is 1x3x32x32, not 3x64x64"], "accuracy", NET, *data, "--size", 64)
-        for name in ("dark/4.webp", "dark/.DS_Store", "bright/Thumbs.db"):
+        for name in ("dark/4.gif", "dark/.DS_Store", "bright/Thumbs.db"):
             (self.folder / "data" / name).write_bytes(b"")
         steps = ["--size", 32, "--batch", 2, "--learning-rate", 0.001, "--out", out]
         for arguments in (["accuracy", NET, *data, "--size", 32], ["train", NET, *data, *steps],
                           ["train", NET, *self.data(), "--validation-folder", self.folder / "data", *steps]):
             result = self.call(*arguments)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(result.stderr, f"{self.NAME}: warning: {self.folder / 'data'}: 1 file is left out: dark/4.webp; "
-                             "PNG and JPEG files are read\n")
+            self.assertRegex(result.stderr, f"^{self.NAME}: warning: {self.folder / 'data'}: 1 file is left out: dark/4.gif; "
+                             "PNG.* JPEG.* files are read\n$")
+        if "WebP" in self.succeed("accuracy", "--help"):
+            shutil.copy(IMAGES / "lossy.webp", self.folder / "data" / "dark" / "5.webp")
+            (self.folder / "data" / "dark" / "4.gif").unlink()
+            result = json.loads(self.succeed("accuracy", NET, *data, "--size", 32, "--json"))
+            self.assertEqual([(each["name"], each["images"]) for each in result["classes"]], [("bright", 3), ("dark", 4)])
         turned = bytes([77, 77, 0, 42, 0, 0, 0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0])
         high = self.folder / "high"
         (high / "one").mkdir(parents=True)
@@ -191,6 +200,14 @@ class Train(Cli):
             self.refuse(1, [f"{name}: cannot write: "], "train", NET, *data, *self.OPTIONS, option, nowhere / name)
         self.refuse(2, ["w.pt: neither .onnx nor .safetensors"], "train", NET, *data, *self.OPTIONS, "--out",
                     self.folder / "w.pt")
+        # Nor is one file written by two options, nor ONNX under another name.
+        one, same = f"{self.folder}/x.onnx", f"{self.folder}/./x.onnx"
+        for arguments in [["train", NET, *data, *self.OPTIONS, "--out", one, "--checkpoint", same],
+                          ["prune", NET, "--sparsity", 0.5, "--out", one, "--dot", same], ["plan", NET, "--svg", one, "--dot", one]]:
+            self.refuse(2, ["is the file of --", ", too"], *arguments)
+        for arguments in [["export", NET, self.folder / "w.safetensors"],
+                          ["train", NET, *data, "--pruning", "s.json", "--thin-out", self.folder / "x.pt"]]:
+            self.refuse(2, ["does not end in .onnx"], *arguments)
         for arguments in [["prune", NET, "--out", nowhere / "x.onnx"], ["search", "--out", nowhere / "x.onnx"],
                           ["plan", NET, "--save", nowhere / "x.json"], ["fit", "--out", nowhere / "x"],
                           ["sensitivity", NET, "--svg", nowhere / "x.svg"], ["sweep", "x.yaml", "--out", nowhere / "x.onnx"]]:
@@ -212,15 +229,136 @@ class Train(Cli):
                 ("--schedule step", ["--schedule", "cosine", "--decay-every", 5]),
                 ("--schedule step", ["--schedule", "exponential", "--decay-every", 5]),
                 ("--checkpoint", ["--checkpoint-every", 2]), ("--hold-back", ["--patience", 2]),
+                ("--epochs above 0", ["--epochs", 0, "--curves", self.folder / "c.svg"]),
+                ("--epochs above 0", ["--epochs", 0, "--checkpoint", self.folder / "c.safetensors"]),
+                ("--folder or --validation-folder", ["--no-exif"]),
                 ("--validation", ["--hold-back", 0.5, "--validation-images", self.folder / "x.npy", "--validation-labels",
                                   self.folder / "y.npy"])]:
             self.refuse(2, ["has no effect here: it needs ", needs],
                         "train", NET, *self.data(), *self.OPTIONS, *arguments)
         for needs, arguments in [("--criterion taylor", ["--taylor-batches", 2]), ("--criterion taylor", self.data()),
-                                 ("--latency", ["--sparsity", 0.5, "--most", 0.5])]:
+                                 ("--latency", ["--sparsity", 0.5, "--most", 0.5]), ("--folder", ["--no-exif"]),
+                                 ("without --coupling", ["--coupling", "--sparsity", 0.5]),
+                                 ("without --coupling", ["--coupling", "--out", self.folder / "x.onnx"])]:
             self.refuse(2, ["has no effect here: it needs ", needs], "prune", NET, *arguments)
+        net, weights, image = self.folder / "net.onnx", self.folder / "w.safetensors", self.folder / "x.npy"
+        write_classifier(net, ["N", 3, 32, 32])
+        self.succeed("train", net, *self.data(), *self.OPTIONS[2:], "--out", weights)
+        random_weights, seed = "a network by name without --weights", ["--seed", 2]
+        one = self.folder / "one.npy"
+        write_npy(one, [1, 3, 32, 32], [0.5] * (3 * 32 * 32))
+        for needs, arguments in [(random_weights, ["accuracy", net, *self.data(), *seed]),
+                                 ("--folder", ["accuracy", net, *self.data(), "--no-exif"]),
+                                 (random_weights, ["export", net, self.folder / "e.onnx", *seed]),
+                                 (random_weights, ["prune", net, "--sparsity", 0.5, *seed]),
+                                 ("an input that is not given", ["run", net, "--input", one, *seed]),
+                                 ("random weights or images", ["dynamic", net, *self.data(), "--weights", weights, "--budget",
+                                                               "time=1s", *seed]),
+                                 ("--folder", ["dynamic", NET, *self.data(), "--budget", "time=1s", "--no-exif"])]:
+            self.refuse(2, ["has no effect here: it needs ", needs], *arguments)
+        self.succeed("run", net, "--repeat", 1, *seed)
+        for command, option in (("plan", "--seed"), ("explain", "--seed"), ("dynamic", "--batch")):
+            self.refuse(2, [f"{option}: no such option of {command}"], command, NET, option, 2)
+        self.succeed("prune", net, "--sparsity", 0.5, "--criterion", "random", *seed)
         self.refuse(2, ["--pruning"], "train", NET, *self.data(), *self.OPTIONS, "--groups", 2, "--hold-back", 0.5,
                     "--pruning", "s.json")
+
+    def test_sizes_of_files(self):
+        """Sizes that a file leaves open, and a batch of one, for every command that trains or judges."""
+        net, one = self.folder / "open.onnx", self.folder / "one.onnx"
+        write_classifier(net, ["N", 3, "H", "W"])
+        write_classifier(one, [1, 3, 32, 32])
+        sweep = self.folder / "s.json"
+        sweep.write_text(json.dumps({"method": "random", "metric": {"name": "top1"}, "budget": {"trials": 2},
+                                     "parameters": {"stem": {"min": 0.0, "max": 0.5}}}))
+        data, rate = self.data(), ["--learning-rate", 0.01]
+        for sizes in ([net, "--dims", "x=4x3x32x32"], [net, "--dims", "x=1x3x32x32"], [net, "--size", 32], [one]):
+            for command, *options in (["accuracy", *data], ["sensitivity", *data, "--sparsities", 0.5],
+                                      ["prune", "--sparsity", 0.5, "--criterion", "taylor", *data],
+                                      ["prune", "--sparsity", 0.5], ["plan"], ["run", "--repeat", 1], ["plan", "--training"],
+                                      ["dynamic", "--groups", 2, "--budget", "time=1s", "--count", 2]):
+                if command == "dynamic" and "x=4x3x32x32" in sizes:
+                    self.refuse(1, ["open.onnx: takes 4 images at once; those of a stream come one at a time"], command,
+                                *sizes, *options)
+                    continue
+                result = self.call(command, *sizes, *options)
+                self.assertEqual(result.returncode, 0, (command, sizes, result.stderr))
+            batch = [] if "--dims" in sizes else ["--batch", 4]
+            self.assertIn("epoch 1 of 1", self.succeed("train", *sizes, *data, *rate, *batch))
+            self.succeed("sweep", sweep, *sizes, *data, "--log", tempfile.mktemp(dir=self.folder))
+        # As many at once as all sizes say, or a part of what an update is made by.
+        sized = ["train", net, *data, *rate, "--dims", "x=2x3x32x32"]
+        updates = self.folder / "c.safetensors"
+        self.succeed(*sized, "--checkpoint", updates)
+        self.assertIn("goes on after 4 updates", self.succeed(*sized, "--checkpoint", updates))
+        self.succeed(*sized, "--batch", 8, "--part", 2)
+        self.refuse(1, ["the graph has a batch of 2, the options ask for 8"], *sized, "--batch", 8)
+        self.refuse(1, ["open.onnx: input x: the file leaves dimension 2 open; give --size"], "train", net, *data, *rate)
+
+    def test_weights_stay_shared(self):
+        net, sweep, out = self.folder / "shared.onnx", self.folder / "s.json", self.folder / "w.safetensors"
+        write_classifier(net, ["N", 3, 32, 32], shared=True)
+        sweep.write_text(json.dumps({"method": "random", "metric": {"name": "top1"}, "budget": {"trials": 1},
+                                     "parameters": {"stem": {"min": 0.3, "max": 0.4}}}))
+        data = self.data()
+        again = [f"--training-{each[2:]}" if str(each).startswith("--") else each for each in data]
+        self.succeed("sweep", sweep, net, *data, *again, "--epochs", 2, "--training-batch", 4, "--out", out)
+        self.assertEqual(read_safetensors(out)["c1.weight"], read_safetensors(out)["c1_1.weight"])
+        # A checkpoint of a network whose weights are apart.
+        apart, checkpoint = self.folder / "apart.onnx", self.folder / "c.safetensors"
+        write_classifier(apart, ["N", 3, 32, 32])
+        options = [*data, "--batch", 4, "--learning-rate", 0.01, "--epochs", 2, "--checkpoint", checkpoint]
+        self.succeed("train", apart, *options)
+        self.refuse(1, ["c.safetensors: ", "sharing of weights"], "train", net, *options)
+
+    def test_what_cannot_be_judged(self):
+        arguments = ["train", "alexnet_cifar", *self.data(), "--batch", 4, "--learning-rate", 0.01]
+        for c, h, classes, needles in ((3, 16, 3, ["the images are 3x16x16", "3x32x32"]), (3, 64, 3, ["3x64x64"]),
+                                       (1, 32, 3, ["1x32x32"]), (3, 32, 11, ["of 11 classes", "has 10 values"])):
+            images, labels = self.folder / "v.npy", self.folder / "w.npy"
+            write_npy(images, [classes, c, h, h], [0.5] * (classes * c * h * h))
+            write_npy(labels, [classes], list(range(classes)), "<i8")
+            self.refuse(1, needles, *arguments, "--validation-images", images, "--validation-labels", labels)
+        self.refuse(1, ["--hold-back 0.01: rounded, that is none of 8 images"], *arguments, "--hold-back", 0.01)
+        one = self.folder / "one.onnx"
+        write_classifier(one, ["N", 3, 32, 32], classes=1)
+        write_npy(self.folder / "y.npy", [8], [0] * 8, "<i8")
+        self.refuse(1, ["one.onnx: its result is one value an image"], "train", one, *arguments[2:])
+
+    def test_a_last_update_that_diverges(self):
+        out = self.folder / "w.safetensors"
+        self.refuse(1, ["after update 1 a value of ", "with a learning rate of ", "the training diverges"],
+                    "train", "alexnet_cifar", *self.data(), "--batch", 8, "--learning-rate", 1e300, "--out", out)
+        self.assertFalse(out.exists())
+
+    def test_one_plan_from_beginning_to_end(self):
+        checkpoint, plans = self.folder / "c.safetensors", [self.folder / "a.json", self.folder / "b.json"]
+        for plan, solver in zip(plans, ("exact", "uniform:im2")):
+            self.succeed("plan", NET, "--size", 32, "--batch", 4, "--training", "--solver", solver, "--save", plan)
+        arguments = ["train", NET, *self.data(), *self.OPTIONS, "--epochs", 2, "--checkpoint", checkpoint]
+        self.succeed(*arguments, "--plan", plans[0])
+        self.assertIn("goes on after 4 updates", self.succeed(*arguments, "--plan", plans[0]))
+        self.assertIn("goes on after 4 updates", self.succeed(*arguments))
+        self.refuse(1, ["c.safetensors: its plan is another"], *arguments, "--plan", plans[1])
+        self.refuse(1, ["c.safetensors: goes on by its plan, whose arena has ", "more than --max-arena"], *arguments,
+                    "--max-arena", 1000)
+
+    def test_pruners_that_never_act(self):
+        schedule, thin = self.folder / "s.json", self.folder / "thin.onnx"
+        pruner = {"class": "L1RankedStructureParameterPruner", "desired_sparsity": 0.5, "weights": ["features.0.weight"]}
+
+        def prune(*epochs):
+            policies = [{"pruner": {"instance_name": "first", "epochs": list(epochs)}}] if epochs else []
+            schedule.write_text(json.dumps({"pruners": {"first": pruner}, "policies": policies}))
+            return ["train", NET, *self.data(), *self.OPTIONS, "--epochs", 2, "--pruning", schedule, "--thin-out", thin]
+
+        self.refuse(1, ["s.json: pruner first acts from epoch 2 on, counted from 0: not in --epochs 2"], *prune(2, 3))
+        self.refuse(1, ["s.json: no policy says when pruner first acts"], *prune())
+        result = self.call(*prune(1, 2))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("warning: ", result.stderr)
+        self.assertIn("acts until epoch 2", result.stderr)
+        self.succeed(*prune(1))
 
     def test_schedules_of_pruning_say_the_learning_rate(self):
         schedule = self.folder / "s.json"

@@ -40,6 +40,7 @@ public:
         loss_ += mean_loss * static_cast<double>(samples_ - before);
     }
 
+    [[nodiscard]] int classes() const { return static_cast<int>(classes_); }
     [[nodiscard]] std::int64_t samples() const { return samples_; }
     /// The mean loss of all samples.
     [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
