@@ -34,6 +34,7 @@ public:
     [[nodiscard]] Node const& operator[](std::size_t layer) const { return nodes_[known(layer)]; }
     [[nodiscard]] bool removed(std::size_t layer) const { return layer < removed_.size() && removed_[layer]; }
     [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
+    [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
     /// The layers that read this one, in the order of their numbers; twice if they read it twice.
     [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
         std::vector<std::size_t> readers = readers_[known(layer)];

@@ -136,6 +136,11 @@ private:
         return true;
     }
 
+    /// Whether weights of a convolution or dense layer change between runs: what they are multiplied by stays beside.
+    [[nodiscard]] bool changes(std::size_t i) const {
+        return edit_.changing().contains(weight_name(edit_[i].name, "weight")) ||
+               edit_.changing().contains(weight_name(edit_[i].name, "bias"));
+    }
     bool fold_affine(std::size_t i) {
         Folded folded{edit_[i].name, {}};
         if (auto* batch_norm = as<BatchNormParams>(i))
@@ -147,6 +152,7 @@ private:
         const std::size_t before = first_input(i);
         Epilogue epilogue = edit_[before].epilogue;
         if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        if (changes(before)) return false;
         epilogue.folded.push_back(std::move(folded));
         edit_.set_epilogue(before, std::move(epilogue));
         edit_.remove(i);
