@@ -92,10 +92,12 @@ Kinds examples(Of<ps::BinaryParams>) {
         const bool compares = kind == equal || kind == greater || kind == greater_or_equal;
         // Far from a division by 0, and from numbers that have no powers.
         const double around = kind == divide || kind == power || kind == modulo || kind == remainder ? 2 : 0;
-        result.push_back({ps::BinaryParams{kind}, 2, compares ? steps_only : "", around});
+        // Quotients near 2.5, where no whole number is.
+        const double second = kind == modulo || kind == remainder ? 0.8 : 0;
+        result.push_back({ps::BinaryParams{kind}, 2, compares ? steps_only : "", around, {}, second});
         if (compares) continue;
-        result.push_back({ps::BinaryParams{kind}, 2, "", around, {{4, 6, 5}, {4, 1, 1}}});
-        result.push_back({ps::BinaryParams{kind}, 2, "", around, {{1, 1, 5}, {4, 6, 1}}});
+        result.push_back({ps::BinaryParams{kind}, 2, "", around, {{4, 6, 5}, {4, 1, 1}}, second});
+        result.push_back({ps::BinaryParams{kind}, 2, "", around, {{1, 1, 5}, {4, 6, 1}}, second});
     }
     return result;
 }

@@ -34,6 +34,8 @@ struct Example {
     /// What it reads lies near this number, unless 0.
     double around = 0;
     std::vector<ps::Shape> shapes = {};
+    /// Its second input lies near this number, unless 0.
+    double second = 0;
 };
 
 /// The image, convolutions "a0", "a1", ..., the layer "tested", and a last convolution, but for dropout: its zeros are
@@ -69,7 +71,8 @@ inline ps::Weights weights_of(ps::Graph const& graph, Example const& example) {
             if (spec.name.ends_with("running_var")) value = std::abs(value);
             if (example.around != 0 && spec.name.starts_with("a")) value *= 0.05F;
             if (example.around != 0 && spec.name.starts_with("a") && spec.name.ends_with(".bias"))
-                value += static_cast<float>(example.around);
+                value += static_cast<float>(example.second != 0 && spec.name.starts_with("a1") ? example.second
+                                                                                               : example.around);
         }
         weights.add(spec.name, {spec.dims.begin(), spec.dims.end()}, std::move(values));
     }

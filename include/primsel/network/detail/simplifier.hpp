@@ -2,6 +2,7 @@
 
 #include <primsel/network/detail/reordering.hpp>
 #include <primsel/network/graph_editor.hpp>
+#include <primsel/network/weight_specs.hpp>
 
 #include <algorithm>
 #include <cstddef>
