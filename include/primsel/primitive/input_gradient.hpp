@@ -233,36 +233,42 @@ private:
         return detail::packed_size<Arch>(phase.taps_before * s.group_k(), s.group_c());
     }
 
+    /// A pixel of a phase: its image, and its row and column among those of the phase.
     struct Place {
         std::size_t image;
-        int h, w;
+        int row, column;
+
+        /// The pixel of a number among all of a phase's, image after image.
+        Place(detail::GradientPhase const& phase, std::size_t number)
+            : image(number / phase.pixels()),
+              row(static_cast<int>(number % phase.pixels()) / phase.columns),
+              column(static_cast<int>(number % phase.pixels()) % phase.columns) {}
+        void advance(detail::GradientPhase const& phase) {
+            if (++column < phase.columns) return;
+            column = 0;
+            if (++row == phase.rows) row = 0, ++image;
+        }
     };
-    /// The pixel of a number among all of a phase's, image after image.
-    [[nodiscard]] static Place place(ConvShape const& s, detail::GradientPhase const& phase,
-                                     std::size_t number) noexcept {
-        const int pixel = static_cast<int>(number % phase.pixels());
-        return {number / phase.pixels(), phase.first_h + pixel / phase.columns * s.stride_h,
-                phase.first_w + pixel % phase.columns * s.stride_w};
-    }
 
     /// The pixels of the result that each of `count` neighbouring pixels of the phase went into, by taps; zeros where
     /// there is none.
     static void point(ConvShape const& s, ConvArgs const& args, detail::GradientPhase const& phase, std::size_t first,
                       int count, const float** pointers) noexcept {
         const int out_h = s.out_h(), out_w = s.out_w();
-        for (int i = 0; i < count; ++i) {
-            const Place at = place(s, phase, first + static_cast<std::size_t>(i));
-            const float* image = args.src + at.image * s.out_shape().size();
-            const float** to = pointers + i;
-            detail::for_taps(s, phase, [&](int fh, int fw) {
-                const int from_h = at.h - detail::tap_offset_h(s, fh), from_w = at.w - detail::tap_offset_w(s, fw);
-                const int oh = from_h / s.stride_h, ow = from_w / s.stride_w;
-                const bool in = from_h >= 0 && from_w >= 0 && oh < out_h && ow < out_w;
-                *to = in ? image + static_cast<std::size_t>(oh * out_w + ow) * static_cast<std::size_t>(s.k)
-                         : args.scratch;
-                to += count;
-            });
-        }
+        const Place begin(phase, first);
+        detail::for_taps(s, phase, [&](int fh, int fw) {
+            // The strides divide both distances: the tap meets the phase.
+            const int down = (phase.first_h - detail::tap_offset_h(s, fh)) / s.stride_h,
+                      right = (phase.first_w - detail::tap_offset_w(s, fw)) / s.stride_w;
+            Place at = begin;
+            for (int i = 0; i < count; ++i, at.advance(phase)) {
+                const int oh = at.row + down, ow = at.column + right;
+                const bool in = oh >= 0 && ow >= 0 && oh < out_h && ow < out_w;
+                *pointers++ = in ? args.src + at.image * s.out_shape().size() +
+                                       static_cast<std::size_t>(oh * out_w + ow) * static_cast<std::size_t>(s.k)
+                                 : args.scratch;
+            }
+        });
     }
 
     template <class Arch>
@@ -284,9 +290,10 @@ private:
         const int width = std::min(detail::panel_width<Arch>, s.group_c() - column);
         p.c_stride = static_cast<std::size_t>(detail::panel_width<Arch>);
         detail::multiply_indirect<Arch>(p, panel, block.sums);
-        for (int i = 0; i < block.count; ++i) {
-            const Place at = place(s, phase, block.first + static_cast<std::size_t>(i));
-            const std::size_t pixel = at.image * s.in_pixels() + static_cast<std::size_t>(at.h * s.w + at.w);
+        Place at(phase, block.first);
+        for (int i = 0; i < block.count; ++i, at.advance(phase)) {
+            const int h = phase.first_h + at.row * s.stride_h, w = phase.first_w + at.column * s.stride_w;
+            const std::size_t pixel = at.image * s.in_pixels() + static_cast<std::size_t>(h * s.w + w);
             std::memcpy(args.dst + pixel * c + first_c + static_cast<std::size_t>(column),
                         block.sums + static_cast<std::size_t>(i * detail::panel_width<Arch>),
                         static_cast<std::size_t>(width) * sizeof(float));
