@@ -87,6 +87,9 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
         clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
         const GradientTaps rows = down.taps(oh);
         const auto rows_counted = static_cast<float>(max ? 1 : down.counted(oh, plane.count_pad));
+        // The rows that the next windows are the first to reach.
+        const std::ptrdiff_t next_row = std::max(down.at(oh, down.size - 1) + 1, std::ptrdiff_t{0}),
+                             next_rows = std::min(down.at(oh + 1, down.size - 1) + 1, down.in);
         for (std::ptrdiff_t ow = 0; ow < plane.out_w; ++ow) {
             const GradientTaps columns = across.taps(ow);
             const std::size_t in = static_cast<std::size_t>(rows.place) * plane.in_row +
@@ -97,6 +100,8 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
             const float* const y = max ? plane.y + out : nullptr;
             const float* const dy = plane.dy + out;
             float* const dx = plane.dx + in;
+            const std::ptrdiff_t next_column = std::max(across.at(ow, 0), std::ptrdiff_t{0}),
+                                 next_columns = std::min(across.at(ow + 1, 0), across.in);
             const V counted(rows_counted * static_cast<float>(max ? 1 : across.counted(ow, plane.count_pad)));
             const auto window = [&](std::size_t c, auto part) {
                 V left = part.load(dy + c), largest(0.0F);
@@ -110,6 +115,14 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
                     std::size_t at = of_row;
                     for (std::ptrdiff_t j = 0; j < columns.count; ++j, at += pixel) {
                         give<Arch, max>(part, max ? x + at : nullptr, dx + at, largest, left);
+                    }
+                }
+                for (std::ptrdiff_t h = next_row; h < next_rows; ++h) {
+                    for (std::ptrdiff_t w = next_column; w < next_columns; ++w) {
+                        const std::size_t at = static_cast<std::size_t>(h) * plane.in_row +
+                                               static_cast<std::size_t>(w) * plane.in_pixel + c;
+                        if constexpr (max) __builtin_prefetch(plane.x + at, 0, 2);
+                        __builtin_prefetch(plane.dx + at, 1, 2);
                     }
                 }
             };
