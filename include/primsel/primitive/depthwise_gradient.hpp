@@ -261,11 +261,11 @@ private:
 
     /// The lines of a row of the result and of the image that lie so many rows of the result farther on: a line of each
     /// pixel is no stream that processors find by themselves. Inline, as g++ drops calls of what only asks.
-    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, const float* gradient, const float* src,
-                                             std::ptrdiff_t rows) noexcept {
+    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, std::ptrdiff_t out_w, const float* gradient,
+                                             const float* src, std::ptrdiff_t rows) noexcept {
         const std::ptrdiff_t pixel = s.c, of_row = s.stride_h * s.w;
-        gradient += rows * s.out_w() * pixel, src += rows * of_row * pixel;
-        for (std::ptrdiff_t i = 0; i < s.out_w(); ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
+        gradient += rows * out_w * pixel, src += rows * of_row * pixel;
+        for (std::ptrdiff_t i = 0; i < out_w; ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
         for (std::ptrdiff_t i = 0; i < of_row; ++i) __builtin_prefetch(src + i * pixel, 0, 2);
     }
 
@@ -275,7 +275,8 @@ private:
         constexpr int step = std::same_as<V, float> ? 1 : lanes<Arch>;
         const auto sum_at = [&](int i, int j) { return block.sums + ((fh + i) * s.fw + fw + j) * step; };
         V sums[height][width];
-        detail::Range rows[height], columns[width], all{0, s.out_w()};  // where each tap is inside, and all of them
+        const int out_h = s.out_h(), out_w = s.out_w();             // divisions
+        detail::Range rows[height], columns[width], all{0, out_w};  // where each tap is inside, and all of them
         for (int i = 0; i < height; ++i) {
             rows[i] = detail::tap_rows(s, fh + i);
             for (int j = 0; j < width; ++j) sums[i][j] = load_at<V, Arch>(sum_at(i, j));
@@ -284,30 +285,30 @@ private:
             columns[j] = detail::tap_columns(s, fw + j);
             all.begin = std::max(all.begin, columns[j].begin), all.end = std::min(all.end, columns[j].end);
         }
-        all.begin = std::min(all.begin, s.out_w());
+        all.begin = std::min(all.begin, out_w);
         const std::ptrdiff_t pixel = s.c, right = s.dilation_w * pixel, down = s.dilation_h * s.w * pixel;
+        int image = block.begin / out_h, oh = block.begin % out_h;
         for (int row = block.begin; row < block.end; ++row) {
-            const int image = row / s.out_h(), oh = row % s.out_h();
-            const float* const gradient = args.gradient + row * (s.out_w() * pixel) + block.c;
+            const float* const gradient = args.gradient + row * (out_w * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
             // Of the first tap, which may be beside the image.
             const std::ptrdiff_t first =
                 ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
-            ask_for_later(s, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
+            ask_for_later(s, out_w, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
             bool inside[height], whole = true;
             for (int i = 0; i < height; ++i) {
                 inside[i] = oh >= rows[i].begin && oh < rows[i].end;
                 whole = whole && inside[i];
             }
-            const auto add = [&](int ow, auto is_row, auto is_column) {
+            // Inline wherever it is called, so that the sums of whole windows stay in registers.
+            const auto add = [&](int ow, auto is_row, auto is_column) PRIMSEL_INLINE_LAMBDA {
                 const V of = load_at<V, Arch>(gradient + ow * pixel);
                 const std::ptrdiff_t at = first + ow * s.stride_w * pixel;
                 PRIMSEL_UNROLL
                 for (int i = 0; i < height; ++i) {
-                    if (!is_row(i)) continue;
                     PRIMSEL_UNROLL
                     for (int j = 0; j < width; ++j) {
-                        if (!is_column(ow, j)) continue;
+                        if (!is_row(i) || !is_column(ow, j)) continue;
                         add_product<V, Arch>(of_image + (at + i * down + j * right), of, sums[i][j]);
                     }
                 }
@@ -323,7 +324,8 @@ private:
             } else {
                 for (; ow < all.end; ++ow) add(ow, some_rows, every_column);
             }
-            for (; ow < s.out_w(); ++ow) add(ow, some_rows, some_columns);
+            for (; ow < out_w; ++ow) add(ow, some_rows, some_columns);
+            if (++oh == out_h) oh = 0, ++image;
         }
         for (int i = 0; i < height; ++i) {
             for (int j = 0; j < width; ++j) store_at<V, Arch>(sum_at(i, j), sums[i][j]);

@@ -14,9 +14,10 @@ struct Range {
 
 /// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
 [[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
-    const int begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const auto steps = [stride](int distance) { return stride == 1 ? distance : distance / stride; };
+    const int begin = offset >= 0 ? 0 : steps(-offset + stride - 1);
     const int last = extent - 1 - offset;
-    const int end = last < 0 ? 0 : last / stride + 1;
+    const int end = last < 0 ? 0 : steps(last) + 1;
     return {std::min(begin, out), std::min(end, out)};
 }
 
