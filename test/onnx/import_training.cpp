@@ -161,6 +161,21 @@ TEST_CASE(
     trained(norm, {"scale", "bias"});
 }
 
+TEST_CASE("a parameter is not called as the weight of a layer that reads the same tensor") {
+    Model model({2, 7, 4});
+    model.floats("encode.weight", {4, 4}, numbers(16)).floats("encode.bias", {4}, numbers(4, 2));
+    model.node("MatMul", {"x", "encode.weight"}, {"h"}, {}, "decode")
+        .node("Add", {"h", "encode.bias"}, {"i"}, {}, "add");
+    model.node("Flatten", {"i"}, {"f"}).floats("w", {4, 28}, numbers(112));
+    model.node("Gemm", {"f", "w"}, {"g"}, {{"transB", std::int64_t{1}}}, "first");
+    model.node("Gemm", {"g", "encode.weight", "encode.bias"}, {"y"}, {{"transB", std::int64_t{1}}}, "encode");
+    const ps::OnnxModel read = parse(model.bytes(), to_train);
+    const auto owners = ps::weight_owners(read.graph);
+    REQUIRE((owners.contains("encode_1.weight") && owners.contains("encode_1.bias")));
+    CHECK(owners.at("encode_1.weight").name == "encode.weight");
+    CHECK(owners.at("encode_1.bias").name == "add.bias");
+}
+
 TEST_CASE("equal values that are no initializer are a constant, as exporters scale what they normalise") {
     for (const char* op : {"Mul", "Add"}) {
         Model model({2, 3, 4, 5});

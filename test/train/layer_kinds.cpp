@@ -236,11 +236,11 @@ void check_slopes(Example const& example, ps::Graph const& graph) {
 }
 
 /// A layer of two inputs: a convolution, and a parameter of a shape.
-ps::Graph with_parameter(ps::AnyLayer const& layer, ps::Shape shape) {
+ps::Graph with_parameter(ps::AnyLayer const& layer, ps::Shape shape, std::string const& name = "parameter") {
     ps::Graph graph(3);
     graph.add("image", ps::InputParams{in_shape}, {});
     graph.add("a0", ps::ConvParams{.k = 4, .kernel = 1}, {0});
-    graph.add("parameter", ps::ConstantParams{.shape = shape, .parameter = true}, {});
+    graph.add(name, ps::ConstantParams{.shape = shape, .parameter = true}, {});
     graph.add("tested", layer, {1, 2});
     graph.add("b", ps::ConvParams{.k = 3}, {3});
     return graph;
@@ -291,7 +291,7 @@ TEST_CASE("parameters that meet all images have the gradients of their slopes") 
             check_slopes({ps::BinaryParams{kind}}, with_parameter(ps::BinaryParams{kind}, shape));
         }
     }
-    check_slopes({ps::MatMulParams{}}, with_parameter(ps::MatMulParams{}, {1, 5, 3}));
+    check_slopes({ps::MatMulParams{}}, with_parameter(ps::MatMulParams{}, {1, 5, 3}, "tested.weight"));
     check_slopes({ps::MatMulParams{}}, with_parameter(ps::MatMulParams{}, {4, 5, 3}));
 }
 

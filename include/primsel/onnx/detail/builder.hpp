@@ -297,9 +297,20 @@ private:
     /// So do weights that are no layer's, under the shape in which it reads them.
     std::size_t parameter(OnnxTensor const& tensor, Shape shape) {
         const ConstantParams params{.shape = shape, .parameter = true};
-        const std::size_t node = tensor.name.empty() ? emit(params, {}, "weight") : emit_as(tensor.name, params, {});
+        const std::size_t node = emit_as(parameter_name(tensor.name), params, {});
         add_weight(node, "", {shape.c, shape.h, shape.w}, tensor);
         return node;
+    }
+    /// That of the tensor, unless a weight of some other layer may be called so.
+    [[nodiscard]] std::string parameter_name(std::string const& tensor) const {
+        if (tensor.empty()) return name_ + ".weight";
+        const std::size_t dot = tensor.rfind('.');
+        if (dot == std::string::npos || std::string_view(tensor).substr(0, dot) == name_) return tensor;
+        const std::string suffix = tensor.substr(dot);
+        for (const std::string_view own : {".weight", ".bias", ".running_mean", ".running_var", ".value"}) {
+            if (suffix == own) return name_ + suffix;
+        }
+        return tensor;
     }
     /// Names are UTF-8 from here on, whatever the file has.
     [[nodiscard]] static std::string printable(std::string_view name) {

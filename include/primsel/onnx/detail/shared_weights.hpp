@@ -10,7 +10,9 @@
 #include <primsel/network/weight_specs.hpp>
 #include <primsel/network/weights.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>
@@ -36,7 +38,7 @@ public:
                 const auto origin = origins.find(place);
                 const bool transposed = origin != origins.end();
                 const Place key{transposed ? origin->second : place, tensor.values.size()};
-                places_[key].push_back({spec.name, i, transposed, spec.dims.size() > 1, &tensor});
+                places_[key].push_back({spec.name, i, transposed, is_kernel(spec.dims), &tensor});
             }
         }
     }
@@ -74,6 +76,11 @@ private:
                 shared_.emplace(reader->weight, SharedWeight{group.front()->weight, reader->transposed});
             }
         }
+    }
+    /// Not a vector, such as a bias; a parameter has three axes whatever it is.
+    [[nodiscard]] static bool is_kernel(std::vector<std::int64_t> const& dims) {
+        const auto axes = std::ranges::count_if(dims, [](std::int64_t dim) { return dim > 1; });
+        return dims.size() == 3 ? axes > 1 : dims.size() > 1;
     }
     [[nodiscard]] static bool has_one_value(WeightTensor const& tensor) {
         // All are equal when each equals the next.

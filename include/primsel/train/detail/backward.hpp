@@ -63,8 +63,12 @@ public:
 private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
+    /// Of the node's own weights: a parameter may be called as a weight of it would be.
     [[nodiscard]] bool trains(Node const& node, std::string_view weight) const {
-        return std::ranges::binary_search(trained_, weight_name(node.name, weight));
+        const std::string name = weight_name(node.name, weight);
+        if (!std::ranges::binary_search(trained_, name)) return false;
+        const std::vector<WeightSpec> own = weight_specs(form_, node);
+        return std::ranges::find(own, name, &WeightSpec::name) != own.end();
     }
     [[nodiscard]] bool trains(Node const& node) const {
         return trains(node, "weight") || trains(node, "bias") || trains(node, "");
