@@ -33,7 +33,7 @@ ps::Metrics metrics_of(Model const& model, AccuracyCommand const& options, AnyIm
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     Session session(model, plan, options.threads);
     const int batch = model.graph.batch();
-    const std::size_t results = session.output(0).size() / static_cast<std::size_t>(batch);
+    const std::size_t results = require_scores(model.name, model.graph[model.graph.outputs()[0]].shape);
     if (session.inputs() != 1 || static_cast<std::size_t>(images.classes()) > results) {
         ps::fail(model.name, ": cannot be judged by images of ", images.classes(), " classes: it has ",
                  session.inputs(), " inputs, and ", results, " results for an image");

@@ -62,11 +62,21 @@ std::vector<float> numbers_of(std::string const& path, std::string const& text) 
 
 }  // namespace
 
+std::vector<std::string> const& AnyImages::class_names() const {
+    auto const* folder = std::get_if<Folder>(&images_);
+    return folder != nullptr ? folder->class_names() : std::get<ps::LabelledImages>(images_).class_names;
+}
 std::string AnyImages::class_name(int label) const {
-    const auto at = static_cast<std::size_t>(label);
-    if (auto const* folder = std::get_if<Folder>(&images_)) return folder->class_names()[at];
-    auto const& names = std::get<ps::LabelledImages>(images_).class_names;
-    return names.empty() ? std::to_string(label) : names[at];
+    return class_names().empty() ? std::to_string(label) : class_names()[static_cast<std::size_t>(label)];
+}
+
+std::size_t require_scores(std::string const& network, ps::Shape result) {
+    const bool is_row = (result.c > 1) + (result.h > 1) + (result.w > 1) == 1;
+    if (!is_row) {
+        ps::fail(network, ": its result for an image is ", to_string(result),
+                 ": not a value for each of several classes");
+    }
+    return result.size();
 }
 
 AnyImages read_images(ImageFiles const& from, ps::Shape shape) {

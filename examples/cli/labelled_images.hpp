@@ -53,6 +53,8 @@ public:
     void read(std::size_t i, float* dst) const {
         std::visit([&](auto const& images) { images.read(i, dst); }, images_);
     }
+    /// Those of a folder's classes, and of others that name them.
+    [[nodiscard]] std::vector<std::string> const& class_names() const;
     /// The name of a class; its number where it has none.
     [[nodiscard]] std::string class_name(int label) const;
 
@@ -62,6 +64,10 @@ private:
 
 /// Throws error. The images of a folder must be of the shape.
 [[nodiscard]] AnyImages read_images(ImageFiles const& from, ps::Shape shape);
+
+/// The values that the network has for an image, one for each class. Throws error for fewer than two, and for a result
+/// that is an image.
+std::size_t require_scores(std::string const& network, ps::Shape result);
 
 /// --images and --labels, --cifar, --folder, with the prefix; --no-exif, for all prefixes.
 void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images, std::string const& what);

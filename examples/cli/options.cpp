@@ -80,6 +80,9 @@ std::string writable_network(std::string const& path) {
 std::string writable_onnx(std::string const& path) {
     return path.ends_with(".onnx") ? writable_file(path) : path + ": does not end in .onnx";
 }
+std::string weights_alone(std::string const& path) {
+    return path.ends_with(".onnx") ? path + ": a network with its weights: give it as NET" : "";
+}
 
 void refuse_idle(CLI::App const& command, std::initializer_list<IdleOption> options) {
     for (IdleOption const& option : options) {
@@ -157,6 +160,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--weights", options.weights,
                     "Its weights (default: those of the file; of a named network, random ones)")
+        ->check(weights_alone)
         ->type_name("FILE.safetensors");
 }
 

@@ -89,6 +89,9 @@ void add_training_option(CLI::App& command, Options& options);
 [[nodiscard]] std::string writable_network(std::string const& path);
 [[nodiscard]] std::string writable_onnx(std::string const& path);
 
+/// A file of weights: no network, which has weights of its own.
+[[nodiscard]] std::string weights_alone(std::string const& path);
+
 /// An option that does nothing with the values of others, and what it needs.
 struct IdleOption {
     std::string_view name;

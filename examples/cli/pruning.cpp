@@ -20,6 +20,7 @@ ps::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
     if (!options.data.given()) ps::fail("--criterion taylor: needs images, as --images and --labels");
     from.trains = true;
     Model model = load_model(from);
+    (void)require_scores(model.name, model.graph[model.graph.output_node()].shape);
     const ps::Normalise normalise = normalise_of(model, from.weights);
     const AnyImages images = read_images(options.data, model.graph[model.graph.input()].shape);
     constexpr std::size_t images_at_once = 16;

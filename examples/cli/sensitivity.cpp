@@ -72,6 +72,7 @@ void sensitivity(SensitivityCommand& options) {
     const int batch = model.graph.batch();
     const std::string structure = ps::structure(model.graph);
     set_default_batch(model, options.model, 32);
+    (void)require_scores(model.name, model.graph[model.graph.output_node()].shape);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.ranking.data, shape);
     ps::Normalise normalise{options.mean, options.std};

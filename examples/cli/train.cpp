@@ -346,14 +346,21 @@ void train(CLI::App const& command, TrainCommand& options) {
     Model model = options.pruning.empty() ? load_model(options.model) : load_to_prune(options.model);
     if (!given("--batch") && !given("--part")) training.batch = model.graph.batch();
     if (options.groups > 0) divide(model, options);
-    if (model.graph[model.graph.output_node()].shape.size() == 1) {
-        ps::fail(model.name, ": its result is one value an image; the cross-entropy needs one for each class");
-    }
+    (void)require_scores(model.name, model.graph[model.graph.output_node()].shape);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.data, shape);
+    if (const int crop = options.recipe.augment.crop; crop >= std::min(shape.h, shape.w) && crop > 0) {
+        ps::fail("--crop ", crop, ": moves images of ", to_string(shape), " out of sight");
+    }
     const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
     if (options.validation.given()) {
-        train_either(options, model, images, read_images(options.validation, shape), normalise);
+        const AnyImages validation = read_images(options.validation, shape);
+        if (images.class_names() != validation.class_names() && !images.class_names().empty() &&
+            !validation.class_names().empty()) {
+            ps::fail("the classes to judge by are ", list_of_names(validation.class_names()), "; trained are ",
+                     list_of_names(images.class_names()));
+        }
+        train_either(options, model, images, validation, normalise);
     } else if (options.held_back > 0) {
         const auto parts = ps::split(images, options.held_back, options.recipe.training.seed);
         if (parts.validation.size() == 0) {
@@ -440,6 +447,7 @@ void add_train(CLI::App& app) {
     command.add_option("net", options->model.net, "A network's name, or an .onnx file")->required()->type_name("NET");
     add_size_options(command, options->model);
     command.add_option("--weights", options->model.weights, "Begin with these (default: random ones)")
+        ->check(weights_alone)
         ->type_name("F.safetensors");
     add_images(command, "", options->data, "Images to train with");
     add_images(command, "validation-", options->validation, "Images to judge by after each epoch");

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import tempfile
 
-from command import NET, Cli, read_safetensors, write_classifier, write_npy, write_png
+from command import NET, Cli, read_safetensors, write_classifier, write_npy, write_onnx, write_png
 from files import IMAGES
 
 
@@ -320,10 +320,27 @@ class Train(Cli):
             write_npy(labels, [classes], list(range(classes)), "<i8")
             self.refuse(1, needles, *arguments, "--validation-images", images, "--validation-labels", labels)
         self.refuse(1, ["--hold-back 0.01: rounded, that is none of 8 images"], *arguments, "--hold-back", 0.01)
-        one = self.folder / "one.onnx"
+        self.refuse(1, ["--crop 32: moves images of 3x32x32 out of sight"], *arguments, "--crop", 32)
+        # One value, and an image, are no values of several classes.
+        one, picture, data = self.folder / "one.onnx", self.folder / "picture.onnx", self.data()
         write_classifier(one, ["N", 3, 32, 32], classes=1)
-        write_npy(self.folder / "y.npy", [8], [0] * 8, "<i8")
-        self.refuse(1, ["one.onnx: its result is one value an image"], "train", one, *arguments[2:])
+        write_onnx(picture, [("x", ["N", 3, 32, 32])],
+                   [("Conv", "c", ["x", "c.weight"], ["y"], {"kernel_shape": [1, 1]})], [("y", ["N", 3, 32, 32])],
+                   [("c.weight", [3, 3, 1, 1], [0.5] * 9)])
+        for net, result in ((one, "1x1x1"), (picture, "3x32x32")):
+            for command in (["train"], ["accuracy"], ["sensitivity"], ["prune", "--criterion", "taylor"]):
+                self.refuse(1, [f"{net.name}: its result for an image is {result}: not a value for each"], *command, net, *data)
+        # Classes are counted in the order of their names: folders of others would be other labels.
+        for folder, names in (("a", ["cat", "dog"]), ("b", ["bird", "cat"])):
+            for name in names:
+                (self.folder / folder / name).mkdir(parents=True)
+                for i in range(4):
+                    write_png(self.folder / folder / name / f"{i}.png", 32, 32, bytes([i]) * 3 * 32 * 32)
+        folders = ["--folder", self.folder / "a", "--validation-folder"]
+        self.refuse(1, ["the classes to judge by are bird, cat; trained are cat, dog"], "train", "alexnet_cifar", "--batch", 4,
+                    *folders, self.folder / "b")
+        self.succeed("train", "alexnet_cifar", "--batch", 4, "--learning-rate", 0.001, *folders, self.folder / "a")
+        self.refuse(2, ["one.onnx: a network with its weights: give it as NET"], "run", NET, "--weights", one)
 
     def test_a_last_update_that_diverges(self):
         out = self.folder / "w.safetensors"
