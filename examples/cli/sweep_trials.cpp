@@ -190,7 +190,6 @@ void PruningTrials::bind_metrics(ps::Sweep const& sweep) {
         names_[name] = spelled;
         needs_hybrid_ = needs_hybrid_ || name == "hybrid";
         needs_accuracy_ = needs_accuracy_ || name == "hybrid" || name == "top1";
-        needs_latency_ = needs_latency_ || name == "hybrid" || name == "latency";
     };
     for (ps::Goal const& goal : sweep.goals) bind(goal.metric);
     for (ps::Bound const& bound : sweep.bounds) bind(bound.metric);
@@ -292,13 +291,20 @@ std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::Point const& p
 }
 
 ps::Choice PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
-    ps::Choice all;
+    std::vector<std::size_t> all;
     for (Thinning const& each : thinnings) {
         for (std::size_t i = 0; i < each.counts.size(); ++i) {
-            all.merge(ps::first_groups((*each.rankings)[i], each.counts[i]));
+            const auto first = (*each.rankings)[i].groups.begin();
+            all.insert(all.end(), first, first + static_cast<std::ptrdiff_t>(each.counts[i]));
         }
     }
-    return ps::sparing(model_.graph, coupling_, std::move(all));
+    std::ranges::sort(all);  // a set of what is sorted is made in linear time
+    return ps::sparing(model_.graph, coupling_, {all.begin(), all.end()});
+}
+
+double PruningTrials::computed(std::string const& metric, ps::Graph const& graph) const {
+    if (metric == "latency") return predicted_seconds_(graph) * 1e3;
+    return metric == "operations" ? ps::multiply_adds(graph) : ps::parameter_count(graph);
 }
 
 void PruningTrials::add(Metrics& metrics, std::string const& name, double value) const {
@@ -328,9 +334,9 @@ Metrics PruningTrials::known(ps::Point const& point) const {
     }
     const ps::Graph thin = ps::prune(model_.graph, coupling_, choice(thinned));
     Metrics metrics;
-    if (needs_latency_) add(metrics, "latency", predicted_seconds_(thin) * 1e3);
-    add(metrics, "operations", ps::multiply_adds(thin));
-    add(metrics, "parameters", ps::parameter_count(thin));
+    for (const char* name : computed_) {
+        if (names_.contains(name)) add(metrics, name, computed(name, thin));
+    }
     const std::scoped_lock lock(mutex_);
     return known_.emplace(std::move(key), metrics).first->second;
 }
@@ -355,7 +361,9 @@ ps::Pruned PruningTrials::retrained(ps::Pruned thin, std::uint64_t seed,
 void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
     trial.metrics = known(trial.point);
     ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
-    if (!needs_latency_) add(trial.metrics, "latency", predicted_seconds_(thin.graph) * 1e3);
+    for (const char* name : computed_) {
+        if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph));
+    }
     trial.plan = ps::structure(thin.graph);
     if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin));
     if (images_ && options_.epochs > 0) {

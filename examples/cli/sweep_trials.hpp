@@ -13,6 +13,7 @@
 #include <primsel/prune/surgery.hpp>
 #include <primsel/search/sweep.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -86,8 +87,8 @@ public:
     /// error, naming what is near, for parameters and metrics that there are not.
     PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold);
 
-    /// Metrics that are computed without a trial: sizes, and milliseconds where a goal or bound depends on them, as
-    /// they take a plan. Networks whose layers lose equally many filters are computed once.
+    /// Those metrics of the goals and bounds that are computed without a trial. Networks whose layers lose equally many
+    /// filters are computed once.
     [[nodiscard]] Metrics known(ps::Point const& point) const;
     /// Has a trial done.
     void operator()(ps::Trial& trial, GoesOn const& goes_on) const;
@@ -128,9 +129,13 @@ private:
     [[nodiscard]] double accuracy(ps::Pruned const& network) const;
     [[nodiscard]] ps::Pruned retrained(ps::Pruned thin, std::uint64_t seed,
                                        std::function<bool(std::int64_t, double)> const& goes_on) const;
+    [[nodiscard]] double computed(std::string const& metric, ps::Graph const& graph) const;
     void export_network(ps::Trial const& trial, ps::Pruned const& network) const;
     void add(Metrics& metrics, std::string const& name, double value) const;
     void add_accuracy(Metrics& metrics, double accuracy) const;
+
+    /// Metrics that are computed, and not measured with images.
+    static constexpr std::array computed_{"latency", "operations", "parameters"};
 
     SweepCommand options_;
     ps::Space space_;
@@ -141,7 +146,7 @@ private:
     std::optional<AnyImages> images_, training_;
     ps::Normalise normalise_;
     double whole_latency_ = 0, threshold_ = 0;
-    bool needs_accuracy_ = false, needs_hybrid_ = false, needs_latency_ = false;
+    bool needs_accuracy_ = false, needs_hybrid_ = false;
     SecondsPredictor predicted_seconds_;
     mutable std::mutex mutex_;
     mutable std::map<std::vector<std::size_t>, Metrics> known_;  // by the counts of all thinnings

@@ -70,7 +70,8 @@ public:
         const std::size_t query = transform_of_[place_of(shape_of_[node], from, to)];
         return query == nothing ? 0 : transform_seconds_[query];
     }
-    /// The primitives for a convolution, the cheapest first and those that are refused last.
+    /// The primitives for a convolution, the cheapest first and those that are refused last, where the options keep
+    /// them.
     [[nodiscard]] std::vector<Candidate> const& candidates(std::size_t node) const { return candidates_[alike_[node]]; }
 
 private:
@@ -126,8 +127,7 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task,
-                                      int nearest) const {
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (options_.exact_support && entry.mixes_pixels) return "it mixes pixels that outputs do not depend on";
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
@@ -137,7 +137,7 @@ private:
         for (Refused const& refused : options_.refused) {
             if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
         }
-        return distance(entry) > nearest ? "not asked for" : "";
+        return "";
     }
     [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
         return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
@@ -159,20 +159,22 @@ private:
         }
     }
     void ask_conv(std::size_t i, ConvTask const& task, bool together, double apart) {
-        Node const& node = graph_[i];
+        candidates_[i].reserve(kernels_.primitives.size());
         int nearest = 2;
         for (PrimitiveEntry const& entry : kernels_.primitives) {
-            if (refusal(entry, node, task, 2).empty()) nearest = std::min(nearest, distance(entry));
+            std::string id(options_.keep_candidates ? entry.id : std::string_view());
+            candidates_[i].push_back({std::move(id), 0, refusal(entry, graph_[i], task)});
+            if (candidates_[i].back().refusal.empty()) nearest = std::min(nearest, distance(entry));
         }
         for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
             PrimitiveEntry const& entry = kernels_.primitives[p];
-            std::string reason = refusal(entry, node, task, nearest);
+            std::string& reason = candidates_[i][p].refusal;
+            if (reason.empty() && distance(entry) > nearest) reason = "not asked for";
             if (reason.empty()) {
                 const ConvShape shape = shape_for(entry, task);
                 convs_.push_back({shape, p, graph_.batch(), task.packs, together, apart,
                                   run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
             }
-            candidates_[i].push_back({std::string(entry.id), 0, std::move(reason)});
         }
     }
     /// The first node that differs from this one in its name alone; of those before, `asked` are different.
@@ -260,7 +262,7 @@ private:
                     consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
-                sort(candidates_[i]);
+                if (options_.keep_candidates) sort(candidates_[i]);
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
@@ -298,8 +300,9 @@ private:
     }
     [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
         std::string reasons;
-        for (Candidate const& candidate : candidates_[i])
-            reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
+        for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
+            reasons += join("\n  ", kernels_.primitives[p].id, ": ", candidates_[i][p].refusal);
+        }
         fail("plan: no primitive can compute layer ", node.name, " (",
              to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
