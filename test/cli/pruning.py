@@ -158,6 +158,7 @@ class Pruning(Cli):
         layers = {layer["name"]: layer["shape"] for layer in self.json("plan", out)["layers"]}
         whole = {layer["name"]: layer["shape"] for layer in self.json("plan", NET, "--size", 32)["layers"]}
         self.assertNotEqual(layers, whole)
+        self.assertTrue(b"mean of the images" in out.read_bytes())  # so that it is judged as it was trained
         wrong = json.loads(json.dumps(self.SCHEDULE).replace("3.squeeze.weight", "3.squeze.weight"))
         schedule.write_text(json.dumps(wrong, indent=1))
         self.refuse(1, ["s.json:8: no weight that can be pruned is named features.3.squeze.weight; did you mean "

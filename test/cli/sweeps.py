@@ -269,9 +269,9 @@ class Sweeps(Cli):
     def test_nothing_chosen(self):
         """A sweep that chooses nothing says why, writes nothing and fails."""
         out = self.folder / "best.onnx"
-        arguments = [NET, "--size", 32, *self.data(), *self.data("training-"), "--out", out]
+        arguments = [NET, "--size", 32, *self.data(), "--out", out]
         for name, text, changes, more in (
-                ("failed", "every trial failed; 2 trials: ", {}, ["--epochs", 1]),  # a batch of 64 of 6 images
+                ("failed", "every trial failed; 2 trials: ", {}, ["--epochs", 1, *self.data("training-")]),  # a batch of 64 of 6 images
                 ("bound", "no trial keeps the bounds", {"constraints": [{"name": "parameters", "at_most": 1}]}, [])):
             with self.subTest(name):
                 file = self.file(budget={"trials": 2}, method="random", **changes)
