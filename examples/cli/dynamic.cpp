@@ -92,13 +92,11 @@ ps::Budget parse_budget(std::vector<std::string> const& parts) {
 /// The images of the stream, one after the other, again from the first.
 class ImageStream {
 public:
-    ImageStream(DynamicCommand const& options, Model const& model, ps::Shape shape)
+    ImageStream(DynamicCommand const& options, Model const& model, ps::Shape shape, ps::Shape result)
         : shape_(shape), image_(shape.size()), bits_(options.model.seed) {
         if (!options.data.given()) return;
         images_ = std::make_unique<AnyImages>(read_images(options.data, shape));
-        if (images_->shape() != shape || images_->size() == 0) {
-            ps::fail("the images are ", to_string(images_->shape()), ", the network takes ", to_string(shape));
-        }
+        ps::check_fits(model.name, *images_, shape, require_scores(model.name, result));
         // As the network was trained.
         normalise_ = normalise_of(model, options.model.weights);
     }
@@ -309,7 +307,7 @@ void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
     ps::ThreadPool threads(options.threads);
     const auto handles = threads.native_handles();
     DynamicEngine engine(model.graph, model.weights, {}, std::move(threads));
-    ImageStream stream(options, model, engine.in_shape());
+    ImageStream stream(options, model, engine.in_shape(), engine.out_shape());
     ps::LinuxPlatform platform({.set_frequency = options.set_frequency});
     platform.take_along(handles);
     ps::Governor governor(measured_points(engine, platform, options.threads, stream, options.accuracies),

@@ -83,5 +83,9 @@ class Dynamic(Cli):
         write_npy(labels, [1], [0], "<i8")
         self.refuse(1, ["the images are 3x8x8", "3x32x32"], *self.NETWORK, "--budget", "time=1s", "--images", images,
                     "--labels", labels)
+        write_npy(images, [1, 3, 32, 32], [0.0] * 3072)
+        write_npy(labels, [1], [10], "<i8")
+        self.refuse(1, ["the labels are of 11 classes, the network's result has 10 values"], *self.NETWORK, "--budget",
+                    "time=1s", "--images", images, "--labels", labels)
         self.refuse(1, ["cannot write"], *self.NETWORK, "--budget", "time=1s", "--count", 1, "--out",
                     self.folder / "none" / "t.csv")

@@ -91,6 +91,10 @@ TEST_CASE("the scores of batches are averaged, and what does not fit is refused"
     CHECK(ps::taylor(graph, weights, images, {}, 1).of_layers == one.of_layers);
     CHECK_THROWS_WITH_AS((void)ps::taylor(graph, weights, images_of({2, 5, 5}, 6)),
                          "prune: the images are 2x5x5, the network takes 2x4x4", ps::error);
+    ps::LabelledImages more = images;
+    more.class_count = 4;
+    CHECK_THROWS_WITH_AS((void)ps::taylor(graph, weights, more),
+                         "prune: the labels are of 4 classes, the network's result has 3 values", ps::error);
     const ps::Coupling coupling(graph);
     CHECK_THROWS_WITH_AS((void)ps::rank_filters(graph, weights, coupling, ps::Taylor{}),
                          "prune: no gradients were taken of layer a", ps::error);

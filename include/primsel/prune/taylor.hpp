@@ -66,10 +66,7 @@ inline void add_products(std::span<const float> values, std::span<const float> g
 template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
 [[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
                             Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {
-    if (source.shape() != graph[graph.input()].shape) {
-        fail("prune: the images are ", to_string(source.shape()), ", the network takes ",
-             to_string(graph[graph.input()].shape));
-    }
+    check_fits("prune", source, graph[graph.input()].shape, graph[graph.output_node()].shape.size());
     Parameters parameters(graph, weights);
     TrainingStep<Policies> step(differentiate(graph), parameters, Predict<>{}, {});
     std::map<std::string, const TrainedWeight*, std::less<>> trained;

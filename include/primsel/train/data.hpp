@@ -88,6 +88,19 @@ inline void check_images(std::string_view name, LabelledImages const& images) {
     }
 }
 
+/// Throws error, beginning with `who`, where the source has no images, or images or classes that do not fit a network
+/// that takes such an image and has so many results.
+template <DataSource Source>
+void check_fits(std::string_view who, Source const& source, Shape const& image, std::size_t results) {
+    if (source.size() == 0) fail(who, ": there are no images");
+    if (source.shape() != image) {
+        fail(who, ": the images are ", to_string(source.shape()), ", the network takes ", to_string(image));
+    }
+    if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results) {
+        fail(who, ": the labels are of ", classes, " classes, the network's result has ", results, " values");
+    }
+}
+
 /// Some samples of a source, in an order of its own. The source must outlive it.
 template <DataSource Source>
 class Subset {

@@ -291,15 +291,7 @@ private:
     }
     template <DataSource Source>
     void check_source(Source const& source) const {
-        if (source.size() == 0) fail("train: there are no images");
-        if (source.shape() != graph_[graph_.input()].shape) {
-            fail("train: the images are ", to_string(source.shape()), ", the network takes ",
-                 to_string(graph_[graph_.input()].shape));
-        }
-        if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results_of_an_image()) {
-            fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
-                 " values");
-        }
+        check_fits("train", source, graph_[graph_.input()].shape, results_of_an_image());
     }
     /// The loss says what the last update has brought only where another one follows.
     void check_finite() const {
