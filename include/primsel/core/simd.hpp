@@ -170,7 +170,7 @@ PRIMSEL_INLINE Floats<Arch> load(const float* src) {
     return Floats<Arch>::load_unaligned(src);
 }
 /// The value in a register from here on. g++ otherwise makes a load the operand in memory of what needs it: of several
-/// multiply-adds, which then read it each, or of a masked move, which then asks for it only once its mask is known.
+/// multiply-adds, each of which then reads it, or of a masked move, which then reads it only once its mask is known.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     typename Floats<Arch>::register_type held = value;

@@ -34,8 +34,7 @@ private:
             float* dst = args.dst;
             detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
                                        [=](std::size_t at, std::size_t n) {
-                                           // In a register, so that the load does not wait for a mask made of the
-                                           // values.
+                                           // In a register: a masked load would wait for its mask.
                                            const V gradients = in_register<Arch>(detail::load_up_to<Arch>(dy + at, n));
                                            const V result =
                                                gradient(detail::load_up_to<Arch>(values + at, n), gradients);

@@ -38,8 +38,7 @@ class PassedByClamp {
 public:
     template <class Params>
     explicit PassedByClamp(Params const& params) : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
-    PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const { return clamped_ ? held(normalized, dy) : dy; }
-    /// Calls f(pass), where pass(normalized, dy) is this function without the question whether there is a clamp.
+    /// Calls f(pass), where pass(normalized, dy) is what passes of dy: no loop asks whether there is a clamp.
     template <class F>
     PRIMSEL_INLINE void visit(F const& f) const {
         if (clamped_) {
@@ -51,8 +50,13 @@ public:
 
 private:
     PRIMSEL_INLINE V held(V const& normalized, V const& dy) const {
-        const V above = xsimd::select(normalized > low_, in_register<Arch>(dy), V(0.0F));
-        return xsimd::select(normalized < high_, above, V(0.0F));
+        if constexpr (lanes<Arch> == 16) {
+            // In a register: a masked load would wait for its mask.
+            const V above = xsimd::select(normalized > low_, in_register<Arch>(dy), V(0.0F));
+            return xsimd::select(normalized < high_, above, V(0.0F));
+        } else {
+            return xsimd::select((normalized > low_) & (normalized < high_), dy, V(0.0F));
+        }
     }
 
     bool clamped_;
@@ -238,15 +242,17 @@ private:
         Values<Arch> start{};
         start.args = &args, start.epsilon = params.epsilon;
         start.each = static_cast<float>(1.0 / static_cast<double>(view.outer * view.inner));
-        detail::for_channel_values<Arch>(
-            args.executor, view, start,
-            [x = args.src[0], dy = args.src[4], dst = args.dst, passed = detail::PassedByClamp<Arch>(params)](
-                std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
-                const V input = detail::load_up_to<Arch>(x + at, n);
-                const V gradient = passed(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
-                const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
-                detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
-            });
+        detail::PassedByClamp<Arch>(params).visit([&](auto const& pass) {
+            detail::for_channel_values<Arch>(
+                args.executor, view, start,
+                [x = args.src[0], dy = args.src[4], dst = args.dst, pass](std::size_t at, std::size_t n,
+                                                                          Values<Arch> const& of_channels) {
+                    const V input = detail::load_up_to<Arch>(x + at, n);
+                    const V gradient = pass(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
+                    const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
+                    detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
+                });
+        });
     }
 };
 

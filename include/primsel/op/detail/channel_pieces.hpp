@@ -59,7 +59,7 @@ void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make
         of.work.emplace(make(of.c, of.n));
         c += channel_group;
     }
-    const std::size_t together = std::max(pixels / groups, std::size_t{4});
+    const std::size_t together = std::max(pixels / groups, std::size_t{8});
     for (std::size_t pixel = 0; pixel < view.outer; pixel += pixels) {
         const std::size_t rows = std::min(pixels, view.outer - pixel);
         const auto piece = [&view, pixel, together](Group const& of, std::size_t row, std::size_t count) {
