@@ -70,6 +70,12 @@ std::string AnyImages::class_name(int label) const {
     return class_names().empty() ? std::to_string(label) : class_names()[static_cast<std::size_t>(label)];
 }
 
+void require_same_classes(AnyImages const& trained, AnyImages const& judged) {
+    std::vector<std::string> const &those = trained.class_names(), &these = judged.class_names();
+    if (those.empty() || these.empty() || those == these) return;
+    ps::fail("the classes to judge by are ", list_of_names(these), "; trained are ", list_of_names(those));
+}
+
 std::size_t require_scores(std::string const& network, ps::Shape result) {
     const bool is_row = (result.c > 1) + (result.h > 1) + (result.w > 1) == 1;
     if (!is_row) {

@@ -62,6 +62,9 @@ private:
     std::variant<ps::LabelledImages, Folder> images_;
 };
 
+/// Throws error where both name their classes, and not the same: their labels would mean something else.
+void require_same_classes(AnyImages const& trained, AnyImages const& judged);
+
 /// Throws error. The images of a folder must be of the shape.
 [[nodiscard]] AnyImages read_images(ImageFiles const& from, ps::Shape shape);
 

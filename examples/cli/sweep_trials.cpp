@@ -156,6 +156,7 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
     const ps::Shape shape = model_.graph[model_.graph.input()].shape;
     if (options_.ranking.data.given()) images_.emplace(read_images(options_.ranking.data, shape));
     if (options_.training.given()) training_.emplace(read_images(options_.training, shape));
+    if (images_ && training_) require_same_classes(*training_, *images_);
     if (options_.epochs > 0 && (!training_ || !images_)) {
         ps::fail("--epochs ", options_.epochs, ": needs --training-images to retrain with, and --images to judge by");
     }

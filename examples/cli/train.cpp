@@ -355,11 +355,7 @@ void train(CLI::App const& command, TrainCommand& options) {
     const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
     if (options.validation.given()) {
         const AnyImages validation = read_images(options.validation, shape);
-        if (images.class_names() != validation.class_names() && !images.class_names().empty() &&
-            !validation.class_names().empty()) {
-            ps::fail("the classes to judge by are ", list_of_names(validation.class_names()), "; trained are ",
-                     list_of_names(images.class_names()));
-        }
+        require_same_classes(images, validation);
         train_either(options, model, images, validation, normalise);
     } else if (options.held_back > 0) {
         const auto parts = ps::split(images, options.held_back, options.recipe.training.seed);

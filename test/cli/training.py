@@ -340,6 +340,11 @@ class Train(Cli):
         self.refuse(1, ["the classes to judge by are bird, cat; trained are cat, dog"], "train", "alexnet_cifar", "--batch", 4,
                     *folders, self.folder / "b")
         self.succeed("train", "alexnet_cifar", "--batch", 4, "--learning-rate", 0.001, *folders, self.folder / "a")
+        sweep = self.folder / "s.json"
+        sweep.write_text(json.dumps({"method": "random", "metric": {"name": "top1"}, "budget": {"trials": 1},
+                                     "parameters": {"group1.conv2": {"min": 0.0, "max": 0.5}}}))
+        self.refuse(1, ["the classes to judge by are cat, dog; trained are bird, cat"], "sweep", sweep, "alexnet_cifar",
+                    *folders[:2], "--training-folder", self.folder / "b", "--epochs", 1)
         self.refuse(2, ["one.onnx: a network with its weights: give it as NET"], "run", NET, "--weights", one)
 
     def test_a_last_update_that_diverges(self):
