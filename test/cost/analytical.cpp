@@ -97,7 +97,7 @@ TEST_CASE("analytical: the weights of a small network come from caches, unknown 
             CAPTURE(all_kernels.primitives[p].id);
             std::vector<ps::ConvQuery> queries;
             for (const double run_bytes : {1e5, 1e6, 5e6, 5e7, 1e9, 0.0}) {
-                queries.push_back({.shape = shape, .primitive = p, .run_bytes = run_bytes});
+                queries.push_back({.shape = shape, .primitive = p, .run = {.weight_reuse_bytes = run_bytes}});
             }
             const std::vector<double> seconds = laws::predict(model, all_kernels, queries);
             CHECK(std::ranges::is_sorted(seconds));
@@ -114,7 +114,9 @@ TEST_CASE("analytical: the longer a run lasts, the fewer of its weights still co
     const ps::ConvShape shape = conv(8, 64, 64, 3);
     std::vector<ps::ConvQuery> queries;
     for (const double operations : {0.0, 1e6, 1e8, 1e12}) {
-        queries.push_back({.shape = shape, .primitive = 0, .run_bytes = 5e6, .run_operations = operations});
+        queries.push_back({.shape = shape,
+                           .primitive = 0,
+                           .run = {.weight_reuse_bytes = 5e6, .weight_reuse_operations = operations}});
     }
     queries.push_back({.shape = shape, .primitive = 0});
     const std::vector<double> seconds = laws::predict(shared, all_kernels, queries);

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <primsel/cost/analytical.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/profile/measured.hpp>
 
@@ -22,16 +23,16 @@ struct Counting {
     static constexpr std::string_view name = "counting";
     void predict(ps::Kernels const&, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i)
-            seconds[i] = 1e-10 * queries[i].batch * queries[i].shape.operations();
+            seconds[i] = 1e-10 * queries[i].run.batch * queries[i].shape.operations();
     }
     void predict(ps::Kernels const&, std::span<const ps::TransformQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = 1e-9 * queries[i].batch * static_cast<double>(queries[i].shape.size());
+            seconds[i] = 1e-9 * queries[i].run.batch * static_cast<double>(queries[i].shape.size());
         }
     }
     void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = 1e-9 * queries[i].batch * static_cast<double>(queries[i].output.size());
+            seconds[i] = 1e-9 * queries[i].run.batch * static_cast<double>(queries[i].output.size());
         }
     }
 };
@@ -102,4 +103,13 @@ TEST_CASE_TEMPLATE("cost model: a finite answer to every question, whatever the 
     }
 }
 
+TEST_CASE("answers depend on every field of the context of the run that the model does not say it ignores") {
+    ps::Machine machine = fixed::machines()[4];  // whose levels of memory differ
+    machine.idle_bandwidth = 0.5 * (machine.bandwidth[3] + machine.bandwidth[4]);
+    ps::Analytical analytical(machine);
+    laws::check_context(analytical, laws::all_kernels);
+    ps::SemiEmpiricalCosts semi_empirical(machine);
+    laws::check_context(semi_empirical, laws::all_kernels);
+    static_assert(ps::ignores<ps::Measured>("data_reuse_bytes") && !ps::ignores<ps::Measured>("packs"));
+}
 }  // namespace cost_cost_model

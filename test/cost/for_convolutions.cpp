@@ -20,7 +20,7 @@ struct Operations {
     double seconds_each = 1e-9;
     void predict(ps::Kernels const&, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = seconds_each * queries[i].batch * queries[i].shape.operations();
+            seconds[i] = seconds_each * queries[i].run.batch * queries[i].shape.operations();
         }
     }
 };
@@ -38,7 +38,7 @@ TEST_CASE("ForConvolutions: convolutions by the model, all else as Analytical sa
     const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2)}, 3);
     const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
     for (std::size_t i = 0; i < convs.size(); ++i) {
-        CHECK(laws::predict(model, all_kernels, convs)[i] == 2.0 * convs[i].batch * convs[i].shape.operations());
+        CHECK(laws::predict(model, all_kernels, convs)[i] == 2.0 * convs[i].run.batch * convs[i].shape.operations());
     }
     CHECK(laws::predict(model, all_kernels, moves) == laws::predict(analytical, all_kernels, moves));
 }

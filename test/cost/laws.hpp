@@ -128,7 +128,7 @@ inline std::vector<ps::ConvQuery> convs(ps::Kernels const& kernels, std::vector<
     std::vector<ps::ConvQuery> queries;
     for (ps::ConvShape const& shape : shapes) {
         for (std::size_t p = 0; p < kernels.primitives.size(); ++p) {
-            if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p, batch});
+            if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p, {.batch = batch}});
         }
     }
     return queries;
@@ -137,7 +137,7 @@ inline std::vector<ps::TransformQuery> transforms(ps::Kernels const& kernels, ps
     std::vector<ps::TransformQuery> queries;
     for (std::size_t from = 0; from < kernels.layouts.size(); ++from) {
         for (std::size_t to = 0; to < kernels.layouts.size(); ++to) {
-            if (from != to) queries.push_back({shape, batch, from, to});
+            if (from != to) queries.push_back({shape, from, to, {.batch = batch}});
         }
     }
     return queries;
@@ -147,7 +147,7 @@ inline std::vector<ps::OpQuery> ops(ps::Kernels const& kernels, std::vector<Laye
     std::vector<ps::OpQuery> queries;
     for (Layer const& layer : layers) {
         for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
-            queries.push_back({&layer.params, layer.inputs, layer.output, batch, layout});
+            queries.push_back({&layer.params, layer.inputs, layer.output, layout, {.batch = batch}});
         }
     }
     return queries;
@@ -180,6 +180,45 @@ void check_independent(Model& model, ps::Kernels const& kernels, std::vector<Que
     seconds.resize(1);
     CHECK(predict(model, kernels, queries) == seconds);
     CHECK(predict(model, kernels, std::vector<Query>{}).empty());
+}
+
+/// Every field of RunContext changes some answer of the model, unless the model says that it ignores the field.
+template <class Model>
+void check_context(Model& model, ps::Kernels const& kernels) {
+    const std::vector<ps::ConvShape> shapes{conv(14, 32, 64, 3), conv(28, 256, 256, 1)};
+    const std::vector<Layer> kinds = layers({256, 14, 14});
+    const auto answers = [&](ps::RunContext const& run) {
+        std::vector<double> result;
+        const auto add = [&](auto queries) {
+            for (auto& query : queries) query.run = run;
+            for (const double seconds : predict(model, kernels, queries)) result.push_back(seconds);
+        };
+        add(convs(kernels, shapes));
+        add(transforms(kernels, {256, 28, 28}, 1));
+        add(ops(kernels, kinds, 1));
+        return result;
+    };
+    const ps::RunContext usual{.batch = 8,
+                               .packs = false,
+                               .layer_by_layer = true,
+                               .data_reuse_bytes = 1e4,
+                               .weight_reuse_bytes = 1e6,
+                               .weight_reuse_operations = 1e7};
+    const auto check = [&](std::string_view field, ps::RunContext const& changed, ps::RunContext const& from) {
+        CAPTURE(field);
+        const bool depends = answers(changed) != answers(from);
+        CHECK(depends == !ps::ignores<Model>(field));
+    };
+    const auto with = [](ps::RunContext run, auto change) { return change(run), run; };
+    ps::RunContext image_by_image = usual;
+    image_by_image.layer_by_layer = false;
+    check("batch", with(usual, [](auto& run) { run.batch = 9; }), usual);
+    check("packs", with(usual, [](auto& run) { run.packs = true; }), usual);
+    check("layer_by_layer", image_by_image, usual);
+    check("data_reuse_bytes", with(usual, [](auto& run) { run.data_reuse_bytes = 1e9; }), usual);
+    check("weight_reuse_bytes", with(image_by_image, [](auto& run) { run.weight_reuse_bytes = 1e9; }), image_by_image);
+    check("weight_reuse_operations", with(image_by_image, [](auto& run) { run.weight_reuse_operations = 1e11; }),
+          image_by_image);
 }
 
 }  // namespace laws

@@ -63,10 +63,14 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
     const ps::ConvShape one = laws::conv(14, 16, 8, 3);
     ps::ConvShape grouped = one, oblong = one;
     grouped.groups = 2, oblong.fw = 1;
-    const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},    {one, primitive("im2col-scan-ab-ki")},
-                                             {one, primitive("mec-col")},         {one, primitive("kn2row")},
-                                             {one, primitive("direct-sum2d"), 4}, {grouped, primitive("direct-sum2d")},
-                                             {oblong, primitive("direct-sum2d")}, {one, primitive("direct-sum2d")}};
+    const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},
+                                             {one, primitive("im2col-scan-ab-ki")},
+                                             {one, primitive("mec-col")},
+                                             {one, primitive("kn2row")},
+                                             {one, primitive("direct-sum2d"), {.batch = 4}},
+                                             {grouped, primitive("direct-sum2d")},
+                                             {oblong, primitive("direct-sum2d")},
+                                             {one, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
     model.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     const std::vector<double> wanted{16, 16 / std::exp(1.0), 1e6, 1e6, 64, 1e6, 1e6, 16};
@@ -76,10 +80,10 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
     }
     CHECK(convs == 1);  // however many images
 
-    const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 1, layout("chw"), layout("hwc")},
-                                                {{12, 7, 7}, 2, layout("hwc"), layout("chw")},
-                                                {{12, 7, 7}, 1, layout("chw"), layout("hcw")},
-                                                {{12, 7, 7}, 1, layout("hcw"), layout("chw")}};
+    const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, layout("chw"), layout("hwc")},
+                                                {{12, 7, 7}, layout("hwc"), layout("chw"), {.batch = 2}},
+                                                {{12, 7, 7}, layout("chw"), layout("hcw")},
+                                                {{12, 7, 7}, layout("hcw"), layout("chw")}};
     seconds.assign(moves.size(), 0);
     model.predict(all_kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(12));
@@ -94,14 +98,14 @@ TEST_CASE("what is learned relative to another model multiplies what that predic
                 {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}, true}, Dear{});
     const ps::ConvShape one = laws::conv(14, 16, 8, 3);
     const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},
-                                             {one, primitive("direct-sum2d"), 4},
+                                             {one, primitive("direct-sum2d"), {.batch = 4}},
                                              {one, primitive("im2col-scan-ab-ki")},
                                              {one, primitive("mec-col")}};
     const std::vector<double> seconds = laws::predict(model, all_kernels, queries);
     const std::vector<double> wanted{16e6, 16e6, 1e6, 1e6};  // Dear knows of batches what they take
     for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(seconds[i] == doctest::Approx(wanted[i]));
-    const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 2, layout("chw"), layout("hwc")},
-                                                {{12, 7, 7}, 1, layout("chw"), layout("hcw")}};
+    const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, layout("chw"), layout("hwc"), {.batch = 2}},
+                                                {{12, 7, 7}, layout("chw"), layout("hcw")}};
     CHECK(laws::predict(model, all_kernels, moves)[0] == doctest::Approx(12e6));
     CHECK(laws::predict(model, all_kernels, moves)[1] == 1e6);
 }
@@ -147,20 +151,21 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     const ps::ConvShape shape = laws::conv(14, 16, 8, 3);
     ps::ConvShape other = shape, grouped = shape, dilated = shape;
     other.k = 9, grouped.groups = 2, dilated.dilation_h = 2;
-    const std::vector<ps::ConvQuery> queries{{shape, primitive("direct-sum2d")},  {shape, primitive("direct-sum2d"), 2},
-                                             {shape, primitive("kn2row")},        {shape, primitive("mec-col")},
-                                             {other, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
-                                             {dilated, primitive("direct-sum2d")}};
+    const std::vector<ps::ConvQuery> queries{
+        {shape, primitive("direct-sum2d")},  {shape, primitive("direct-sum2d"), {.batch = 2}},
+        {shape, primitive("kn2row")},        {shape, primitive("mec-col")},
+        {other, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
+        {dilated, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
     recorded.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(3e-5));
     CHECK(seconds[1] == doctest::Approx(6e-5));
     for (std::size_t i = 2; i < seconds.size(); ++i) CHECK(seconds[i] == ps::Recorded::beyond);
 
-    const std::vector<ps::TransformQuery> moves{{{10, 10, 10}, 1, layout("chw"), layout("hwc")},
-                                                {{20, 10, 10}, 1, layout("chw"), layout("hwc")},
-                                                {{90, 110, 100}, 1, layout("chw"), layout("hwc")},
-                                                {{10, 10, 10}, 1, layout("hwc"), layout("chw")}};
+    const std::vector<ps::TransformQuery> moves{{{10, 10, 10}, layout("chw"), layout("hwc")},
+                                                {{20, 10, 10}, layout("chw"), layout("hwc")},
+                                                {{90, 110, 100}, layout("chw"), layout("hwc")},
+                                                {{10, 10, 10}, layout("hwc"), layout("chw")}};
     seconds.assign(moves.size(), 0);
     recorded.predict(all_kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(2e-6));

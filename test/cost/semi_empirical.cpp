@@ -58,7 +58,7 @@ double predict(Model const& model, ps::Kernels const& of, ps::AnyLayer const& la
                std::size_t layout) {
     const std::array inputs{shape};
     const ps::Shape output = std::visit([&](auto const& params) { return params.output(inputs); }, layer);
-    const ps::OpQuery query{&layer, inputs, output, batch, layout};
+    const ps::OpQuery query{&layer, inputs, output, layout, {.batch = batch}};
     double seconds = -1;
     model.predict(of, std::span(&query, 1), std::span(&seconds, 1));
     return seconds;
@@ -142,7 +142,7 @@ TEST_CASE("coefficients weigh what Analytical knows of a convolution, for as man
         }
         ++fitted;
         const ps::ConvTerms of = analytical.terms(all_kernels, query);
-        CHECK(of.times * (of.calls / 1e-6) == doctest::Approx(query.batch));
+        CHECK(of.times * (of.calls / 1e-6) == doctest::Approx(query.run.batch));
         CHECK(seconds[i] == doctest::Approx(of.times * (found->values[0] * of.products + found->values[1] * of.rest +
                                                         found->values[2] * of.weights + found->values[3] * of.calls)));
     }
@@ -165,7 +165,7 @@ TEST_CASE("images that go through a layer together come from where all of them a
     ps::SemiEmpirical<> same(machine);
     const auto check = [&](auto queries, auto const& larger) {
         const std::vector<double> apart = laws::predict(analytical, all_kernels, queries);
-        for (auto& query : queries) query.together = true;
+        for (auto& query : queries) query.run.layer_by_layer = true;
         const std::vector<double> together = laws::predict(analytical, all_kernels, queries);
         CHECK(laws::predict(same, all_kernels, queries) == together);
         std::size_t slower = 0;
@@ -174,9 +174,9 @@ TEST_CASE("images that go through a layer together come from where all of them a
             slower += together[i] > apart[i] ? 1U : 0U;
         }
         CHECK(larger(slower, queries.size()));
-        for (auto& query : queries) query.batch = 1;
+        for (auto& query : queries) query.run.batch = 1;
         const std::vector<double> one = laws::predict(analytical, all_kernels, queries);
-        for (auto& query : queries) query.together = false;
+        for (auto& query : queries) query.run.layer_by_layer = false;
         CHECK(laws::predict(analytical, all_kernels, queries) == one);
     };
     const auto some = [](std::size_t slower, std::size_t) { return slower > 0; };
@@ -188,7 +188,7 @@ TEST_CASE("images that go through a layer together come from where all of them a
     // And from farther where more bytes went by, by as much for every primitive; those of the batch itself change
     // nothing.
     const auto seconds = [&](auto queries, double apart) {
-        for (auto& query : queries) query.together = true, query.apart = apart;
+        for (auto& query : queries) query.run.layer_by_layer = true, query.run.data_reuse_bytes = apart;
         return laws::predict(analytical, all_kernels, queries);
     };
     const ps::ConvShape shape = laws::conv(16, 8, 8, 3);
@@ -220,7 +220,7 @@ TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without an
         }
         ++layouts;
         const std::array inputs{shape};
-        const ps::OpQuery query{&relu, inputs, shape, 1, layout};
+        const ps::OpQuery query{&relu, inputs, shape, layout};
         const double memory = analytical.terms(all_kernels, query).memory;
         CHECK(predict(model, all_kernels, relu, shape, 1, layout) == doctest::Approx(2 * memory));
         CHECK(predict(model, all_kernels, relu, shape, 3, layout) == doctest::Approx(6 * memory));
@@ -242,7 +242,7 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
     for (ps::OpQuery const& query : queries) {
         ps::OpRegression::Sample sample{
             "relu", std::string(all_kernels.layouts[query.layout].name),
-            ps::op_terms(analytical.terms(all_kernels, query), query.batch, ps::op_rows(all_kernels, query)), 1e-5};
+            ps::op_terms(analytical.terms(all_kernels, query), query.run.batch, ps::op_rows(all_kernels, query)), 1e-5};
         sample.seconds += 3 * sample.terms[1];
         samples.push_back(sample);
     }

@@ -72,12 +72,12 @@ ps::Graph any_graph(std::mt19937& bits, int batch) {
 
 /// Any division of the plan's layers into strips that may be.
 void divide(ps::Plan& plan, ps::Graph const& graph, std::mt19937& bits) {
-    const std::vector<std::size_t> readers = ps::count_readers(graph);
+    const std::vector<std::size_t> readers = graph.uses();
     for (std::size_t i = 0; i < graph.size();) {
         std::vector<std::string> names;
         const std::size_t wanted = 1 + bits() % ps::most_strip_layers;
         std::size_t at = i;
-        while (at < graph.size() && names.size() < wanted && ps::strip_layer(graph, by_rows, plan.layers[at], at)) {
+        while (at < graph.size() && names.size() < wanted && ps::joins_strips(graph, by_rows, plan.layers[at], at)) {
             names.push_back(graph[at].name);
             ++at;
             if (!ps::read_by_next(graph, at - 1, readers)) break;

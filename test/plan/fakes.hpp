@@ -53,33 +53,41 @@ public:
     static constexpr std::string_view name = "hashed";
     explicit HashedCosts(unsigned seed, double transform_scale = 1) : seed_(seed), transform_scale_(transform_scale) {}
 
-    [[nodiscard]] double conv(ps::ConvShape const& shape, std::string_view primitive, int batch = 1) const {
-        return hash(ps::join("conv ", to_string(shape, batch), ' ', primitive));
+    [[nodiscard]] double conv(ps::ConvShape const& shape, std::string_view primitive,
+                              ps::RunContext const& run = {}) const {
+        return hash(ps::join("conv ", to_string(shape), ' ', primitive, text(run)));
     }
-    [[nodiscard]] double transform(ps::Shape shape, int batch, std::size_t from, std::size_t to) const {
-        return transform_scale_ * hash(ps::join("transform ", shape, ' ', batch, ' ', from, ' ', to));
+    [[nodiscard]] double transform(ps::Shape shape, std::size_t from, std::size_t to,
+                                   ps::RunContext const& run = {}) const {
+        return transform_scale_ * hash(ps::join("transform ", shape, ' ', from, ' ', to, text(run)));
     }
-    [[nodiscard]] double op(ps::AnyLayer const& layer, ps::Shape output, std::size_t layout) const {
-        return hash(ps::join("op ", ps::kind(layer), ' ', output, ' ', layout));
+    [[nodiscard]] double op(ps::AnyLayer const& layer, ps::Shape output, std::size_t layout,
+                            ps::RunContext const& run = {}) const {
+        return hash(ps::join("op ", ps::kind(layer), ' ', output, ' ', layout, text(run)));
     }
 
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = conv(queries[i].shape, kernels.primitives[queries[i].primitive].id, queries[i].batch);
+            seconds[i] = conv(queries[i].shape, kernels.primitives[queries[i].primitive].id, queries[i].run);
         }
     }
     void predict(ps::Kernels const&, std::span<const ps::TransformQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = transform(queries[i].shape, queries[i].batch, queries[i].from, queries[i].to);
+            seconds[i] = transform(queries[i].shape, queries[i].from, queries[i].to, queries[i].run);
         }
     }
     void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = op(*queries[i].layer, queries[i].output, queries[i].layout);
+            seconds[i] = op(*queries[i].layer, queries[i].output, queries[i].layout, queries[i].run);
         }
     }
 
 private:
+    /// Every field: whoever asks without the context of the run gets another answer.
+    [[nodiscard]] static std::string text(ps::RunContext const& run) {
+        return ps::join(' ', run.batch, ' ', run.packs, ' ', run.layer_by_layer, ' ', run.data_reuse_bytes, ' ',
+                        run.weight_reuse_bytes, ' ', run.weight_reuse_operations);
+    }
     [[nodiscard]] double hash(std::string_view text) const {
         std::uint64_t value = 0x9e3779b97f4a7c15ULL * (seed_ + 1U);
         for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;

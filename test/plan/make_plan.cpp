@@ -33,7 +33,7 @@ struct Way {
 class EveryAssignment {
 public:
     EveryAssignment(ps::Graph const& graph, ps::Kernels const& kernels, fakes::HashedCosts const& costs)
-        : graph_(graph), kernels_(kernels), costs_(costs) {
+        : graph_(graph), kernels_(kernels), ask_(graph, kernels), costs_(costs) {
         for (std::size_t i = 0; i < graph.size(); ++i) ways_.push_back(ways(i));
         choice_.resize(graph.size());
     }
@@ -61,16 +61,19 @@ private:
             const bool constant = std::holds_alternative<ps::ConstantParams>(node.layer);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 if (!constant && kernels_.op(node.layer, layout).run == nullptr) continue;
-                result.push_back({layout, layout, constant ? 0.0 : costs_.op(node.layer, node.shape, layout)});
+                result.push_back(
+                    {layout, layout, constant ? 0.0 : costs_.op(node.layer, node.shape, layout, ask_.context(i))});
             }
             return result;
         }
         const ps::ConvShape shape = ps::conv_shape_of(*conv, graph_[node.inputs[0]].shape);
-        for (ps::PrimitiveEntry const& entry : kernels_.primitives) {
+        for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+            ps::PrimitiveEntry const& entry = kernels_.primitives[p];
             if (!entry.supports(shape)) continue;
-            double seconds = costs_.conv(shape, entry.id, graph_.batch());
+            double seconds = costs_.conv(shape, entry.id, ask_.conv(i, p).run);
             const bool bare = !conv->bias && node.epilogue == ps::Epilogue{};
-            if (!entry.fuses_epilogue && !bare) seconds += costs_.op(node.layer, node.shape, entry.out_layout);
+            if (!entry.fuses_epilogue && !bare)
+                seconds += costs_.op(node.layer, node.shape, entry.out_layout, ask_.context(i));
             result.push_back({entry.in_layout, entry.out_layout, seconds});
         }
         return result;
@@ -83,7 +86,7 @@ private:
             if (kernels_.same_placement(graph_[writer].shape, from, layout)) return;
             // A result is a copy of its own.
             if (result || copies.emplace(writer, layout).second) {
-                sum += costs_.transform(graph_[writer].shape, graph_.batch(), from, layout);
+                sum += costs_.transform(graph_[writer].shape, from, layout, ask_.transform(writer, from, layout).run);
             }
         };
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -100,6 +103,7 @@ private:
 
     ps::Graph const& graph_;
     ps::Kernels const& kernels_;
+    ps::Questions ask_;
     fakes::HashedCosts const& costs_;
     std::vector<std::vector<Way>> ways_;
     std::vector<std::size_t> choice_;
@@ -177,9 +181,9 @@ TEST_CASE("readers that want the same layout share one copy") {
     const ps::Plan plan = ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{});
     REQUIRE(plan.transforms.size() == 2);
     CHECK(plan.transforms[0] ==
-          ps::PlannedTransform{"image", "a", "4x9x9", "chw", "hwc", costs.transform({4, 9, 9}, 1, chw, hwc)});
+          ps::PlannedTransform{"image", "a", "4x9x9", "chw", "hwc", costs.transform({4, 9, 9}, chw, hwc)});
     CHECK(plan.transforms[1] ==
-          ps::PlannedTransform{"c", "", "3x9x9", "hwc", "chw", costs.transform({3, 9, 9}, 1, hwc, chw)});
+          ps::PlannedTransform{"c", "", "3x9x9", "hwc", "chw", costs.transform({3, 9, 9}, hwc, chw)});
     CHECK(plan.layer("both").in_layout == "hwc");
     CHECK(plan.total_seconds == doctest::Approx(sum_of(plan)));
 }
@@ -255,8 +259,11 @@ TEST_CASE("of equal layouts the cheapest is chosen, and the pass for bias and cl
         const ps::Graph graph = one_conv({.k = 2, .kernel = 3, .bias = bias});
         const ps::Plan plan = ps::make_plan(graph, fakes::kernels(two), costs, ps::ExactPbqp{});
         const ps::ConvShape shape = ps::conv_shape_of(std::get<ps::ConvParams>(graph[1].layer), {4, 9, 9});
-        const double fused = costs.conv(shape, "fused");
-        const double bare = costs.conv(shape, "bare") + (bias ? costs.op(graph[1].layer, graph[1].shape, chw) : 0);
+        const ps::Kernels kernels = fakes::kernels(two);
+        const ps::Questions ask(graph, kernels);
+        const double fused = costs.conv(shape, "fused", ask.conv(1, 0).run),
+                     pass = costs.op(graph[1].layer, graph[1].shape, chw, ask.context(1));
+        const double bare = costs.conv(shape, "bare", ask.conv(1, 1).run) + (bias ? pass : 0);
         CHECK(plan.layer("the-layer").seconds == std::min(fused, bare));
         CHECK(plan.layer("the-layer").primitive == (fused < bare ? "fused" : "bare"));
         CHECK(plan.layer("the-layer").candidates[0].seconds == std::min(fused, bare));
@@ -476,7 +483,7 @@ struct NotedRuns {
         std::ranges::fill(seconds, 1.0);
     }
     void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
-        for (ps::OpQuery const& query : queries) run_bytes.insert(query.run_bytes);
+        for (ps::OpQuery const& query : queries) run_bytes.insert(query.run.weight_reuse_bytes);
         std::ranges::fill(seconds, 1.0);
     }
     void predict(ps::Kernels const&, std::span<const ps::TransformQuery>, std::span<double> seconds) {
@@ -499,14 +506,16 @@ TEST_CASE("a run's bytes are those of all weights and the largest layer's images
     NotedRuns alone, together;
     (void)ps::make_plan(small, kernels, alone, ps::ExactPbqp{});
     const auto least = [](NotedRuns const& noted) {
-        return std::ranges::min(noted.convs, {}, &ps::ConvQuery::run_bytes).run_bytes;
+        const auto reuse = [](ps::ConvQuery const& query) { return query.run.weight_reuse_bytes; };
+        return reuse(std::ranges::min(noted.convs, {}, reuse));
     };
     CHECK(alone.run_bytes == std::set{by_hand(4)});
     CHECK(least(alone) == by_hand(4));
     (void)ps::make_plans(std::vector<ps::PlannedGraph>{{small}, {large}}, kernels, together, ps::ExactPbqp{});
     CHECK(together.run_bytes == std::set{by_hand(16)});
     CHECK(least(together) == by_hand(16));
-    for (ps::ConvQuery const& query : together.convs) CHECK(query.run_operations == 2 * 2.0 * 64 * 16 * 16 * 9);
+    for (ps::ConvQuery const& query : together.convs)
+        CHECK(query.run.weight_reuse_operations == 2 * 2.0 * 64 * 16 * 16 * 9);
 }
 
 TEST_CASE("a run's bytes, where kernels grow as they are packed, are those of all kernels that are alike") {
@@ -523,7 +532,7 @@ TEST_CASE("a run's bytes, where kernels grow as they are packed, are those of al
     for (ps::ConvQuery const& query : noted.convs) {
         const auto packed = static_cast<double>(kernels.primitives[query.primitive].packed_bytes(query.shape));
         const double growth = std::max(1.0, packed / (4.0 * static_cast<double>(query.shape.kernel_size())));
-        CHECK(query.run_bytes ==
+        CHECK(query.run.weight_reuse_bytes ==
               doctest::Approx((query.shape.fh == 3 ? growth * three + one : three + growth * one) + images));
         if (kernels.primitives[query.primitive].id == "winograd-2x2-3x3") most = std::max(most, growth);
     }

@@ -97,7 +97,7 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     ps::Profiler<> profiler(kernels, {.learn_seconds = 0.01});
     ps::Calibration calibration(kernels);
     std::vector<ps::OpQuery> ops;
-    for (std::size_t layout = 0; layout < 3; ++layout) ops.push_back({&relu, std::span(&shape, 1), shape, 1, layout});
+    for (std::size_t layout = 0; layout < 3; ++layout) ops.push_back({&relu, std::span(&shape, 1), shape, layout});
     std::vector<double> first(ops.size()), second(ops.size()), none(ops.size());
     const auto predict = [&](double time, std::vector<double>& seconds) {
         ps::detail::WithMeasuredLayers<Wrong> timed(model, profiler, calibration, time);

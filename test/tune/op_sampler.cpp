@@ -34,7 +34,7 @@ struct Counting {
     void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
         for (double& time : seconds) time = 1e-6 * static_cast<double>(++*asked);
         CHECK(queries.size() == seconds.size());
-        for (ps::OpQuery const& query : queries) CHECK(query.batch == 1);
+        for (ps::OpQuery const& query : queries) CHECK(query.run.batch == 1);
     }
     template <class Query>
     void predict(ps::Kernels const&, std::span<const Query>, std::span<double>) {
@@ -48,8 +48,8 @@ struct OfBatch {
     void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             seconds[i] = 1;
-            CHECK(queries[i].together);
-            CHECK(queries[i].batch == 6);
+            CHECK(queries[i].run.layer_by_layer);
+            CHECK(queries[i].run.batch == 6);
         }
     }
     void predict(ps::Kernels const&, std::span<const ps::ConvQuery>, std::span<double>) {}

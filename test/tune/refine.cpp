@@ -58,7 +58,7 @@ Outcome refine(ps::Graph const& graph, fakes::HashedCosts costs, Elsewhere truth
     outcome.refinement = ps::refine(
         graph, fake_kernels, model, ps::ExactPbqp{},
         [&](ps::ConvQuery const& query) {
-            CHECK(query.batch == 1);
+            CHECK(query.run.batch == 1);
             ++outcome.measured;
             if (!seen.insert(ps::join(query.shape, ' ', query.primitive)).second) ++outcome.measured_twice;
             double seconds = 0;

@@ -56,17 +56,17 @@ public:
             TransformQuery const& query = queries[i];
             double sum = overhead;
             for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
-                if (query.together) phase.working_set *= query.batch;
+                if (query.run.layer_by_layer) phase.working_set *= query.run.batch;
                 sum += phase_seconds(machine, phase);
             }
-            seconds[i] = query.batch * sum;
+            seconds[i] = query.run.batch * sum;
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
             const OpTerms parts = terms(kernels, query);
-            seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
+            seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
     /// Fetching the weights ahead hides about half of the shorter of reading and computing.
@@ -119,7 +119,9 @@ public:
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size, .run_bytes = query.run_bytes, .run_operations = query.run_operations};
+        OpWork result{.operations = size,
+                      .run_bytes = query.run.weight_reuse_bytes,
+                      .run_operations = query.run.weight_reuse_operations};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
         } else {
@@ -134,8 +136,8 @@ public:
                 result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
             }
         }
-        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
-        result.working_set = std::max(fed * result.bytes, query.apart);
+        const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
+        result.working_set = std::max(fed * result.bytes, query.run.data_reuse_bytes);
         return result;
     }
 
@@ -147,18 +149,19 @@ private:
     }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
-        const bool as_one = primitive.whole_batch && query.batch > 1;
+        const bool as_one = primitive.whole_batch && query.run.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
-        const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
+        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1);
         const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
-                                                     primitive.whole_batch, query.apart)
-                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
-                                                  query.run_bytes, query.run_operations);
+        ConvTerms result = query.run.layer_by_layer
+                               ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
+                                          query.run.data_reuse_bytes)
+                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
+                                       query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
         // Gradients of weights lie apart until the update.
-        if (query.together && primitive.pass == Pass::weight_gradient)
+        if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();
-        if (query.packs) {
+        if (query.run.packs) {
             result.besides += kernel / machine.bandwidth.back() +
                               packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
         }

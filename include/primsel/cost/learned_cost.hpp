@@ -48,6 +48,9 @@ template <Regression R, CostModel Rest = Analytical>
 class LearnedCost {
 public:
     static constexpr std::string_view name = "learned";
+    /// Profiles hold times of one image, its weights packed and in memory.
+    static constexpr std::string_view ignores[] = {"packs", "layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
+                                                   "weight_reuse_operations"};
 
     explicit LearnedCost(Trained<R> primitives, Rest rest = Rest())
         : primitives_(std::move(primitives)), rest_(std::move(rest)) {}
@@ -64,7 +67,7 @@ public:
             ConvShape const& shape = queries[i].shape;
             const std::size_t subject = subject_of[queries[i].primitive];
             if (shape.groups != 1 || shape.dilated() || shape.fh != shape.fw) continue;
-            if (subject != none) batch.ask(i, subject, shape, queries[i].batch);
+            if (subject != none) batch.ask(i, subject, shape, queries[i].run.batch);
         }
         answer(kernels, batch, &primitives_, queries, seconds);
     }
@@ -75,7 +78,7 @@ public:
             TransformQuery const& query = queries[i];
             const std::size_t subject =
                 find(layouts, join(kernels.layouts[query.from].name, "-to-", kernels.layouts[query.to].name));
-            if (subject != none) batch.ask(i, subject, query.shape, query.batch);
+            if (subject != none) batch.ask(i, subject, query.shape, query.run.batch);
         }
         answer(kernels, batch, layouts, queries, seconds);
     }

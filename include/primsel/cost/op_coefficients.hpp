@@ -59,7 +59,7 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
             fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
         if (found == fitted.end()) continue;
         const OpCoefficients::Terms parts =
-            op_terms(analytical.terms(kernels, queries[i]), queries[i].batch, op_rows(kernels, queries[i]));
+            op_terms(analytical.terms(kernels, queries[i]), queries[i].run.batch, op_rows(kernels, queries[i]));
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];

@@ -60,7 +60,7 @@ public:
           in_layout_(graph.size()),
           out_layout_(graph.size()),
           last_reader_(last_readers(graph)),
-          readers_(count_readers(graph)),
+          readers_(graph.uses()),
           strips_(graph.size(), nullptr) {}
 
     [[nodiscard]] Schedule schedule() {
@@ -122,7 +122,7 @@ private:
             if (graph_[node].name != strips.layers[i] || (i > 0 && !read_by_next(graph_, node - 1, readers_))) {
                 refuse("they do not follow each other");
             }
-            if (!strip_layer(graph_, kernels_, plan_.layers[node], node)) {
+            if (!joins_strips(graph_, kernels_, plan_.layers[node], node)) {
                 refuse(join(graph_[node].name, " by ", plan_.layers[node].primitive, " makes no rows by themselves"));
             }
             if (strips_[node] != nullptr) refuse(join(graph_[node].name, " is in others"));
@@ -384,7 +384,7 @@ private:
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
         if (batch == 1) return;
-        const bool whole = goes_together(graph_);
+        const bool whole = goes_layer_by_layer(graph_);
         std::size_t again = 0;
         for (Step const& step : result_.steps) again += activations(step);
         for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {

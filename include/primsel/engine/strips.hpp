@@ -35,9 +35,9 @@ class Strips {
 public:
     /// Its parts have no weights yet.
     Strips(std::vector<StripPart> parts, int rows) : parts_(std::move(parts)), rows_(rows) {
-        std::vector<StripLayer> layers;
-        for (StripPart const& part : parts_) layers.push_back({.shape = part.shape});
-        held_ = strip_rows(layers, rows);
+        std::vector<ConvShape> chain;
+        for (StripPart const& part : parts_) chain.push_back(part.shape);
+        held_ = strip_rows(chain, rows);
         for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
             at_[i] = worker_floats_;
             worker_floats_ += round_up_floats(static_cast<std::size_t>(held_[i]) * row_floats(i));

@@ -68,7 +68,7 @@ template <CostModel Model>
         return detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
             const Shape shape = TensorConfiguration::of_row(data.configuration(row)).shape();
             auto const& change = changes[subject];
-            return change ? std::optional<TransformQuery>({shape, 1, change->first, change->second}) : std::nullopt;
+            return change ? std::optional<TransformQuery>({shape, change->first, change->second}) : std::nullopt;
         });
     }
     std::vector<std::optional<std::size_t>> primitives;

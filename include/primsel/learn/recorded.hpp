@@ -23,6 +23,8 @@ namespace primsel::inline PRIMSEL_ABI {
 class Recorded {
 public:
     static constexpr std::string_view name = "recorded";
+    static constexpr std::string_view ignores[] = {"packs", "layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
+                                                   "weight_reuse_operations"};
     /// Seconds of what was not measured: no plan chooses it while there is anything else.
     static constexpr double beyond = 1e3;
 
@@ -48,14 +50,14 @@ public:
             const auto row = configuration ? rows_.find(*configuration) : rows_.end();
             const bool known = row != rows_.end() && subject < primitives_.subjects.size();
             const double time = known ? primitives_.time(row->second, subject) : 0;
-            seconds[i] = time > 0 ? queries[i].batch * time : beyond;
+            seconds[i] = time > 0 ? queries[i].run.batch * time : beyond;
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& query = queries[i];
             const std::string subject = join(kernels.layouts[query.from].name, "-to-", kernels.layouts[query.to].name);
-            seconds[i] = query.batch * transform_seconds(query.shape, layouts_.find(subject));
+            seconds[i] = query.run.batch * transform_seconds(query.shape, layouts_.find(subject));
         }
     }
     void predict(Kernels const&, std::span<const OpQuery>, std::span<double> seconds) const {

@@ -209,7 +209,7 @@ private:
 };
 
 /// Whether all images of a batch go through a layer before any goes through the next, as in a step of training.
-[[nodiscard]] inline bool goes_together(Graph const& graph) {
+[[nodiscard]] inline bool goes_layer_by_layer(Graph const& graph) {
     return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
 }
 

@@ -4,14 +4,13 @@
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/pbqp/solver.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
-#include <primsel/plan/detail/choose_strips.hpp>
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
-#include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/detail/write_choice.hpp>
 #include <primsel/plan/fingerprint.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
+#include <primsel/plan/questions.hpp>
 
 #include <string>
 
@@ -22,10 +21,10 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
-/// included; then looks which of the convolutions are cheaper together, in strips of rows. Images come and results go
-/// in the kernels' first layout. Throws error when a layer cannot be computed at all, with each primitive's reason;
-/// when the options name a layer or primitive that is not there or bound the error by what is no bound; when the
-/// model's answer is no cost; and when the solver's is no choice, or a forbidden one.
+/// and chains of convolutions in strips of rows included. Images come and results go in the kernels' first layout.
+/// Throws error when a layer cannot be computed at all, with each primitive's reason; when the options name a layer or
+/// primitive that is not there or bound the error by what is no bound; when the model's answer is no cost; and when the
+/// solver's is no choice, or a forbidden one.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -34,20 +33,17 @@ template <CostModel Model, Solver S>
     plan.cost_model = Model::name;
     plan.solver = S::name;
     Timer timer;
-    const detail::Pricing<Model> prices(graph, kernels, model, options);
+    const detail::Pricing<Model> prices(Questions(graph, kernels), model, options);
+    const detail::Alternatives alternatives = prices.all();
     plan.predict_seconds = timer.seconds();
     timer.restart();
-    const detail::Formulation formulation(graph, prices);
+    const detail::Formulation formulation(graph, prices, alternatives);
     const PbqpSolution solution = solver.solve(formulation.problem);
     formulation.check(solution, S::name);
     plan.solve_seconds = timer.seconds();
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
-
-    detail::write_choice(plan, graph, kernels, prices, solution.choice, options.keep_candidates);
-    timer.restart();
-    detail::choose_strips(plan, graph, kernels, model, options, detail::RunSize(graph, kernels));
-    plan.predict_seconds += timer.seconds();
+    detail::write_choice(plan, graph, kernels, prices, alternatives, solution.choice, options.keep_candidates);
     return plan;
 }
 

@@ -58,7 +58,8 @@ template <CostModel Model, Solver S>
     }
     detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run));
+        priced.push_back(
+            std::make_unique<detail::PricedGraph<Model>>(Questions(each.graph, kernels, run), model, options));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }
@@ -75,15 +76,20 @@ template <CostModel Model, Solver S>
         plan.cost_model = Model::name;
         plan.solver = S::name;
         plan.predict_seconds = predict_seconds, plan.solve_seconds = solve_seconds;
-        PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
-        own.formulation.check(part, S::name);
-        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice, options.keep_candidates);
-        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run);
-        const PbqpSolution alone = solver.solve(own.formulation.problem);
-        own.formulation.check(alone, S::name);
-        plan.optimal = solution.optimal;
+        const std::vector<std::size_t> agreed = joint.choice_of(g, solution.choice);
+        own.formulation.check({.choice = agreed}, S::name);
+        // What layers agree on is primitive and layouts; strips are each graph's own.
+        const detail::Alternatives ways = own.prices.like(agreed), all = own.prices.all();
+        const detail::Formulation chains(graphs[g].graph, own.prices, ways), free(graphs[g].graph, own.prices, all);
+        const PbqpSolution in_chains = solver.solve(chains.problem), alone = solver.solve(free.problem);
+        chains.check(in_chains, S::name);
+        free.check(alone, S::name);
+        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
+                             options.keep_candidates);
+        plan.optimal = solution.optimal && plan.strips.empty();
         plan.bound_seconds = alone.bound;
-        result.seconds += (graphs[g].use / uses) * own.formulation.problem.cost(part.choice);
+        result.optimal = result.optimal && plan.optimal;
+        result.seconds += (graphs[g].use / uses) * plan.total_seconds;
         result.separate_seconds += (graphs[g].use / uses) * alone.cost;
         result.plans.push_back(std::move(plan));
     }

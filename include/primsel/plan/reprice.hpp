@@ -2,8 +2,10 @@
 
 #include <primsel/core/finite.hpp>
 #include <primsel/cost/cost_model.hpp>
-#include <primsel/plan/detail/run_size.hpp>
+#include <primsel/plan/detail/strip_seconds.hpp>
 #include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/questions.hpp>
+#include <primsel/plan/strips.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +19,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 [[nodiscard]] inline std::string describe(Kernels const& kernels, ConvQuery const& query) {
-    return join("primitive ", kernels.primitives[query.primitive].id, " on ", to_string(query.shape, query.batch));
+    return join("primitive ", kernels.primitives[query.primitive].id, " on ", to_string(query.shape, query.run.batch));
 }
 [[nodiscard]] inline std::string describe(Kernels const& kernels, OpQuery const& query) {
     return join("a layer (", kind(*query.layer), " -> ", query.output, ") in layout ",
@@ -27,41 +29,37 @@ namespace detail {
     return join("changing ", query.shape, " from layout ", kernels.layouts[query.from].name, " to ",
                 kernels.layouts[query.to].name);
 }
-/// What a model says that computing some layers together adds to what they take by themselves, usually less than
-/// nothing; 0 where it has no price for strips.
-template <CostModel Model>
-[[nodiscard]] double added_by_strips(PlannedStrips const& strips, Plan const& plan, Graph const& graph,
-                                     Kernels const& kernels, Model& model, std::span<const double> conv_seconds) {
-    std::vector<StripLayer> layers;
-    double apart = 0;
-    for (std::size_t i = 0, conv = 0; i < graph.size(); ++i) {
-        if (!conv_task(graph, i)) continue;
-        const double own = conv_seconds[conv++];
-        if (std::ranges::find(strips.layers, graph[i].name) == strips.layers.end()) continue;
-        auto layer = strip_layer(graph, kernels, plan.layers[i], i);
-        if (!layer) fail("plan: layer ", graph[i].name, " cannot be computed in strips");
-        layer->seconds = own;
-        apart += own;
-        layers.push_back(*layer);
+/// The chain that strips of a plan are. Throws error where they cannot be one.
+[[nodiscard]] inline StripChain chain_of(PlannedStrips const& strips, Plan const& plan, Graph const& graph,
+                                         Kernels const& kernels) {
+    if (strips.layers.empty()) fail("plan: strips of no layers");
+    StripChain chain{.first = graph.find(strips.layers.front()), .shapes = {}, .rows = strips.rows};
+    for (std::string const& name : strips.layers) {
+        const std::size_t node = chain.first + chain.shapes.size();
+        if (node >= graph.size() || graph[node].name != name) fail("plan: strips of layers that are not there: ", name);
+        if (!joins_strips(graph, kernels, plan.layers[node], node)) {
+            fail("plan: layer ", name, " cannot be computed in strips");
+        }
+        chain.shapes.push_back(conv_shape_of(graph, node));
     }
-    if (layers.size() < 2 || layers.size() != strips.layers.size()) fail("plan: strips of layers that are not there");
-    const double together = strip_seconds(kernels, model, std::span<const StripLayer>(layers), strips.rows,
-                                          graph.batch(), RunSize(graph, kernels));
-    return is_finite(together) ? together - apart : 0;
+    return chain;
 }
 }  // namespace detail
 
 /// What another cost model says that a plan takes, in seconds: judges a plan made from predictions by measurements.
+/// `workers` threads are to run it. Asks what make_plan asks, so the model that the plan was made by says its total.
 /// Throws error unless the plan was made for this graph and from these kernels, and the answers are costs.
 template <CostModel Model>
-[[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model) {
+[[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model,
+                             std::size_t workers = 1) {
     if (plan.layers.size() != graph.size()) {
         fail("plan: it has ", plan.layers.size(), " layers, the network ", graph.size());
     }
     std::vector<ConvQuery> convs;
     std::vector<OpQuery> ops;
     std::vector<TransformQuery> transforms;
-    std::vector<std::vector<Shape>> inputs(graph.size());
+    const Questions ask(graph, kernels);
+    std::vector<std::size_t> conv_of(graph.size());
     const auto known = [](std::optional<std::size_t> position, std::string_view wanted, std::string_view layer) {
         if (!position) fail("plan: layer ", layer, " uses ", wanted, ", which is not among the kernels");
         return *position;
@@ -73,24 +71,21 @@ template <CostModel Model>
         Node const& node = graph[i];
         PlannedLayer const& layer = plan.layers[i];
         if (layer.name != node.name) fail("plan: its layer ", layer.name, " is ", node.name, " in the network");
-        inputs[i] = graph.input_shapes(i);
-        if (const auto task = conv_task(graph, i)) {
+        if (conv_task(graph, i)) {
             const std::size_t p = known(kernels.find_if_any(layer.primitive), layer.primitive, layer.name);
-            convs.push_back({shape_for(kernels.primitives[p], *task), p, graph.batch()});
+            conv_of[i] = convs.size();
+            convs.push_back(ask.conv(i, p));
             if (!detail::needs_pass(kernels.primitives[p], node)) continue;
         } else if (std::holds_alternative<InputParams>(node.layer) ||
                    std::holds_alternative<ConstantParams>(node.layer) ||
                    std::holds_alternative<ParameterParams>(node.layer)) {
             continue;
         }
-        ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), layout(layer.out_layout, layer.name)});
+        ops.push_back(ask.op(i, layout(layer.out_layout, layer.name)));
     }
     for (PlannedTransform const& transform : plan.transforms) {
-        for (Node const& node : graph.nodes()) {
-            if (node.name != transform.writer) continue;
-            transforms.push_back(
-                {node.shape, graph.batch(), layout(transform.from, node.name), layout(transform.to, node.name)});
-        }
+        transforms.push_back(ask.transform(graph.find(transform.writer), layout(transform.from, transform.writer),
+                                           layout(transform.to, transform.writer)));
     }
     double total = 0;
     const auto add = [&]<class Query>(std::vector<Query> const& queries) {
@@ -109,7 +104,15 @@ template <CostModel Model>
     add(ops);
     add(transforms);
     for (PlannedStrips const& strips : plan.strips) {
-        total += detail::added_by_strips(strips, plan, graph, kernels, model, conv_seconds);
+        const StripChain chain = detail::chain_of(strips, plan, graph, kernels);
+        double in_strips = 0, by_itself = 0;
+        for (std::size_t place = 0; place < chain.shapes.size(); ++place) {
+            const std::size_t conv = conv_of[chain.first + place];
+            const detail::PricedPrimitive own{convs[conv].primitive, conv_seconds[conv]};
+            in_strips += detail::strip_seconds(ask, model, chain, place, workers, std::span(&own, 1))[0];
+            by_itself += own.seconds;
+        }
+        if (is_finite(in_strips)) total += in_strips - by_itself;
     }
     return total;
 }

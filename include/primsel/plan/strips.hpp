@@ -1,4 +1,4 @@
-// Which convolutions of a plan may be computed together in strips of rows (PlannedStrips), and as how many rows.
+// Chains of convolutions that a plan may compute together in strips of rows (PlannedStrips).
 #pragma once
 
 #include <primsel/core/cache_sizes.hpp>
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -21,74 +20,92 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The most convolutions that are computed together.
 inline constexpr std::size_t most_strip_layers = 4;
 
-/// A convolution as one of those that are computed together.
-struct StripLayer {
-    ConvShape shape{};
-    std::size_t primitive = 0;
-    double seconds = 0;  ///< of its own
-};
-
-/// A layer of a plan, if it can be one: a convolution in hwc, whose kernel does not change, by a primitive that
-/// computes rows by themselves.
-[[nodiscard]] inline std::optional<StripLayer> strip_layer(Graph const& graph, Kernels const& kernels,
-                                                           PlannedLayer const& planned, std::size_t node) {
-    if (!std::holds_alternative<ConvParams>(graph[node].layer)) return std::nullopt;
-    const auto task = conv_task(graph, node);
+/// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
+/// the image.
+[[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
+    if (!std::holds_alternative<ConvParams>(graph[node].layer)) return false;
+    const ConvTask task = *conv_task(graph, node);
+    return !task.packs && rows_read_image(task.shape);
+}
+/// The primitive computes rows by themselves, in hwc.
+[[nodiscard]] inline bool joins_strips(Kernels const& kernels, PrimitiveEntry const& entry) {
+    return entry.by_rows && entry.fuses_epilogue && kernels.layouts[entry.in_layout].name == hwc::name &&
+           kernels.layouts[entry.out_layout].name == hwc::name;
+}
+/// The layer may be one of a chain as the plan computes it.
+[[nodiscard]] inline bool joins_strips(Graph const& graph, Kernels const& kernels, PlannedLayer const& planned,
+                                       std::size_t node) {
     const auto primitive = kernels.find_if_any(planned.primitive);
-    if (task->packs || !primitive || planned.in_layout != hwc::name || planned.out_layout != hwc::name) {
-        return std::nullopt;
-    }
-    PrimitiveEntry const& entry = kernels.primitives[*primitive];
-    if (!entry.by_rows || !entry.fuses_epilogue || !rows_read_image(task->shape)) return std::nullopt;
-    return StripLayer{task->shape, *primitive, planned.seconds};
+    return joins_strips(graph, node) && primitive && joins_strips(kernels, kernels.primitives[*primitive]) &&
+           planned.in_layout == hwc::name && planned.out_layout == hwc::name;
 }
 
-/// Whether the node behind this one is the only reader of its result, as its image.
-[[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& readers) {
-    const std::vector<std::size_t> outputs = graph.outputs();
-    return node + 1 < graph.size() && readers[node] == 1 && !graph[node + 1].inputs.empty() &&
-           graph[node + 1].inputs[0] == node && std::ranges::find(outputs, node) == outputs.end();
-}
-/// How often each node's result is read.
-[[nodiscard]] inline std::vector<std::size_t> count_readers(Graph const& graph) {
-    std::vector<std::size_t> readers(graph.size(), 0);
-    for (Node const& node : graph.nodes()) {
-        for (const std::size_t input : node.inputs) ++readers[input];
-    }
-    return readers;
+/// The node behind this one alone uses its result, as its image. uses: graph.uses().
+[[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& uses) {
+    return node + 1 < graph.size() && uses[node] == 1 && !graph[node + 1].inputs.empty() &&
+           graph[node + 1].inputs[0] == node;
 }
 
-/// For each layer, the most rows of its result that are there at once when the last layer makes so many: those of the
-/// last layer itself, and of the others what the next one reads.
-[[nodiscard]] inline std::vector<int> strip_rows(std::span<const StripLayer> layers, int rows) {
-    std::vector<int> result(layers.size(), rows);
-    for (std::size_t i = layers.size() - 1; i > 0; --i) {
-        ConvShape const& next = layers[i].shape;
+/// For each layer of a chain, the most rows of its result that are there at once when the last layer makes `rows`:
+/// those of the last layer itself, and of each other layer those that the next one reads.
+[[nodiscard]] inline std::vector<int> strip_rows(std::span<const ConvShape> chain, int rows) {
+    std::vector<int> result(chain.size(), rows);
+    for (std::size_t i = chain.size() - 1; i > 0; --i) {
+        ConvShape const& next = chain[i];
         result[i - 1] = std::min(next.h, (result[i] - 1) * next.stride_h + next.span_h());
     }
     return result;
 }
-/// Floats of the rows of all layers but the last.
-[[nodiscard]] inline std::size_t strip_floats(std::span<const StripLayer> layers, int rows) {
-    const std::vector<int> held = strip_rows(layers, rows);
+/// Floats of these rows, of all layers but the last.
+[[nodiscard]] inline std::size_t strip_floats(std::span<const ConvShape> chain, int rows) {
+    const std::vector<int> held = strip_rows(chain, rows);
     std::size_t floats = 0;
-    for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-        ConvShape const& s = layers[i].shape;
-        floats +=
-            static_cast<std::size_t>(held[i]) * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+        floats += static_cast<std::size_t>(held[i]) * static_cast<std::size_t>(chain[i].out_w()) *
+                  static_cast<std::size_t>(chain[i].k);
     }
     return floats;
 }
-/// As many rows of the last layer's result as leave those between the layers in L2, about as many in each strip; 0: not
-/// one does, or all do.
-[[nodiscard]] inline int best_strip_rows(std::span<const StripLayer> layers) {
+/// Rows of the last layer's result in each strip, about as many in each, so that the rows between the layers stay in L2
+/// beside weights and what else passes: three eighths of it. 0: not one row does, or all do.
+[[nodiscard]] inline int best_strip_rows(std::span<const ConvShape> chain) {
     constexpr std::size_t room = l2_floats / 8 * 3;
-    const int all = layers.back().shape.out_h();
+    const int all = chain.back().out_h();
     int rows = 0;
-    while (rows < all && strip_floats(layers, rows + 1) <= room) ++rows;
+    while (rows < all && strip_floats(chain, rows + 1) <= room) ++rows;
     if (rows == 0 || rows == all) return 0;
     const int strips = (all + rows - 1) / rows;
     return (all + strips - 1) / strips;
+}
+
+/// Convolutions, each of which alone reads the one before it, that may be computed in strips of these rows of the last
+/// one's result.
+struct StripChain {
+    std::size_t first = 0;  ///< node
+    std::vector<ConvShape> shapes;
+    int rows = 0;
+
+    [[nodiscard]] bool contains(std::size_t node) const { return node >= first && node < first + shapes.size(); }
+    [[nodiscard]] std::size_t last() const { return first + shapes.size() - 1; }
+};
+
+/// All chains of a graph between whose layers there is more than half of what L2 holds; less stays there anyway.
+[[nodiscard]] inline std::vector<StripChain> strip_chains(Graph const& graph) {
+    std::vector<StripChain> result;
+    const std::vector<std::size_t> uses = graph.uses();
+    for (std::size_t first = 0; first < graph.size(); ++first) {
+        StripChain chain{.first = first, .shapes = {}};
+        for (std::size_t i = first; i < graph.size() && joins_strips(graph, i); ++i) {
+            chain.shapes.push_back(conv_shape_of(graph, i));
+            if (chain.shapes.size() > most_strip_layers) break;
+            if (chain.shapes.size() > 1) {
+                chain.rows = best_strip_rows(chain.shapes);
+                if (chain.rows > 0) result.push_back(chain);
+            }
+            if (!read_by_next(graph, i, uses) || graph[i].shape.size() < l2_floats / 2) break;
+        }
+    }
+    return result;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

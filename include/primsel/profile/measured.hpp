@@ -27,6 +27,9 @@ namespace primsel::inline PRIMSEL_ABI {
 class Measured {
 public:
     static constexpr std::string_view name = "measured";
+    /// Every question is timed alone: activations near, large weights in memory.
+    static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
+                                                   "weight_reuse_operations"};
 
     explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
 
@@ -34,23 +37,24 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{queries[i].shape, queries[i].batch, id, kernels.arch},
-                                  [&] { return time_conv(kernels, queries[i]); });
+            seconds[i] = remember(
+                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
+                [&] { return time_conv(kernels, queries[i]); });
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& q = queries[i];
             const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, from, to},
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
                                   [&] { return time_transform(kernels, q); });
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& q = queries[i];
-            const TimedOp asked{*q.layer, {q.inputs.begin(), q.inputs.end()}, q.output,
-                                q.batch,  kernels.layouts[q.layout].name,     kernels.arch};
+            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
+                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
             auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
             if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
             seconds[i] = known->second;
@@ -102,7 +106,7 @@ private:
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
         const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
-        const int at_once = primitive.whole_batch ? query.batch : 1;
+        const int at_once = primitive.whole_batch ? query.run.batch : 1;
         const auto images = [&](std::size_t layout, Shape shape) {
             return static_cast<std::size_t>(at_once) * floats_for_bytes(kernels.layouts[layout].image_bytes(shape));
         };
@@ -121,10 +125,10 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
+        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
         const double seconds = time(packed.span(), 4 * best, [&] {
-            if (query.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
-            for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
+            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
+            for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);
         return seconds;
@@ -136,14 +140,14 @@ private:
         fill(src.span());
         fill(dst.span());
         return time({}, 1e9, [&] {
-            for (int i = 0; i < query.batch; ++i) {
+            for (int i = 0; i < query.run.batch; ++i) {
                 kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
             }
         });
     }
 
     double time_op(Kernels const& kernels, OpQuery const& query) {
-        const auto batch = static_cast<std::size_t>(query.batch);
+        const auto batch = static_cast<std::size_t>(query.run.batch);
         AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
@@ -154,7 +158,7 @@ private:
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
             return time({}, 1e9, [&] {
-                epilogue(query.output, query.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
@@ -172,7 +176,7 @@ private:
                           .src_shape = query.inputs,
                           .dst = dst.data(),
                           .dst_shape = query.output,
-                          .batch = query.batch,
+                          .batch = query.run.batch,
                           .weights = weights.data(),
                           .executor = executor_};
         return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
@@ -180,7 +184,7 @@ private:
 
     std::size_t runs_;
     Sequential executor_;
-    std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
+    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
     std::map<std::tuple<ConvShape, int, Pass>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.

@@ -63,14 +63,14 @@ void learn(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> 
 /// Names of what was asked, for as long as its answer holds.
 [[nodiscard]] inline std::string name_of(Kernels const& kernels, TransformQuery const& query) {
     return join(kernels.layouts[query.from].name, "-to-", kernels.layouts[query.to].name, ' ', to_string(query.shape),
-                " x ", query.batch);
+                " x ", query.run.batch);
 }
 [[nodiscard]] inline std::string name_of(Kernels const& kernels, OpQuery const& query) {
     Fingerprint print;
     print.add(query.layer->index());
     std::visit([&](auto const& params) { print.add(params); }, *query.layer);
     for (Shape const& shape : query.inputs) print.add(shape);
-    return join(kind(*query.layer), ' ', print.text(), " x ", query.batch, ' ', kernels.layouts[query.layout].name);
+    return join(kind(*query.layer), ' ', print.text(), " x ", query.run.batch, ' ', kernels.layouts[query.layout].name);
 }
 
 /// Another model, but for what can be timed in a moment: changes of layout and other layers. The quickest first, for so
@@ -95,7 +95,7 @@ public:
 
 private:
     [[nodiscard]] double time(Kernels const&, TransformQuery const& query) {
-        return query.batch * profiler_->transform(query.shape, query.from, query.to);
+        return query.run.batch * profiler_->transform(query.shape, query.from, query.to);
     }
     [[nodiscard]] double time(Kernels const& kernels, OpQuery const& query) {
         double seconds = 0;

@@ -45,7 +45,7 @@ public:
     /// others comes with update().
     void learn(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<const double> seconds) {
         std::vector<ConvQuery> ones(queries.begin(), queries.end());
-        for (ConvQuery& one : ones) one.batch = 1;
+        for (ConvQuery& one : ones) one.run.batch = 1;
         std::vector<double> predicted(ones.size());
         model_->predict(kernels, std::span<const ConvQuery>(ones), std::span(predicted));
         for (std::size_t i = 0; i < ones.size(); ++i) {
@@ -80,7 +80,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             Known const& known = at(kernels, queries[i].shape);
             const auto found = known.measured.find(queries[i].primitive);
-            seconds[i] = found != known.measured.end() ? queries[i].batch * found->second
+            seconds[i] = found != known.measured.end() ? queries[i].run.batch * found->second
                                                        : seconds[i] * std::exp(belief(kernels, queries[i]).mean);
         }
     }

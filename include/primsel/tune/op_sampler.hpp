@@ -35,20 +35,23 @@ public:
     /// network.
     template <class Wanted = AnyLayerAtAll>
     void add(Graph const& graph, Wanted const& wanted = {}) {
-        const bool together = goes_together(graph);
+        const bool layer_by_layer = goes_layer_by_layer(graph);
         for (std::size_t node = 0; node < graph.size(); ++node) {
             if (!wanted(graph[node].layer)) continue;
             const std::vector<Shape> inputs = graph.input_shapes(node);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                const OpQuery query{&graph[node].layer,           inputs, graph[node].shape,
-                                    together ? graph.batch() : 1, layout, together};
+                const OpQuery query{&graph[node].layer,
+                                    inputs,
+                                    graph[node].shape,
+                                    layout,
+                                    {.batch = layer_by_layer ? graph.batch() : 1, .layer_by_layer = layer_by_layer}};
                 OpTime time{.op = std::string(kind(graph[node].layer)),
                             .layout = std::string(kernels_.layouts[layout].name),
-                            .batch = query.batch,
+                            .batch = query.run.batch,
                             .work = Analytical::work(kernels_, query),
                             .rows = op_rows(kernels_, query)};
                 const Amounts amounts{time.work.bytes, time.work.working_set, time.work.operations, time.work.weights,
-                                      time.rows * query.batch};
+                                      time.rows * query.run.batch};
                 if (!seen_.emplace(time.op, time.layout, amounts).second) continue;
                 timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
                 times_.push_back(std::move(time));

@@ -88,8 +88,11 @@ template <Solver S>
 template <CostModel Model, Solver S>
 [[nodiscard]] std::vector<Candidature> candidatures(Graph const& graph, Kernels const& kernels, Corrected<Model>& model,
                                                     S const& solver, PlanOptions const& options) {
-    const Pricing<Corrected<Model>> prices(graph, kernels, model, options);
-    const Formulation formulation(graph, prices);
+    PlanOptions by_itself = options;
+    by_itself.strips = false;  // what is measured is layers by themselves
+    const Questions ask(graph, kernels);
+    const Pricing<Corrected<Model>> prices(ask, model, by_itself);
+    const Formulation formulation(graph, prices, prices.alternatives);
     PbqpProblem const& problem = formulation.problem;
     const PbqpSolution solution = solver.solve(problem);
     formulation.check(solution, S::name);
@@ -108,6 +111,11 @@ template <CostModel Model, Solver S>
         if (!std::holds_alternative<ConvParams>(graph[i].layer)) continue;
         const ConvShape shape = conv_shape_of(graph, i);
         Alternative const& chosen = prices.alternatives[i][solution.choice[i]];
+        const auto one_image = [&](std::size_t primitive) {
+            ConvQuery query = ask.conv(i, primitive);
+            query.run.batch = 1;
+            return query;
+        };
         const double chosen_doubt = model.deviation(kernels, {shape, chosen.primitive});
         // Of each pair of layouts: what the plan costs more with it, without the layer itself.
         std::vector<double> around(prices.alternatives[i].size(), -1);
@@ -130,11 +138,11 @@ template <CostModel Model, Solver S>
                                                        (prices.alternatives[i][pair].seconds - chosen.seconds));
             }
             const double gain = expected_saving(chosen.seconds, candidate.seconds + around[pair], doubt);
-            if (!model.measured(kernels, {shape, p})) add({shape, p}, candidate.seconds, gain);
+            if (!model.measured(kernels, {shape, p})) add(one_image(p), candidate.seconds, gain);
             saving = std::max(saving, gain);
         }
         if (!model.measured(kernels, {shape, chosen.primitive})) {
-            add({shape, chosen.primitive}, chosen.seconds, saving, chosen.seconds > heavy_share * solution.cost);
+            add(one_image(chosen.primitive), chosen.seconds, saving, chosen.seconds > heavy_share * solution.cost);
         }
     }
     std::ranges::stable_sort(result, [](auto const& a, auto const& b) { return a.urgency() > b.urgency(); });

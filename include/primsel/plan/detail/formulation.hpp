@@ -30,18 +30,20 @@ struct Reading {
     std::size_t reader, position;
 };
 
-/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; results must leave in
-/// the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
-/// its own chooses in which layouts it is there for them.
+/// Nodes are layers, alternatives their layout pairs and chains, edges the changes of layout between them; layers of a
+/// chain take it all or none, and results must leave in the first layout. Readers that want the same layout share one
+/// copy: for a result with several readers a node of its own chooses in which layouts it is there for them.
 template <class Prices>
 class Formulation {
 public:
-    Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
+    /// alternatives: some of those that the prices are of. All must outlive this.
+    Formulation(Graph const& graph, Prices const& prices, Alternatives const& alternatives)
+        : graph_(graph), prices_(prices), alternatives_(alternatives) {
         std::vector<std::vector<Reading>> readings(graph.size());
         const std::vector<std::size_t> outputs = graph.outputs();
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<double> costs;
-            for (Alternative const& way : prices.alternatives[i]) {
+            for (Alternative const& way : alternatives[i]) {
                 const auto results = static_cast<double>(std::ranges::count(outputs, i));
                 costs.push_back(way.seconds +
                                 (results > 0 ? results * prices.transform_seconds(i, way.out_layout, 0) : 0));
@@ -87,12 +89,24 @@ private:
     [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
         return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
     }
+    /// One of two layers that follow each other in a chain is in its strips without the other.
+    [[nodiscard]] bool divides_chain(std::size_t writer, Alternative const& write, Reading const& reading,
+                                     Alternative const& read) const {
+        if (write.chain == read.chain || reading.position > 0) return false;
+        const auto holds_both = [&](std::size_t chain) {
+            return chain != Alternative::no_chain && prices_.chains[chain].contains(writer) &&
+                   prices_.chains[chain].contains(reading.reader);
+        };
+        return holds_both(write.chain) || holds_both(read.chain);
+    }
     void add_edge(std::size_t writer, Reading const& reading) {
-        auto const &from = prices_.alternatives[writer], &to = prices_.alternatives[reading.reader];
+        auto const &from = alternatives_[writer], &to = alternatives_[reading.reader];
         std::vector<double> costs;
         for (Alternative const& write : from) {
             for (Alternative const& read : to) {
-                costs.push_back(prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
+                costs.push_back(divides_chain(writer, write, reading, read)
+                                    ? infinite
+                                    : prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
             }
         }
         problem.add_edge(writer, reading.reader, PbqpMatrix{from.size(), to.size(), std::move(costs)});
@@ -100,7 +114,7 @@ private:
     void add_copies(std::size_t writer, std::vector<Reading> const& readings) {
         std::vector<std::size_t> layouts;
         for (Reading const& reading : readings) {
-            for (Alternative const& way : prices_.alternatives[reading.reader]) {
+            for (Alternative const& way : alternatives_[reading.reader]) {
                 layouts.push_back(layout_of(reading, way));
             }
         }
@@ -113,7 +127,7 @@ private:
         copied_.push_back(writer);
 
         std::vector<double> costs;
-        for (Alternative const& write : prices_.alternatives[writer]) {
+        for (Alternative const& write : alternatives_[writer]) {
             for (std::size_t set = 0; set < sets; ++set) {
                 double seconds = 0;
                 for (std::size_t i = 0; i < layouts.size(); ++i) {
@@ -122,9 +136,9 @@ private:
                 costs.push_back(seconds);
             }
         }
-        problem.add_edge(writer, copies, PbqpMatrix{prices_.alternatives[writer].size(), sets, std::move(costs)});
+        problem.add_edge(writer, copies, PbqpMatrix{alternatives_[writer].size(), sets, std::move(costs)});
         for (Reading const& reading : readings) {
-            auto const& to = prices_.alternatives[reading.reader];
+            auto const& to = alternatives_[reading.reader];
             std::vector<double> allowed;
             for (std::size_t set = 0; set < sets; ++set) {
                 for (Alternative const& read : to) {
@@ -138,6 +152,7 @@ private:
 
     Graph const& graph_;
     Prices const& prices_;
+    Alternatives const& alternatives_;
     std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
 };
 

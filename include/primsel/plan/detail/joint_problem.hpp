@@ -5,7 +5,6 @@
 #include <primsel/pbqp/problem.hpp>
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
-#include <primsel/plan/detail/run_size.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,25 +16,20 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// A graph with its prices and problem.
+/// A graph with its prices, and its problem where every layer runs by itself.
 template <CostModel Model>
 struct PricedGraph {
     Pricing<Model> prices;
     Formulation<Pricing<Model>> formulation;
 
-    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
-                RunSize const& run)
-        : prices(graph, kernels, model, options, run), formulation(graph, prices) {}
-    PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
-    PricedGraph& operator=(PricedGraph const&) = delete;
+    PricedGraph(Questions questions, Model& model, PlanOptions const& options)
+        : prices(std::move(questions), model, options), formulation(prices.graph(), prices, prices.alternatives) {}
 };
 
 /// The problems of several graphs as one. Nodes that agree are one node: the same as an edge between each two of them
 /// that forbids all but equal alternatives, in a much smaller problem.
 class JointProblem {
 public:
-    using Alternatives = std::vector<std::vector<Alternative>>;
-
     /// agrees: of the graph's nodes, the first of its problem; empty: with nobody.
     void add(Graph const& graph, PbqpProblem const& problem, Alternatives const& alternatives,
              std::vector<std::string> const& agrees, double share) {

@@ -5,10 +5,11 @@
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
-#include <primsel/plan/detail/bytes_apart.hpp>
-#include <primsel/plan/detail/run_size.hpp>
+#include <primsel/plan/detail/strip_seconds.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
+#include <primsel/plan/questions.hpp>
+#include <primsel/plan/strips.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,12 +27,19 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// One way to run a node: a primitive with its layouts, or an op in a layout.
+/// One way to run a node: a primitive with its layouts, by itself or in a chain of strips, or an op in a layout.
 struct Alternative {
+    static constexpr std::size_t no_chain = static_cast<std::size_t>(-1);
+
     std::size_t primitive = 0;
     std::size_t in_layout = 0, out_layout = 0;
     double seconds = 0;
+    /// Its strips, of Pricing::chains, and the seconds that it takes by itself.
+    std::size_t chain = no_chain;
+    double by_itself = 0;
 };
+/// Those of each node of a graph.
+using Alternatives = std::vector<std::vector<Alternative>>;
 
 /// Whether a pass of its own must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
@@ -43,27 +51,31 @@ struct Alternative {
 template <CostModel Model>
 class Pricing {
 public:
-    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : Pricing(graph, kernels, model, options, RunSize(graph, kernels)) {}
-    /// Of a graph that shares its weights with larger ones, which then say what a run reads.
-    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, RunSize const& run)
-        : graph_(graph),
-          kernels_(kernels),
+    Pricing(Questions questions, Model& model, PlanOptions const& options)
+        : questions_(std::move(questions)),
+          graph_(questions_.graph()),
+          kernels_(questions_.kernels()),
           options_(options),
-          run_(run),
-          alternatives(graph.size()),
-          candidates_(graph.size()) {
+          alternatives(graph_.size()),
+          in_chains(graph_.size()),
+          candidates_(graph_.size()),
+          by_rows_(graph_.size()) {
         check_options();
         check_refused();
         ask();
         conv_seconds_.resize(convs_.size());
         op_seconds_.resize(ops_.size());
         transform_seconds_.resize(transforms_.size());
-        model.predict(kernels, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
-        model.predict(kernels, std::span<const OpQuery>(ops_), std::span(op_seconds_));
-        model.predict(kernels, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
+        model.predict(kernels_, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
+        model.predict(kernels_, std::span<const OpQuery>(ops_), std::span(op_seconds_));
+        model.predict(kernels_, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
         answer();
+        if (options.strips && !goes_layer_by_layer(graph_) && kernels_.find_layout_if_any(hwc::name)) {
+            price_chains(model);
+        }
     }
+    Pricing(Pricing const&) = delete;  // questions refer to it
+    Pricing& operator=(Pricing const&) = delete;
 
     /// Seconds of the change of layout of a node's result; 0 where nothing need move.
     [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
@@ -74,15 +86,44 @@ public:
     /// them.
     [[nodiscard]] std::vector<Candidate> const& candidates(std::size_t node) const { return candidates_[alike_[node]]; }
 
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+
+    /// The ways to run each node that are worth considering, by themselves and, of each chain, by the cheapest
+    /// primitive.
+    [[nodiscard]] Alternatives all() const {
+        Alternatives result = alternatives;
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            for (Alternative const& way : in_chains[i]) consider(result[i], way);
+        }
+        return result;
+    }
+    /// The ways to run each node by the primitive and in the layouts of one of its alternatives.
+    [[nodiscard]] Alternatives like(std::span<const std::size_t> choice) const {
+        Alternatives result(alternatives.size());
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            result[i].push_back(alternatives[i][choice[i]]);
+            for (Alternative const& way : in_chains[i]) {
+                if (way.primitive == result[i][0].primitive && way.in_layout == result[i][0].in_layout &&
+                    way.out_layout == result[i][0].out_layout) {
+                    result[i].push_back(way);
+                }
+            }
+        }
+        return result;
+    }
+
 private:
+    Questions questions_;
     Graph const& graph_;
     Kernels const& kernels_;
     PlanOptions const& options_;
-    RunSize run_;
 
 public:
-    /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
-    std::vector<std::vector<Alternative>> alternatives;
+    /// The ways to run each node by itself: of those with the same layouts only the cheapest.
+    Alternatives alternatives;
+    /// Those in chains, by each primitive that can.
+    Alternatives in_chains;
+    std::vector<StripChain> chains;
 
 private:
     static constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -143,9 +184,10 @@ private:
         return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
     }
     /// Each change of layout is asked once for all results of a shape.
-    void ask_transforms(bool together) {
+    void ask_transforms() {
         std::map<std::tuple<int, int, int>, std::size_t> shapes;
-        for (Node const& node : graph_.nodes()) {
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
             const auto [known, is_new] = shapes.try_emplace({node.shape.c, node.shape.h, node.shape.w}, shapes.size());
             shape_of_.push_back(known->second);
             if (!is_new) continue;
@@ -153,12 +195,12 @@ private:
                 for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
                     const bool same = kernels_.same_placement(node.shape, from, to);
                     transform_of_.push_back(same ? nothing : transforms_.size());
-                    if (!same) transforms_.push_back({node.shape, graph_.batch(), from, to, together});
+                    if (!same) transforms_.push_back(questions_.transform(i, from, to));
                 }
             }
         }
     }
-    void ask_conv(std::size_t i, ConvTask const& task, bool together, double apart) {
+    void ask_conv(std::size_t i, ConvTask const& task) {
         candidates_[i].reserve(kernels_.primitives.size());
         int nearest = 2;
         for (PrimitiveEntry const& entry : kernels_.primitives) {
@@ -170,16 +212,12 @@ private:
             PrimitiveEntry const& entry = kernels_.primitives[p];
             std::string& reason = candidates_[i][p].refusal;
             if (reason.empty() && distance(entry) > nearest) reason = "not asked for";
-            if (reason.empty()) {
-                const ConvShape shape = shape_for(entry, task);
-                convs_.push_back({shape, p, graph_.batch(), task.packs, together, apart,
-                                  run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
-            }
+            if (reason.empty()) convs_.push_back(questions_.conv(i, p));
         }
     }
     /// The first node that differs from this one in its name alone; of those before, `asked` are different.
     [[nodiscard]] std::size_t first_alike(std::size_t i, std::vector<std::size_t> const& asked,
-                                          std::vector<bool> const& packs, std::vector<double> const& apart) const {
+                                          std::vector<bool> const& packs) const {
         Node const& node = graph_[i];
         const auto is_named = [&](Node const& named) {
             return std::ranges::any_of(options_.refused,
@@ -189,33 +227,28 @@ private:
         const auto found = std::ranges::find_if(asked, [&](std::size_t other) {
             Node const& before = graph_[other];
             return before.shape == node.shape && before.layer == node.layer &&
-                   input_shapes_[other] == input_shapes_[i] && apart[other] == apart[i] && packs[other] == packs[i] &&
+                   std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
+                   questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
                    (before.epilogue == Epilogue{}) == (node.epilogue == Epilogue{}) && !is_named(before);
         });
         return found == asked.end() ? i : *found;
     }
     /// Networks repeat themselves: of layers that differ in their names alone, the first is asked for.
     void ask() {
-        const bool together = goes_together(graph_);
-        const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
-        const std::vector<double> apart =
-            together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
-        ask_transforms(together);
+        ask_transforms();
         std::vector<std::size_t> asked;
         std::vector<bool> packs;
-        for (std::size_t i = 0; i < graph_.size(); ++i) input_shapes_.push_back(graph_.input_shapes(i));
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             const auto task = conv_task(graph_, i);
             packs.push_back(task && task->packs);
-            alike_.push_back(first_alike(i, asked, packs, apart));
+            alike_.push_back(first_alike(i, asked, packs));
             if (alike_[i] != i) continue;
             asked.push_back(i);
-            if (task) ask_conv(i, *task, together, apart[i]);
+            if (task) ask_conv(i, *task);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 kernels_.layouts[layout].check_strides(node.shape, node.name);
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
-                                run_.stored(), run_.operations()});
+                ops_.push_back(questions_.op(i, layout));
             }
         }
     }
@@ -227,6 +260,7 @@ private:
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             if (alike_[i] != i) {
                 alternatives[i] = alternatives[alike_[i]];
+                by_rows_[i] = by_rows_[alike_[i]];
                 continue;
             }
             Node const& node = graph_[i];
@@ -241,7 +275,7 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // Stored in whichever is wanted.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    alternatives[i].push_back({0, layout, layout, 0.0});
+                    alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -259,7 +293,12 @@ private:
                         candidate.refusal = "the cost model has no price for it";
                         continue;
                     }
-                    consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
+                    consider(alternatives[i], {.primitive = p,
+                                               .in_layout = entry.in_layout,
+                                               .out_layout = entry.out_layout,
+                                               .seconds = candidate.seconds,
+                                               .by_itself = candidate.seconds});
+                    if (joins_strips(kernels_, entry)) by_rows_[i].push_back({p, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
                 if (options_.keep_candidates) sort(candidates_[i]);
@@ -269,7 +308,9 @@ private:
                     if (kernels_.op(node.layer, layout).run == nullptr) continue;
                     runs = true;
                     const double seconds = op_seconds(layout);
-                    if (seconds < infinite) alternatives[i].push_back({0, layout, layout, seconds});
+                    if (seconds == infinite) continue;
+                    alternatives[i].push_back(
+                        {.in_layout = layout, .out_layout = layout, .seconds = seconds, .by_itself = seconds});
                 }
                 if (alternatives[i].empty()) {
                     fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts",
@@ -279,9 +320,36 @@ private:
         }
     }
 
+    /// Asks for chains whose layers all have a primitive that computes rows by themselves.
+    void price_chains(Model& model) {
+        for (StripChain& chain : strip_chains(graph_)) {
+            Alternatives ways(chain.shapes.size());
+            for (std::size_t place = 0; place < ways.size(); ++place) {
+                const std::size_t node = chain.first + place;
+                if (by_rows_[node].empty()) break;
+                const std::vector<double> seconds =
+                    strip_seconds(questions_, model, chain, place, options_.workers, by_rows_[node]);
+                for (std::size_t i = 0; i < seconds.size(); ++i) {
+                    auto const& [p, by_itself] = by_rows_[node][i];
+                    if (!is_finite(seconds[i])) continue;
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    ways[place].push_back({p, entry.in_layout, entry.out_layout, seconds[i], chains.size(), by_itself});
+                }
+            }
+            if (std::ranges::any_of(ways, &std::vector<Alternative>::empty)) continue;
+            for (std::size_t place = 0; place < ways.size(); ++place) {
+                auto& known = in_chains[chain.first + place];
+                known.insert(known.end(), ways[place].begin(), ways[place].end());
+            }
+            chains.push_back(std::move(chain));
+        }
+    }
+
     static void consider(std::vector<Alternative>& known, Alternative const& next) {
         for (Alternative& other : known) {
-            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout) continue;
+            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout || other.chain != next.chain) {
+                continue;
+            }
             if (next.seconds < other.seconds) other = next;
             return;
         }
@@ -307,7 +375,8 @@ private:
              to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
 
-    std::vector<std::vector<Shape>> input_shapes_;
+    /// Primitives that compute rows of a layer by themselves.
+    std::vector<std::vector<PricedPrimitive>> by_rows_;
     std::vector<ConvQuery> convs_;
     std::vector<OpQuery> ops_;
     std::vector<TransformQuery> transforms_;

@@ -19,7 +19,7 @@ public:
     RunSize() = default;
     /// Nothing where the images go together.
     RunSize(Graph const& graph, Kernels const& kernels) {
-        if (goes_together(graph)) return;
+        if (goes_layer_by_layer(graph)) return;
         double weights = 0, images = 0;
         for (std::size_t i = 0; i < graph.size(); ++i) {
             Node const& node = graph[i];

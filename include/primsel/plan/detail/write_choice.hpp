@@ -7,6 +7,7 @@
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
 #include <primsel/plan/plan.hpp>
+#include <primsel/plan/strips.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -17,11 +18,12 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Writes into a plan, which knows its cost model and solver, the layers and changes of layout that come of choosing
-/// these alternatives of the graph's nodes. Throws error where a change of layout has no price.
+/// Writes into a plan, which knows its cost model and solver, the layers, changes of layout and strips that come of
+/// choosing these of the alternatives of the graph's nodes. A layer that a solver left alone in a chain runs by itself.
+/// Throws error where a change of layout has no price.
 template <class Prices>
 void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
-                  std::span<const std::size_t> choice, bool keep_candidates) {
+                  Alternatives const& alternatives, std::span<const std::size_t> choice, bool keep_candidates) {
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
         if (kernels.same_placement(graph[writer].shape, from, to)) return;
@@ -38,7 +40,7 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                                    seconds});
         plan.total_seconds += seconds;
     };
-    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][choice[i]]; };
+    const auto chosen = [&](std::size_t i) { return alternatives[i][choice[i]]; };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         const Alternative way = chosen(i);
@@ -53,7 +55,7 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                            .primitive = {},
                            .in_layout = std::string(kernels.layouts[way.in_layout].name),
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
-                           .seconds = way.seconds,
+                           .seconds = way.by_itself,
                            .candidates = {}};
         if (keep_candidates) layer.candidates = prices.candidates(i);
         if (const auto task = conv_task(graph, i)) {
@@ -61,7 +63,20 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
             layer.shape = to_string(task->shape, graph.batch());
         }
         plan.layers.push_back(std::move(layer));
-        plan.total_seconds += way.seconds;
+        plan.total_seconds += way.by_itself;
+    }
+    for (std::size_t c = 0; c < prices.chains.size(); ++c) {
+        StripChain const& chain = prices.chains[c];
+        PlannedStrips strips{.layers = {}, .rows = chain.rows};
+        double by_itself = 0;
+        for (std::size_t i = chain.first; i <= chain.last() && chosen(i).chain == c; ++i) {
+            strips.layers.push_back(graph[i].name);
+            strips.seconds += chosen(i).seconds;
+            by_itself += chosen(i).by_itself;
+        }
+        if (strips.layers.size() < chain.shapes.size()) continue;
+        plan.total_seconds += strips.seconds - by_itself;
+        plan.strips.push_back(std::move(strips));
     }
     for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
 }

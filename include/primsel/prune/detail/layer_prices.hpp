@@ -5,6 +5,7 @@
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/plan/questions.hpp>
 #include <primsel/prune/detail/passes_channels.hpp>
 
 #include <algorithm>
@@ -53,25 +54,25 @@ template <CostModel Model>
 class LayerPrices {
 public:
     LayerPrices(Graph const& graph, Kernels const& kernels, Model& model)
-        : graph_(graph), kernels_(kernels), model_(model), known_(graph.size()) {}
+        : graph_(graph), kernels_(kernels), questions_(graph, kernels), model_(model), known_(graph.size()) {}
 
     [[nodiscard]] double operator()(std::size_t i, std::span<const int> counts) {
         int read = 0;
         for (const std::size_t input : graph_[i].inputs) read += counts[input];
         const auto [place, is_new] = known_[i].try_emplace({read, counts[i]}, 0.0);
-        if (is_new) place->second = ask(thin_layer(graph_, i, counts));
+        if (is_new) place->second = ask(thin_layer(graph_, i, counts), questions_.context(i));
         return place->second;
     }
 
 private:
-    [[nodiscard]] double ask(ThinLayer const& thin) {
+    [[nodiscard]] double ask(ThinLayer const& thin, RunContext const& run) {
         std::vector<double> seconds;
         if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
             const ConvShape shape = conv_shape_of(*conv, thin.inputs[0]);
             std::vector<ConvQuery> queries;
             for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                 PrimitiveEntry const& entry = kernels_.primitives[p];
-                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, graph_.batch()});
+                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, run});
             }
             seconds.resize(queries.size());
             model_.predict(kernels_, std::span<const ConvQuery>(queries), std::span(seconds));
@@ -79,7 +80,7 @@ private:
             std::vector<OpQuery> queries;
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 if (kernels_.op(thin.layer, layout).run == nullptr) continue;
-                queries.push_back({&thin.layer, thin.inputs, thin.output, graph_.batch(), layout});
+                queries.push_back({&thin.layer, thin.inputs, thin.output, layout, run});
             }
             seconds.resize(queries.size());
             model_.predict(kernels_, std::span<const OpQuery>(queries), std::span(seconds));
@@ -90,6 +91,7 @@ private:
 
     Graph const& graph_;
     Kernels const& kernels_;
+    Questions questions_;
     Model& model_;
     std::vector<std::map<std::pair<int, int>, double>> known_;
 };

@@ -1,4 +1,4 @@
-// How far what a layer reads and writes is from the caches, where all images of a batch go through layer by layer.
+// Reuse distance of what layers read and write where all images of a batch go through layer by layer.
 #pragma once
 
 #include <primsel/network/graph.hpp>
@@ -11,11 +11,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// For each layer the bytes that a run reads and writes between the last use of a tensor and this one: the geometric
-/// mean over what the layer reads and writes. The result of one for which in_place(layer) holds is where its first
-/// input is; that of another takes the place of what was used a whole run ago.
+/// For each layer the geometric mean, over the bytes that it reads and writes, of the bytes that a run reads and writes
+/// between the last use of them and this one. The result of a layer for which in_place(layer) holds takes the place of
+/// its first input; any other result takes the place of something that was used a whole run ago.
 template <class InPlace>
-[[nodiscard]] std::vector<double> bytes_apart(Graph const& graph, InPlace const& in_place) {
+[[nodiscard]] std::vector<double> data_reuse_bytes(Graph const& graph, InPlace const& in_place) {
     const auto bytes = [&](std::size_t node) {
         const bool stored = std::holds_alternative<ConstantParams>(graph[node].layer) ||
                             std::holds_alternative<ParameterParams>(graph[node].layer);

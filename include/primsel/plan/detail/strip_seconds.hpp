@@ -1,0 +1,103 @@
+// Seconds of a convolution in a chain that is computed in strips.
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/plan/questions.hpp>
+#include <primsel/plan/strips.hpp>
+#include <primsel/primitive/rows_of.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A primitive for a layer, and its seconds for the layer by itself.
+struct PricedPrimitive {
+    std::size_t primitive = 0;
+    double seconds = 0;
+};
+
+/// The convolution that a layer of a chain is in each strip, and how many strips there are.
+struct StripOfLayer {
+    ConvShape shape{};
+    double times = 1;
+    /// How often each row is made in the mean: each thread makes the rows at the border of its band.
+    double repeated = 1;
+};
+/// Rows that a layer makes when each of `workers` threads makes a band of the last layer's rows.
+[[nodiscard]] inline int rows_in_bands(StripChain const& chain, std::size_t place, std::size_t workers) {
+    const int bands = static_cast<int>(workers), all = chain.shapes.back().out_h();
+    int made = 0;
+    for (int b = 0; b < bands; ++b) {
+        Rows rows{all * b / bands, all * (b + 1) / bands};
+        if (rows.count() == 0) continue;
+        for (std::size_t i = chain.shapes.size() - 1; i > place; --i) rows = rows_under(chain.shapes[i], rows);
+        made += rows.count();
+    }
+    return std::max(made, chain.shapes[place].out_h());
+}
+[[nodiscard]] inline StripOfLayer strip_of_layer(StripChain const& chain, std::size_t place, int batch,
+                                                 std::size_t workers) {
+    int rows = chain.rows;
+    for (std::size_t i = chain.shapes.size() - 1; i > place; --i) {
+        rows = std::min(rows, chain.shapes[i].out_h()) * chain.shapes[i].stride_h;
+    }
+    ConvShape const& whole = chain.shapes[place];
+    rows = std::min(rows, whole.out_h());
+    const int first = (whole.out_h() - rows) / 2;
+    return {.shape = rows_of(whole, {first, first + rows}),
+            .times = static_cast<double>(batch) * whole.out_h() / rows,
+            .repeated = static_cast<double>(rows_in_bands(chain, place, workers)) / whole.out_h()};
+}
+
+/// Seconds that a layer of a chain takes in its strips by each of these primitives.
+///
+/// Each strip is a convolution of its own. All but the first read weights that L2 holds. Images and results between the
+/// layers are near; the image of the first layer and the result of the last are where they would be otherwise, and keep
+/// their share of what the whole layer takes longer than its strips. Models of convolutions hardly see how far it is to
+/// a tensor that L2 does not hold: half of what a change of its layout takes longer than one of its strips stands for
+/// that, as kernels prefetch.
+template <CostModel Model>
+[[nodiscard]] std::vector<double> strip_seconds(Questions const& ask, Model& model, StripChain const& chain,
+                                                std::size_t place, std::size_t workers,
+                                                std::span<const PricedPrimitive> primitives) {
+    Kernels const& kernels = ask.kernels();
+    const std::size_t count = chain.shapes.size(), layout = *kernels.find_layout_if_any(hwc::name);
+    const RunContext run = ask.context(chain.first + place);
+    const StripOfLayer strip = strip_of_layer(chain, place, run.batch, workers);
+    double near_bytes = 4.0 * static_cast<double>(strip_floats(chain.shapes, chain.rows));
+    for (ConvShape const& shape : chain.shapes) near_bytes += 4.0 * static_cast<double>(shape.kernel_size());
+    std::vector<ConvQuery> convs;
+    for (PricedPrimitive const& each : primitives) {
+        convs.push_back({strip.shape, each.primitive, {.weight_reuse_bytes = near_bytes}});
+        convs.push_back(
+            {strip.shape,
+             each.primitive,
+             {.weight_reuse_bytes = run.weight_reuse_bytes, .weight_reuse_operations = run.weight_reuse_operations}});
+    }
+    std::vector<double> conv_seconds(convs.size());
+    model.predict(kernels, std::span<const ConvQuery>(convs), std::span(conv_seconds));
+    double saved = 0;
+    if (place + 1 < count && layout != 0) {
+        const std::vector<TransformQuery> moves{{chain.shapes[place].out_shape(), layout, 0},
+                                                {strip.shape.out_shape(), layout, 0}};
+        std::vector<double> seconds(moves.size());
+        model.predict(kernels, std::span<const TransformQuery>(moves), std::span(seconds));
+        saved = 0.5 * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
+    }
+    const auto in = static_cast<double>(chain.shapes[place].in_shape().size()),
+               out = 2.0 * static_cast<double>(chain.shapes[place].out_shape().size());
+    const double far_share = ((place == 0 ? in : 0.0) + (place + 1 == count ? out : 0.0)) / (in + out);
+    std::vector<double> result;
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+        const double near = conv_seconds[2 * i], far = conv_seconds[2 * i + 1];
+        const double strips = strip.repeated * ((strip.times - 1) * near + far);
+        const double longer = std::max(0.0, primitives[i].seconds - strips);
+        result.push_back(std::max(0.0, strips + far_share * longer - saved));
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
