@@ -12,6 +12,7 @@
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/profile/measured.hpp>
 #include <primsel/train/differentiate.hpp>
+#include <primsel/train/policies.hpp>
 
 #include <string>
 #include <vector>
@@ -56,8 +57,8 @@ void check_own_price(Model&& model, ps::Graph const& graph, ps::Kernels const& k
 }  // namespace
 
 TEST_CASE("every model that is computed says of its plan what it said when it made it: inference, batches, training") {
-    const ps::Kernels kernels =
-        fixed::on_fixed_machine(ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>());
+    const ps::Kernels kernels = fixed::on_fixed_machine(
+        ps::make_kernels<ps::TrainingPrimitives, ps::default_arch, ps::AllLayouts, ps::CompileTraining>());
     for (const char* name : {"resnet18", "mobilenet_v2", "squeezenet1_1", "alexnet_cifar"}) {
         for (const int batch : {1, 4}) {
             for (const bool trains : {false, true}) {
@@ -82,7 +83,8 @@ TEST_CASE("what was measured is remembered for every context that a time depends
     graph.add("conv1", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1}, {0});
     graph.add("relu1", ps::ActivationParams{}, {1});
     graph.add("conv2", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1}, {2});
-    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    const ps::Kernels kernels =
+        ps::make_kernels<ps::TrainingPrimitives, ps::default_arch, ps::AllLayouts, ps::CompileTraining>();
     ps::Measured measured(1);
     check_own_price(measured, ps::simplify(graph), kernels);
     check_own_price(measured, ps::simplify(ps::differentiate(graph).graph), kernels);

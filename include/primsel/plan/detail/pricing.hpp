@@ -58,8 +58,8 @@ public:
           options_(options),
           alternatives(graph_.size()),
           in_chains(graph_.size()),
-          candidates_(graph_.size()),
-          by_rows_(graph_.size()) {
+          by_rows_(graph_.size()),
+          candidates_(graph_.size()) {
         check_options();
         check_refused();
         ask();
