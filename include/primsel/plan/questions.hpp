@@ -8,6 +8,7 @@
 #include <primsel/plan/detail/run_size.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,7 +25,10 @@ public:
     /// how far a run is from the next use of its weights.
     Questions(Graph const& graph, Kernels const& kernels, detail::RunSize run)
         : graph_(&graph), kernels_(&kernels), run_(std::move(run)), layer_by_layer_(goes_layer_by_layer(graph)) {
-        for (std::size_t i = 0; i < graph.size(); ++i) inputs_.push_back(graph.input_shapes(i));
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            inputs_.push_back(graph.input_shapes(i));
+            tasks_.push_back(conv_task(graph, i));
+        }
         const auto in_place = [&kernels](AnyLayer const& layer) { return kernels.op(layer, 0).in_place; };
         data_reuse_ =
             layer_by_layer_ ? detail::data_reuse_bytes(graph, in_place) : std::vector<double>(graph.size(), 0);
@@ -37,7 +41,7 @@ public:
     [[nodiscard]] std::span<const Shape> inputs(std::size_t i) const { return inputs_[i]; }
     /// Layer i must need a primitive (conv_task), and this one must support it.
     [[nodiscard]] ConvQuery conv(std::size_t i, std::size_t primitive) const {
-        const ConvTask task = *conv_task(*graph_, i);
+        ConvTask const& task = *tasks_[i];
         PrimitiveEntry const& entry = kernels_->primitives[primitive];
         const ConvShape shape = shape_for(entry, task);
         RunContext run = context(i);
@@ -68,6 +72,7 @@ private:
     detail::RunSize run_;
     bool layer_by_layer_;
     std::vector<std::vector<Shape>> inputs_;
+    std::vector<std::optional<ConvTask>> tasks_;
     std::vector<double> data_reuse_;
 };
 
