@@ -252,7 +252,7 @@ def main(primsel, folder, wanted):
             if not apart <= difference["weight"]:
                 difference["weight"], worst = apart, each
         missing = [each for each, _ in net.named_parameters() if each not in trained]
-        bad = not max(difference.values()) <= BOUND or missing
+        bad = not max(difference.values()) <= BOUND or bool(missing)
         greatest, failed = max(greatest, *difference.values()), failed or bad
         print(f"{name:36} loss {difference['loss']:8.1e}  weights {difference['weight']:8.1e}  {worst if bad else ''}"
               f"{'  not in the file: ' + ', '.join(missing) if missing else ''}", flush=True)
