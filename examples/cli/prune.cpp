@@ -89,22 +89,24 @@ void check_goal(PruneCommand const& options, Model const& model, ps::Coupling co
     for (std::string const& warning : warnings) warn(warning);
 }
 
-/// Warns of layers that lose nothing because the share is taken of others that they are coupled to.
-void warn_of_whole(PruneCommand const& options, ps::Graph const& whole, ps::Graph const& thin,
-                   std::vector<ps::Ranking> const& rankings) {
+/// Warns of layers that keep more than their share because their channels go in blocks with those of others.
+void warn_of_kept(PruneCommand const& options, ps::Graph const& whole, ps::Graph const& thin,
+                  std::vector<ps::Ranking> const& rankings) {
     if (!by_share(options) || options.global || options.ranking.type == "channels") return;
     for (ps::Ranking const& ranking : rankings) {
-        std::vector<std::string> stay;
-        bool others = false;
+        if (ranking.layers.size() < 2) continue;
+        std::vector<std::string> kept;
         for (std::string const& layer : ranking.layers) {
             const std::size_t at = whole.find(layer);
-            const int filters = whole[at].shape.c;
-            const bool asked = ps::floor_of_share(share_of(options, ranking), static_cast<std::size_t>(filters)) > 0;
-            if (thin[at].shape.c < filters) others = true;
-            if (thin[at].shape.c == filters && asked) stay.push_back(layer);
+            const auto filters = static_cast<std::size_t>(whole[at].shape.c),
+                       left = static_cast<std::size_t>(thin[at].shape.c);
+            const std::size_t asked = ps::floor_of_share(share_of(options, ranking), filters);
+            if (filters - left + options.multiple < asked)
+                kept.push_back(ps::join(layer, " (", left, " of ", filters, ')'));
         }
-        if (others && !stay.empty()) {
-            warn(list_of_names(stay) + ": all filters stay: the share is taken of others that they are coupled to");
+        if (!kept.empty()) {
+            warn(list_of_names(kept) +
+                 ": more filters stay than the share says: they go in blocks with those of others");
         }
     }
 }
@@ -225,7 +227,7 @@ void prune(PruneCommand const& options) {
     ps::Pruned pruned = ps::prune(model.graph, model.weights, coupling, choice);
     thin.graph = std::move(pruned.graph), thin.weights = std::move(pruned.weights);
     thin.simplified = ps::simplify(thin.graph);
-    warn_of_whole(options, model.graph, thin.graph, rankings);
+    warn_of_kept(options, model.graph, thin.graph, rankings);
     const ps::Plan before = plan_for(model, options.planning, options.threads),
                    after = plan_for(thin, options.planning, options.threads);
     write(options, thin);

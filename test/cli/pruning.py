@@ -70,6 +70,13 @@ class Prune(Cli):
             if layer["name"] != "fc":
                 self.assertEqual(layer["left"], layer["filters"] / 2, layer["name"])
 
+    def test_blocks_of_several_layers(self):
+        # A shuffle ties half of a layer's filters to one channel of another: blocks that cannot be halved.
+        result = self.call("prune", "shufflenet_v2_x0_5", "--sparsity", 0.5)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"warning: .*stage3\.7\.branch2\.5 \(\d+ of 48\)")
+        self.assertIn("more filters stay than the share says: they go in blocks with those of others", result.stderr)
+
     def test_refusals(self):
         self.refuse(1, ["did you mean features.3.squeeze?"], "prune", NET, "--group", "features.3.squeze=0.5")
         self.refuse(2, ["--group", "a pattern of names"], "prune", NET, "--group", "features")
