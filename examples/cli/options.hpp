@@ -98,7 +98,7 @@ struct IdleOption {
     bool is_idle;
     std::string_view needs;
 };
-/// Of --seed where nothing but weights is random.
+/// The condition of --seed where nothing but weights is random.
 inline constexpr std::string_view random_weights_need = "a network by name without --weights";
 /// Throws CLI::ValidationError for the first that is given and idle.
 void refuse_idle(CLI::App const& command, std::initializer_list<IdleOption> options);

@@ -153,7 +153,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Of the sub-networks that break a bound, the one that exceeds its bounds least.
+/// Finds the sub-network that exceeds its bounds least, among those that break one.
 class Nearest {
 public:
     explicit Nearest(ps::SubnetBounds const& bounds) : bounds_(bounds) {}

@@ -13,7 +13,7 @@ namespace detail {
 
 inline constexpr std::string_view impossible_shape = "each extent of the shape must be from 1 to 2^29";
 
-/// What may be wrong with the gradient of a layer on one image of the given shape, from dy alone.
+/// Checks the gradient of a layer that reads one image of the given shape, where the gradient needs dy alone.
 template <class Params>
 [[nodiscard]] constexpr Fault check_gradient(Params const& layer, Shape const& input, std::span<const Shape> inputs) {
     if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -165,8 +165,8 @@ struct SoftmaxGradientParams {
     friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
 };
 
-/// Of elements in another order, from an image of the given shape: each element of the image gets the sum of dy over
-/// the places that read it. Input: dy.
+/// The gradient of AsStrided on an image of the given shape: each element of the image gets the sum of dy over the
+/// places that read it. Input: dy.
 struct AsStridedGradientParams {
     AsStridedParams strided{};
     Shape input{};
@@ -184,7 +184,7 @@ struct AsStridedGradientParams {
     friend constexpr bool operator==(AsStridedGradientParams const&, AsStridedGradientParams const&) = default;
 };
 
-/// Of a resizing of images of the given shape. Input: dy.
+/// The gradient of Resize on an image of the given shape. Input: dy.
 struct ResizeGradientParams {
     ResizeParams resize{};
     Shape input{};

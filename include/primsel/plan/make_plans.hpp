@@ -78,7 +78,7 @@ template <CostModel Model, Solver S>
         plan.predict_seconds = predict_seconds, plan.solve_seconds = solve_seconds;
         const std::vector<std::size_t> agreed = joint.choice_of(g, solution.choice);
         own.formulation.check({.choice = agreed}, S::name);
-        // What layers agree on is primitive and layouts; strips are each graph's own.
+        // Layers agree on primitive and layouts; each graph has its own strips.
         const detail::Alternatives ways = own.prices.like(agreed), all = own.prices.all();
         const detail::Formulation chains(graphs[g].graph, own.prices, ways), free(graphs[g].graph, own.prices, all);
         const PbqpSolution in_chains = solver.solve(chains.problem), alone = solver.solve(free.problem);

@@ -53,7 +53,7 @@ public:
     [[nodiscard]] OpQuery op(std::size_t i, std::size_t layout) const {
         return {&(*graph_)[i].layer, inputs_[i], (*graph_)[i].shape, layout, context(i)};
     }
-    /// Of the result of layer i.
+    /// Changes the layout of the result of layer i.
     [[nodiscard]] TransformQuery transform(std::size_t i, std::size_t from, std::size_t to) const {
         return {(*graph_)[i].shape, from, to, {.batch = graph_->batch(), .layer_by_layer = layer_by_layer_}};
     }

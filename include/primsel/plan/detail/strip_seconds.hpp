@@ -34,9 +34,9 @@ struct StripOfLayer {
     const int first = (whole.out_h() - rows) / 2;
     return {rows_of(whole, {first, first + rows}), static_cast<double>(batch) * whole.out_h() / rows};
 }
-/// What strips must promise: their price is this many times what models say. Models of convolutions err by some per
-/// cent on strips (an image of 640x640 that L3 holds took 1.05 of the time with them on a Zen 3), and several threads
-/// make the rows at the borders of their bands twice and share out whole layers more evenly.
+/// Factor on the seconds that models predict for strips. Models of convolutions err by some per cent on strips (a
+/// detector for images of 640x640, which L3 holds, took 1.05 of the time with them on a Zen 3); several threads make
+/// the rows at the borders of their bands twice, and share out whole layers more evenly.
 [[nodiscard]] inline double strip_doubt(std::size_t workers) { return workers == 1 ? 1 / 0.97 : 1 / 0.9; }
 
 /// Seconds that a layer of a chain takes in its strips by each of these primitives.

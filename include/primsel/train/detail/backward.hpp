@@ -63,7 +63,8 @@ public:
 private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    /// Of the node's own weights: a parameter may be called as a weight of it would be.
+    /// The weight is one of the node's own and is trained. A parameter may have the name that a weight of the node
+    /// would have.
     [[nodiscard]] bool trains(Node const& node, std::string_view weight) const {
         const std::string name = weight_name(node.name, weight);
         if (!std::ranges::binary_search(trained_, name)) return false;
@@ -378,7 +379,7 @@ private:
         const int after = extent(whole, axis) - before - count;
         if (before == 0 && after == 0) return dy;
         std::vector<std::size_t> parts{add(name + "/inside", SliceParams{before, before + count, axis}, {dy})};
-        // So many elements of dy from one on, added to the elements of the result from another on.
+        // Adds `size` elements of dy, from `first` on, to the elements of the result from `to` on.
         const auto fold = [&](std::string const& side, int first, int size, int to) {
             if (size == 0) return;
             std::size_t part = none;
