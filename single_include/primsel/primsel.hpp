@@ -1004,8 +1004,9 @@ struct Machine {
     }
 };
 
-/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
-[[nodiscard]] inline std::string cpu_name() {
+namespace detail {
+
+[[nodiscard]] inline std::string read_cpu_name() {
 #if defined(__x86_64__)
     unsigned registers[12] = {};
     for (unsigned i = 0; i < 3; ++i) {
@@ -1023,6 +1024,15 @@ struct Machine {
 #else
     return "aarch64";
 #endif
+}
+
+}  // namespace detail
+
+/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none. Read once: in a
+/// virtual machine that takes some 20 microseconds.
+[[nodiscard]] inline std::string const& cpu_name() {
+    static const std::string name = detail::read_cpu_name();
+    return name;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -1947,7 +1957,7 @@ struct BatchNormParams {
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!(epsilon >= 0.0F) || !is_finite(epsilon)) return "epsilon must be finite and not negative";
-        return is_finite(momentum) ? "" : "the momentum must be finite";
+        return momentum >= 0.0F && momentum <= 1.0F ? "" : "the momentum must be from 0 to 1";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
@@ -2609,6 +2619,22 @@ public:
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace detail {
+
+inline constexpr std::string_view impossible_shape = "each extent of the shape must be from 1 to 2^29";
+
+/// Checks the gradient of a layer that reads one image of the given shape, where the gradient needs dy alone.
+template <class Params>
+[[nodiscard]] constexpr Fault check_gradient(Params const& layer, Shape const& input, std::span<const Shape> inputs) {
+    if (inputs.size() != 1) return Fault::wrong_input_count;
+    if (!is_size(input) || !layer.impossible().empty()) return Fault::impossible_parameter;
+    if (!within_bounds(input)) return Fault::too_large;
+    if (const Fault fault = layer.check({&input, 1}); fault != Fault::none) return fault;
+    return inputs[0] == layer.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
+}
+
+}  // namespace detail
+
 /// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an
 /// average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row,
 /// as in PyTorch.
@@ -2632,7 +2658,7 @@ struct PoolGradientParams {
         return Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? pool.impossible() : "each extent of the shape must be from 1 to 2^29";
+        return detail::is_size(input) ? pool.impossible() : detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
@@ -2658,7 +2684,7 @@ struct GlobalPoolGradientParams {
         return Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
+        return detail::is_size(input) ? "" : detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
@@ -2749,6 +2775,43 @@ struct SoftmaxGradientParams {
     friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
 };
 
+/// The gradient of AsStrided on an image of the given shape: each element of the image gets the sum of dy over the
+/// places that read it. Input: dy.
+struct AsStridedGradientParams {
+    AsStridedParams strided{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "as_strided_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("strided", strided), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return detail::check_gradient(strided, input, inputs);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? strided.impossible() : detail::impossible_shape;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(AsStridedGradientParams const&, AsStridedGradientParams const&) = default;
+};
+
+/// The gradient of Resize on an image of the given shape. Input: dy.
+struct ResizeGradientParams {
+    ResizeParams resize{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "resize_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("resize", resize), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return detail::check_gradient(resize, input, inputs);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? resize.impossible() : detail::impossible_shape;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
+};
+
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/input.hpp
 
@@ -2830,6 +2893,20 @@ struct ParameterParams {
     [[nodiscard]] constexpr std::string_view impossible() const { return InputParams{shape}.impossible(); }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(ParameterParams const&, ParameterParams const&) = default;
+};
+
+/// Values of the batch once for each image. Input: a parameter, n x 1 x 1 of the batch.
+struct RepeatParams {
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "repeat"; }
+    static constexpr void each_field(auto const&) {}
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return inputs[0].pixels() == 1 ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(RepeatParams const&, RepeatParams const&) = default;
 };
 
 /// The mean of each channel over all pixels of all images, then the variance of each, divided by their number: 2c x 1
@@ -2991,7 +3068,8 @@ using AnyLayer =
                  TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
+                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
+                 AsStridedGradientParams, ResizeGradientParams>;
 
 /// Whether a type is the parameters of one of these kinds.
 template <class Params, class Kinds = AnyLayer>
@@ -3488,7 +3566,7 @@ struct Schedule {
 // Convolutions that are computed together, some rows at a time.
 
 // primsel/plan/strips.hpp
-// Which convolutions of a plan may be computed together in strips of rows (PlannedStrips), and as how many rows.
+// Chains of convolutions that a plan may compute together in strips of rows (PlannedStrips).
 
 // primsel/core/cache_sizes.hpp
 
@@ -3758,7 +3836,7 @@ private:
 };
 
 /// Whether all images of a batch go through a layer before any goes through the next, as in a step of training.
-[[nodiscard]] inline bool goes_together(Graph const& graph) {
+[[nodiscard]] inline bool goes_layer_by_layer(Graph const& graph) {
     return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
 }
 
@@ -4257,12 +4335,17 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     }
 }
 
+/// The rows of a weight that is a matrix: as dense layers have it, or one channel of a parameter.
+[[nodiscard]] inline std::size_t matrix_rows(std::vector<std::int64_t> const& dims) {
+    const std::int64_t rows = dims.size() == 3 ? dims[0] * dims[1] : dims.at(0);
+    return static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
+}
+
 /// What a weight of these dimensions has that shares the owner's values: the same storage, but for a transposed one.
 [[nodiscard]] inline WeightTensor shared_tensor(WeightTensor const& owner, std::vector<std::int64_t> dims,
                                                 bool transposed) {
     if (!transposed || dims.empty()) return {std::move(dims), owner.values, owner.owner};
-    const auto columns = static_cast<std::size_t>(dims[0]),
-               rows = owner.values.size() / std::max<std::size_t>(columns, 1);
+    const std::size_t columns = matrix_rows(dims), rows = owner.values.size() / columns;
     std::vector<float> values(owner.values.size());
     owner.values.read(0, values);
     auto turned = std::make_shared<std::vector<float>>(values.size());
@@ -4276,7 +4359,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     const StoredFloats &a = owner.values, &b = other.values;
     if (a.size() != b.size()) return false;
     if (a.empty() || (!transposed && a.place() == b.place())) return true;
-    const std::size_t rows = transposed ? static_cast<std::size_t>(owner.dims[0]) : 1, columns = a.size() / rows;
+    const std::size_t rows = transposed ? matrix_rows(owner.dims) : 1, columns = a.size() / rows;
     std::vector<float> left(columns), right(columns);
     for (std::size_t row = 0; row < rows; ++row) {
         a.read(row * columns, left);
@@ -5121,7 +5204,6 @@ struct CheckLayouts {
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -5131,74 +5213,92 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The most convolutions that are computed together.
 inline constexpr std::size_t most_strip_layers = 4;
 
-/// A convolution as one of those that are computed together.
-struct StripLayer {
-    ConvShape shape{};
-    std::size_t primitive = 0;
-    double seconds = 0;  ///< of its own
-};
-
-/// A layer of a plan, if it can be one: a convolution in hwc, whose kernel does not change, by a primitive that
-/// computes rows by themselves.
-[[nodiscard]] inline std::optional<StripLayer> strip_layer(Graph const& graph, Kernels const& kernels,
-                                                           PlannedLayer const& planned, std::size_t node) {
-    if (!std::holds_alternative<ConvParams>(graph[node].layer)) return std::nullopt;
-    const auto task = conv_task(graph, node);
+/// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
+/// the image.
+[[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
+    if (!std::holds_alternative<ConvParams>(graph[node].layer)) return false;
+    const ConvTask task = *conv_task(graph, node);
+    return !task.packs && rows_read_image(task.shape);
+}
+/// The primitive computes rows by themselves, in hwc.
+[[nodiscard]] inline bool joins_strips(Kernels const& kernels, PrimitiveEntry const& entry) {
+    return entry.by_rows && entry.fuses_epilogue && kernels.layouts[entry.in_layout].name == hwc::name &&
+           kernels.layouts[entry.out_layout].name == hwc::name;
+}
+/// The layer may be one of a chain as the plan computes it.
+[[nodiscard]] inline bool joins_strips(Graph const& graph, Kernels const& kernels, PlannedLayer const& planned,
+                                       std::size_t node) {
     const auto primitive = kernels.find_if_any(planned.primitive);
-    if (task->packs || !primitive || planned.in_layout != hwc::name || planned.out_layout != hwc::name) {
-        return std::nullopt;
-    }
-    PrimitiveEntry const& entry = kernels.primitives[*primitive];
-    if (!entry.by_rows || !entry.fuses_epilogue || !rows_read_image(task->shape)) return std::nullopt;
-    return StripLayer{task->shape, *primitive, planned.seconds};
+    return joins_strips(graph, node) && primitive && joins_strips(kernels, kernels.primitives[*primitive]) &&
+           planned.in_layout == hwc::name && planned.out_layout == hwc::name;
 }
 
-/// Whether the node behind this one is the only reader of its result, as its image.
-[[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& readers) {
-    const std::vector<std::size_t> outputs = graph.outputs();
-    return node + 1 < graph.size() && readers[node] == 1 && !graph[node + 1].inputs.empty() &&
-           graph[node + 1].inputs[0] == node && std::ranges::find(outputs, node) == outputs.end();
-}
-/// How often each node's result is read.
-[[nodiscard]] inline std::vector<std::size_t> count_readers(Graph const& graph) {
-    std::vector<std::size_t> readers(graph.size(), 0);
-    for (Node const& node : graph.nodes()) {
-        for (const std::size_t input : node.inputs) ++readers[input];
-    }
-    return readers;
+/// The node behind this one alone uses its result, as its image. uses: graph.uses().
+[[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& uses) {
+    return node + 1 < graph.size() && uses[node] == 1 && !graph[node + 1].inputs.empty() &&
+           graph[node + 1].inputs[0] == node;
 }
 
-/// For each layer, the most rows of its result that are there at once when the last layer makes so many: those of the
-/// last layer itself, and of the others what the next one reads.
-[[nodiscard]] inline std::vector<int> strip_rows(std::span<const StripLayer> layers, int rows) {
-    std::vector<int> result(layers.size(), rows);
-    for (std::size_t i = layers.size() - 1; i > 0; --i) {
-        ConvShape const& next = layers[i].shape;
+/// For each layer of a chain, the most rows of its result that are there at once when the last layer makes `rows`:
+/// those of the last layer itself, and of each other layer those that the next one reads.
+[[nodiscard]] inline std::vector<int> strip_rows(std::span<const ConvShape> chain, int rows) {
+    std::vector<int> result(chain.size(), rows);
+    for (std::size_t i = chain.size() - 1; i > 0; --i) {
+        ConvShape const& next = chain[i];
         result[i - 1] = std::min(next.h, (result[i] - 1) * next.stride_h + next.span_h());
     }
     return result;
 }
-/// Floats of the rows of all layers but the last.
-[[nodiscard]] inline std::size_t strip_floats(std::span<const StripLayer> layers, int rows) {
-    const std::vector<int> held = strip_rows(layers, rows);
+/// Floats of these rows, of all layers but the last.
+[[nodiscard]] inline std::size_t strip_floats(std::span<const ConvShape> chain, int rows) {
+    const std::vector<int> held = strip_rows(chain, rows);
     std::size_t floats = 0;
-    for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-        ConvShape const& s = layers[i].shape;
-        floats +=
-            static_cast<std::size_t>(held[i]) * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
+        floats += static_cast<std::size_t>(held[i]) * static_cast<std::size_t>(chain[i].out_w()) *
+                  static_cast<std::size_t>(chain[i].k);
     }
     return floats;
 }
-/// As many rows of the last layer's result as leave those between the layers in L2, about as many in each strip; 0: not
-/// one does, or all do.
-[[nodiscard]] inline int best_strip_rows(std::span<const StripLayer> layers) {
+/// Rows of the last layer's result in each strip, about as many in each, so that the rows between the layers stay in L2
+/// beside weights and what else passes: three eighths of it. 0: not one row does, or all do.
+[[nodiscard]] inline int best_strip_rows(std::span<const ConvShape> chain) {
     constexpr std::size_t room = l2_floats / 8 * 3;
-    const int all = layers.back().shape.out_h();
+    const int all = chain.back().out_h();
     int rows = 0;
-    while (rows < all && strip_floats(layers, rows + 1) <= room) ++rows;
+    while (rows < all && strip_floats(chain, rows + 1) <= room) ++rows;
     if (rows == 0 || rows == all) return 0;
     const int strips = (all + rows - 1) / rows;
     return (all + strips - 1) / strips;
+}
+
+/// Convolutions, each of which alone reads the one before it, that may be computed in strips of these rows of the last
+/// one's result.
+struct StripChain {
+    std::size_t first = 0;  ///< node
+    std::vector<ConvShape> shapes;
+    int rows = 0;
+
+    [[nodiscard]] bool contains(std::size_t node) const { return node >= first && node < first + shapes.size(); }
+    [[nodiscard]] std::size_t last() const { return first + shapes.size() - 1; }
+};
+
+/// All chains of a graph between whose layers there is more than half of what L2 holds; less stays there anyway.
+[[nodiscard]] inline std::vector<StripChain> strip_chains(Graph const& graph) {
+    std::vector<StripChain> result;
+    const std::vector<std::size_t> uses = graph.uses();
+    for (std::size_t first = 0; first < graph.size(); ++first) {
+        StripChain chain{.first = first, .shapes = {}};
+        for (std::size_t i = first; i < graph.size() && joins_strips(graph, i); ++i) {
+            chain.shapes.push_back(conv_shape_of(graph, i));
+            if (chain.shapes.size() > most_strip_layers) break;
+            if (chain.shapes.size() > 1) {
+                chain.rows = best_strip_rows(chain.shapes);
+                if (chain.rows > 0) result.push_back(chain);
+            }
+            if (!read_by_next(graph, i, uses) || graph[i].shape.size() < l2_floats / 2) break;
+        }
+    }
+    return result;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -5230,9 +5330,9 @@ class Strips {
 public:
     /// Its parts have no weights yet.
     Strips(std::vector<StripPart> parts, int rows) : parts_(std::move(parts)), rows_(rows) {
-        std::vector<StripLayer> layers;
-        for (StripPart const& part : parts_) layers.push_back({.shape = part.shape});
-        held_ = strip_rows(layers, rows);
+        std::vector<ConvShape> chain;
+        for (StripPart const& part : parts_) chain.push_back(part.shape);
+        held_ = strip_rows(chain, rows);
         for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
             at_[i] = worker_floats_;
             worker_floats_ += round_up_floats(static_cast<std::size_t>(held_[i]) * row_floats(i));
@@ -5363,55 +5463,60 @@ private:
 
 // primsel/cost/cost_model.hpp
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <ranges>
 #include <span>
 #include <string_view>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What would this primitive take for this convolution (all images of the batch, without bias and activation)?
+/// The run of a network that a kernel is part of, as far as it decides what the kernel takes. Distances count the bytes
+/// that pass through the caches between two uses of the same bytes (reuse distance): they say which level of memory the
+/// second use reads from.
+struct RunContext {
+    int batch = 1;  ///< images
+    /// Each run packs the kernel, because weights change between runs.
+    bool packs = false;
+    /// All images go through a layer before any goes through the next, as in a step of training.
+    bool layer_by_layer = false;
+    /// Reuse distance of what the layer reads and writes where it goes layer by layer; 0: its own bytes.
+    double data_reuse_bytes = 0;
+    /// Reuse distance of the layer's weights; 0: they come from memory.
+    double weight_reuse_bytes = 0;
+    /// Operations of convolutions between two uses of the weights: the longer they lie idle, the more of them other
+    /// programs push out of shared caches.
+    double weight_reuse_operations = 0;
+
+    friend bool operator==(RunContext const&, RunContext const&) = default;
+};
+
+/// Seconds of a primitive for a convolution: all images of the batch, without bias and activation.
 struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
-    int batch = 1;
-    /// Whether packing the kernel counts, as it does where weights change between runs.
-    bool packs = false;
-    /// Whether all images go through a layer before any goes through the next, as in a step of training: what the batch
-    /// is larger than no longer feeds it.
-    bool together = false;
-    /// Then the bytes that go by between the last use of what the layer reads and writes and this one; 0: no more than
-    /// its own.
-    double apart = 0;
-    /// Bytes that a run of the whole network reads before it reads these weights again, which then come from the cache
-    /// that holds so many; 0: from memory.
-    double run_bytes = 0;
-    /// Operations of that run's convolutions, which say about how long weights lie idle: whoever shares the caches
-    /// pushes them out.
-    double run_operations = 0;
+    RunContext run = {};
 };
-/// What would changing a tensor from one layout to another take?
+/// Seconds of changing a tensor from one layout to another.
 struct TransformQuery {
     Shape shape;
-    int batch;
     std::size_t from, to;
-    bool together = false;  ///< as in ConvQuery
+    RunContext run = {};
 };
-/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
-/// residual, the second input where there is one, and clamps, after a primitive that does not.
+/// Seconds of any other layer in a layout. A ConvParams layer stands for the pass that adds bias and residual (the
+/// second input where there is one) and clamps, after a primitive that does not.
 struct OpQuery {
     AnyLayer const* layer;
     std::span<const Shape> inputs;
     Shape output;
-    int batch;
     std::size_t layout;
-    bool together = false;                     ///< as in ConvQuery
-    double apart = 0;                          ///< as in ConvQuery
-    double run_bytes = 0, run_operations = 0;  ///< as in ConvQuery
+    RunContext run = {};
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
-/// where the model has no price, which forbids it. May throw error, as set-up may.
+/// where the model has no price, which forbids it. May throw error, as set-up may. An answer depends on every field of
+/// its question, but for the fields of RunContext that `M::ignores`, if it is there, names.
 template <class M>
 concept CostModel =
     requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
@@ -5421,6 +5526,13 @@ concept CostModel =
         model.predict(kernels, transforms, seconds);
         model.predict(kernels, ops, seconds);
     };
+
+/// Whether answers of a model may ignore this field of RunContext.
+template <CostModel M>
+[[nodiscard]] constexpr bool ignores(std::string_view field) {
+    if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::ranges::end(M::ignores);
+    return false;
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/pbqp/solver.hpp
@@ -5581,9 +5693,58 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/detail/choose_strips.hpp
-// What convolutions take in strips of rows, and which of a plan's are cheaper so.
+// primsel/plan/detail/formulation.hpp
 
+// primsel/plan/detail/pricing.hpp
+
+// primsel/plan/detail/strip_seconds.hpp
+// Seconds of a convolution in a chain that is computed in strips.
+
+// primsel/plan/questions.hpp
+
+// primsel/plan/detail/reuse_distance.hpp
+// Reuse distance of what layers read and write where all images of a batch go through layer by layer.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// For each layer the geometric mean, over the bytes that it reads and writes, of the bytes that a run reads and writes
+/// between the last use of them and this one. The result of a layer for which in_place(layer) holds takes the place of
+/// its first input; any other result takes the place of something that was used a whole run ago.
+template <class InPlace>
+[[nodiscard]] std::vector<double> data_reuse_bytes(Graph const& graph, InPlace const& in_place) {
+    const auto bytes = [&](std::size_t node) {
+        const bool stored = std::holds_alternative<ConstantParams>(graph[node].layer) ||
+                            std::holds_alternative<ParameterParams>(graph[node].layer);
+        return stored ? 0.0 : 4.0 * graph.batch() * static_cast<double>(graph[node].shape.size());
+    };
+    std::vector<double> touched(graph.size(), 0), result(graph.size(), 0), traffic(graph.size(), 0);
+    double whole = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        traffic[i] = bytes(i);
+        for (const std::size_t from : graph[i].inputs) traffic[i] += bytes(from);
+        whole += traffic[i];
+    }
+    double passed = whole;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        const auto since = [&](std::size_t tensor) { return std::log(std::max(passed - touched[tensor], 1.0)); };
+        const bool stays = !graph[i].inputs.empty() && in_place(graph[i].layer);
+        double logarithms = bytes(i) * (stays ? since(graph[i].inputs[0]) : std::log(std::max(whole, 1.0)));
+        for (const std::size_t from : graph[i].inputs) logarithms += bytes(from) * since(from);
+        passed += traffic[i];
+        touched[i] = passed - bytes(i);
+        for (const std::size_t from : graph[i].inputs) touched[from] = passed - traffic[i];
+        if (traffic[i] > 0) result[i] = std::exp(logarithms / traffic[i]);
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/detail/run_size.hpp
 
 #include <algorithm>
@@ -5600,7 +5761,7 @@ public:
     RunSize() = default;
     /// Nothing where the images go together.
     RunSize(Graph const& graph, Kernels const& kernels) {
-        if (goes_together(graph)) return;
+        if (goes_layer_by_layer(graph)) return;
         double weights = 0, images = 0;
         for (std::size_t i = 0; i < graph.size(); ++i) {
             Node const& node = graph[i];
@@ -5642,6 +5803,160 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The questions that a graph puts to cost models, each with the context of the run. Whoever prices a layer or a change
+/// of layout of a graph asks here, so that all of them ask the same. Graph and kernels must outlive this.
+class Questions {
+public:
+    Questions(Graph const& graph, Kernels const& kernels)
+        : Questions(graph, kernels, detail::RunSize(graph, kernels)) {}
+    /// For a graph that runs in turns with others, to which it belongs, and shares weights with them: the largest says
+    /// how far a run is from the next use of its weights.
+    Questions(Graph const& graph, Kernels const& kernels, detail::RunSize run)
+        : graph_(&graph), kernels_(&kernels), run_(std::move(run)), layer_by_layer_(goes_layer_by_layer(graph)) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            inputs_.push_back(graph.input_shapes(i));
+            tasks_.push_back(conv_task(graph, i));
+        }
+        const auto in_place = [&kernels](AnyLayer const& layer) { return kernels.op(layer, 0).in_place; };
+        data_reuse_ =
+            layer_by_layer_ ? detail::data_reuse_bytes(graph, in_place) : std::vector<double>(graph.size(), 0);
+    }
+
+    [[nodiscard]] Graph const& graph() const { return *graph_; }
+    [[nodiscard]] Kernels const& kernels() const { return *kernels_; }
+
+    /// Shapes that layer i reads.
+    [[nodiscard]] std::span<const Shape> inputs(std::size_t i) const { return inputs_[i]; }
+    /// Layer i must need a primitive (conv_task), and this one must support it.
+    [[nodiscard]] ConvQuery conv(std::size_t i, std::size_t primitive) const {
+        ConvTask const& task = *tasks_[i];
+        PrimitiveEntry const& entry = kernels_->primitives[primitive];
+        const ConvShape shape = shape_for(entry, task);
+        RunContext run = context(i);
+        run.packs = task.packs;
+        run.weight_reuse_bytes = run_.packed(shape, entry.packed_bytes(shape));
+        return {shape, primitive, run};
+    }
+    /// The answer refers to this object.
+    [[nodiscard]] OpQuery op(std::size_t i, std::size_t layout) const {
+        return {&(*graph_)[i].layer, inputs_[i], (*graph_)[i].shape, layout, context(i)};
+    }
+    /// Changes the layout of the result of layer i.
+    [[nodiscard]] TransformQuery transform(std::size_t i, std::size_t from, std::size_t to) const {
+        return {(*graph_)[i].shape, from, to, {.batch = graph_->batch(), .layer_by_layer = layer_by_layer_}};
+    }
+    /// The run that layer i is part of, whose weights are as they are stored.
+    [[nodiscard]] RunContext context(std::size_t i) const {
+        return {.batch = graph_->batch(),
+                .layer_by_layer = layer_by_layer_,
+                .data_reuse_bytes = data_reuse_[i],
+                .weight_reuse_bytes = run_.stored(),
+                .weight_reuse_operations = run_.operations()};
+    }
+
+private:
+    Graph const* graph_;
+    Kernels const* kernels_;
+    detail::RunSize run_;
+    bool layer_by_layer_;
+    std::vector<std::vector<Shape>> inputs_;
+    std::vector<std::optional<ConvTask>> tasks_;
+    std::vector<double> data_reuse_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A primitive for a layer, and its seconds for the layer by itself.
+struct PricedPrimitive {
+    std::size_t primitive = 0;
+    double seconds = 0;
+};
+
+/// The convolution that a layer of a chain is in each strip, and how many strips there are.
+struct StripOfLayer {
+    ConvShape shape{};
+    double times = 1;
+};
+[[nodiscard]] inline StripOfLayer strip_of_layer(StripChain const& chain, std::size_t place, int batch) {
+    int rows = chain.rows;
+    for (std::size_t i = chain.shapes.size() - 1; i > place; --i) {
+        rows = std::min(rows, chain.shapes[i].out_h()) * chain.shapes[i].stride_h;
+    }
+    ConvShape const& whole = chain.shapes[place];
+    rows = std::min(rows, whole.out_h());
+    const int first = (whole.out_h() - rows) / 2;
+    return {rows_of(whole, {first, first + rows}), static_cast<double>(batch) * whole.out_h() / rows};
+}
+/// Factor on the seconds that models predict for strips. Models of convolutions err by some per cent on strips (a
+/// detector for images of 640x640, which L3 holds, took 1.05 of the time with them on a Zen 3); several threads make
+/// the rows at the borders of their bands twice, and share out whole layers more evenly.
+[[nodiscard]] inline double strip_doubt(std::size_t workers) { return workers == 1 ? 1 / 0.97 : 1 / 0.9; }
+
+/// Seconds that a layer of a chain takes in its strips by each of these primitives.
+///
+/// Each strip is a convolution of its own. All but the first read weights that L2 holds. Images and results between the
+/// layers are near; the image of the first layer and the result of the last are where they would be otherwise, and keep
+/// their share of what the whole layer takes longer than its strips. Models of convolutions hardly see how far it is to
+/// a tensor that L2 does not hold: half of what a change of its layout takes longer than one of its strips stands for
+/// that, as kernels prefetch.
+template <CostModel Model>
+[[nodiscard]] std::vector<double> strip_seconds(Questions const& ask, Model& model, StripChain const& chain,
+                                                std::size_t place, std::size_t workers,
+                                                std::span<const PricedPrimitive> primitives) {
+    Kernels const& kernels = ask.kernels();
+    const std::size_t count = chain.shapes.size(), layout = *kernels.find_layout_if_any(hwc::name);
+    const RunContext run = ask.context(chain.first + place);
+    const StripOfLayer strip = strip_of_layer(chain, place, run.batch);
+    double near_bytes = 4.0 * static_cast<double>(strip_floats(chain.shapes, chain.rows));
+    for (ConvShape const& shape : chain.shapes) near_bytes += 4.0 * static_cast<double>(shape.kernel_size());
+    std::vector<ConvQuery> convs;
+    for (PricedPrimitive const& each : primitives) {
+        convs.push_back({strip.shape, each.primitive, {.weight_reuse_bytes = near_bytes}});
+        convs.push_back(
+            {strip.shape,
+             each.primitive,
+             {.weight_reuse_bytes = run.weight_reuse_bytes, .weight_reuse_operations = run.weight_reuse_operations}});
+    }
+    std::vector<double> conv_seconds(convs.size());
+    model.predict(kernels, std::span<const ConvQuery>(convs), std::span(conv_seconds));
+    double saved = 0;
+    if (place + 1 < count && layout != 0) {
+        const std::vector<TransformQuery> moves{{chain.shapes[place].out_shape(), layout, 0},
+                                                {strip.shape.out_shape(), layout, 0}};
+        std::vector<double> seconds(moves.size());
+        model.predict(kernels, std::span<const TransformQuery>(moves), std::span(seconds));
+        saved = 0.5 * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
+    }
+    const auto in = static_cast<double>(chain.shapes[place].in_shape().size()),
+               out = 2.0 * static_cast<double>(chain.shapes[place].out_shape().size());
+    const double far_share = ((place == 0 ? in : 0.0) + (place + 1 == count ? out : 0.0)) / (in + out);
+    std::vector<double> result;
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+        const double near = conv_seconds[2 * i], far = conv_seconds[2 * i + 1];
+        const double strips = (strip.times - 1) * near + far;
+        const double longer = std::max(0.0, primitives[i].seconds - strips);
+        result.push_back(strip_doubt(workers) * std::max(0.0, strips + far_share * longer - saved));
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/plan_options.hpp
 
 #include <cstddef>
@@ -5676,210 +5991,11 @@ struct PlanOptions {
     bool strips = true;
     /// Threads that run the plan, which costs are not predicted for.
     std::size_t workers = 1;
+    /// Whether the plan keeps the other primitives for each convolution, to explain itself. Without, it is made faster.
+    bool keep_candidates = true;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <cstddef>
-#include <limits>
-#include <span>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// What a model says that convolutions take in strips of so many rows, of a network whose run is of that size.
-///
-/// Each strip is a convolution of its own, whose weights lie near but for the first strip. It reads and writes what is
-/// near; but the image of the first layer and the result of the last are where they would be otherwise, and keep their
-/// share of what the whole layer takes longer. What models of convolutions hardly see is how far it is to a tensor that
-/// L2 does not hold: half of what a change of its layout takes longer than one of its strips, as kernels fetch ahead.
-template <CostModel Model>
-[[nodiscard]] double strip_seconds(Kernels const& kernels, Model& model, std::span<const StripLayer> layers, int rows,
-                                   int batch, RunSize const& run) {
-    const std::size_t count = layers.size(), layout = *kernels.find_layout_if_any(hwc::name);
-    double near_bytes = 4.0 * static_cast<double>(strip_floats(layers, rows));
-    std::vector<Rows> out(count);
-    std::vector<double> strips(count);
-    int made = rows;
-    for (std::size_t i = count; i-- > 0;) {
-        ConvShape const& s = layers[i].shape;
-        made = std::min(made, s.out_h());
-        const int first = (s.out_h() - made) / 2;
-        out[i] = {first, first + made};
-        strips[i] = static_cast<double>(batch) * s.out_h() / made;
-        made *= s.stride_h;
-        near_bytes += 4.0 * static_cast<double>(s.kernel_size());
-    }
-    std::vector<ConvQuery> convs;
-    std::vector<TransformQuery> moves;
-    for (std::size_t i = 0; i < count; ++i) {
-        const ConvShape part = rows_of(layers[i].shape, out[i]);
-        convs.push_back({.shape = part, .primitive = layers[i].primitive, .run_bytes = near_bytes});
-        convs.push_back({.shape = part,
-                         .primitive = layers[i].primitive,
-                         .run_bytes = run.stored(),
-                         .run_operations = run.operations()});
-        if (i + 1 == count || layout == 0) continue;
-        moves.push_back({layers[i].shape.out_shape(), 1, layout, 0});
-        moves.push_back({part.out_shape(), 1, layout, 0});
-    }
-    std::vector<double> conv_seconds(convs.size()), move_seconds(moves.size());
-    model.predict(kernels, std::span<const ConvQuery>(convs), std::span(conv_seconds));
-    model.predict(kernels, std::span<const TransformQuery>(moves), std::span(move_seconds));
-    double sum = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const double near = conv_seconds[2 * i], far = conv_seconds[2 * i + 1];
-        double seconds = (strips[i] - 1) * near + far;
-        const auto in = static_cast<double>(layers[i].shape.in_shape().size()),
-                   result = 2.0 * static_cast<double>(layers[i].shape.out_shape().size());
-        const double share = (i == 0 ? in : 0.0) + (i + 1 == count ? result : 0.0);
-        seconds += std::max(0.0, layers[i].seconds - seconds) * share / (in + result);
-        sum += seconds;
-        if (2 * i + 1 < moves.size()) {
-            sum -= 0.5 * std::max(0.0, batch * move_seconds[2 * i] - strips[i] * move_seconds[2 * i + 1]);
-        }
-    }
-    return std::max(sum, 0.0);
-}
-
-/// Finds the convolutions of a plan that are cheaper together, and writes them into it.
-template <CostModel Model>
-class StripChooser {
-public:
-    /// Strips are taken where they take at most so much of the time of the layers by themselves.
-    StripChooser(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, RunSize const& run,
-                 double worthwhile)
-        : plan_(plan), graph_(graph), kernels_(kernels), model_(model), run_(run), worthwhile_(worthwhile) {}
-
-    void choose() {
-        const std::vector<std::size_t> readers = count_readers(graph_);
-        std::vector<StripLayer> chain;
-        for (std::size_t i = 0; i < graph_.size(); ++i) {
-            const auto layer = strip_layer(graph_, kernels_, plan_.layers[i], i);
-            if (layer) chain.push_back(*layer);
-            if (layer && read_by_next(graph_, i, readers)) continue;
-            divide(chain, (layer ? i + 1 : i) - chain.size());
-            chain.clear();
-        }
-    }
-
-private:
-    struct Part {
-        std::size_t first = 0;                                     ///< of the chain
-        int rows = 0;                                              ///< 0: a layer by itself
-        double seconds = std::numeric_limits<double>::infinity();  ///< of it and of all before
-        double own = 0;
-    };
-
-    /// The cheapest division of a chain, which begins at this node, into layers by themselves and strips.
-    void divide(std::span<const StripLayer> chain, std::size_t node) {
-        if (chain.size() < 2) return;
-        std::vector<Part> upto(chain.size() + 1);
-        upto[0].seconds = 0;
-        for (std::size_t end = 1; end <= chain.size(); ++end) {
-            consider(upto, end, {end - 1, 0, 0, chain[end - 1].seconds});
-            for (std::size_t count = 2; count <= std::min(end, most_strip_layers); ++count) {
-                // What is between two layers of strips is too large for L2 to hold it beside other things.
-                ConvShape const& joint = chain[end - count].shape;
-                if (joint.out_shape().size() < l2_floats / 2) break;
-                const std::span<const StripLayer> layers = chain.subspan(end - count, count);
-                const int rows = best_strip_rows(layers);
-                if (rows == 0) continue;
-                const double seconds = strip_seconds(kernels_, model_, layers, rows, graph_.batch(), run_);
-                double apart = 0;
-                for (StripLayer const& layer : layers) apart += layer.seconds;
-                if (seconds < worthwhile_ * apart) consider(upto, end, {end - count, rows, 0, seconds});
-            }
-        }
-        write(upto, chain.size(), node);
-    }
-    static void consider(std::vector<Part>& upto, std::size_t end, Part part) {
-        part.seconds = upto[part.first].seconds + part.own;
-        if (part.seconds < upto[end].seconds) upto[end] = part;
-    }
-    void write(std::vector<Part> const& upto, std::size_t end, std::size_t node) {
-        if (end == 0) return;
-        Part const& part = upto[end];
-        write(upto, part.first, node);
-        if (part.rows == 0) return;
-        PlannedStrips& strips = plan_.strips.emplace_back();
-        strips.rows = part.rows, strips.seconds = part.own;
-        for (std::size_t i = node + part.first; i < node + end; ++i) {
-            strips.layers.push_back(plan_.layers[i].name);
-            plan_.total_seconds -= plan_.layers[i].seconds;
-        }
-        plan_.total_seconds += part.own;
-    }
-
-    Plan& plan_;
-    Graph const& graph_;
-    Kernels const& kernels_;
-    Model& model_;
-    RunSize const& run_;
-    double worthwhile_;
-};
-
-/// Unless the options forbid it, or the images of the graph go together, as in a step of training, which reads again
-/// what lies between.
-template <CostModel Model>
-void choose_strips(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
-                   RunSize const& run) {
-    if (!options.strips || goes_together(graph) || !kernels.find_layout_if_any(hwc::name)) return;
-    // No prediction is better than some per cent; and threads make rows at the borders of their bands twice, and share
-    // out whole layers more evenly.
-    const double worthwhile = options.workers == 1 ? 0.97 : 0.9;
-    StripChooser<Model>(plan, graph, kernels, model, run, worthwhile).choose();
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/plan/detail/formulation.hpp
-
-// primsel/plan/detail/pricing.hpp
-
-// primsel/plan/detail/bytes_apart.hpp
-// How far what a layer reads and writes is from the caches, where all images of a batch go through layer by layer.
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <variant>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// For each layer the bytes that a run reads and writes between the last use of a tensor and this one: the geometric
-/// mean over what the layer reads and writes. The result of one for which in_place(layer) holds is where its first
-/// input is; that of another takes the place of what was used a whole run ago.
-template <class InPlace>
-[[nodiscard]] std::vector<double> bytes_apart(Graph const& graph, InPlace const& in_place) {
-    const auto bytes = [&](std::size_t node) {
-        const bool stored = std::holds_alternative<ConstantParams>(graph[node].layer) ||
-                            std::holds_alternative<ParameterParams>(graph[node].layer);
-        return stored ? 0.0 : 4.0 * graph.batch() * static_cast<double>(graph[node].shape.size());
-    };
-    std::vector<double> touched(graph.size(), 0), result(graph.size(), 0), traffic(graph.size(), 0);
-    double whole = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        traffic[i] = bytes(i);
-        for (const std::size_t from : graph[i].inputs) traffic[i] += bytes(from);
-        whole += traffic[i];
-    }
-    double passed = whole;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        const auto since = [&](std::size_t tensor) { return std::log(std::max(passed - touched[tensor], 1.0)); };
-        const bool stays = !graph[i].inputs.empty() && in_place(graph[i].layer);
-        double logarithms = bytes(i) * (stays ? since(graph[i].inputs[0]) : std::log(std::max(whole, 1.0)));
-        for (const std::size_t from : graph[i].inputs) logarithms += bytes(from) * since(from);
-        passed += traffic[i];
-        touched[i] = passed - bytes(i);
-        for (const std::size_t from : graph[i].inputs) touched[from] = passed - traffic[i];
-        if (traffic[i] > 0) result[i] = std::exp(logarithms / traffic[i]);
-    }
-    return result;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <algorithm>
 #include <cstddef>
@@ -5897,12 +6013,19 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// One way to run a node: a primitive with its layouts, or an op in a layout.
+/// One way to run a node: a primitive with its layouts, by itself or in a chain of strips, or an op in a layout.
 struct Alternative {
+    static constexpr std::size_t no_chain = static_cast<std::size_t>(-1);
+
     std::size_t primitive = 0;
     std::size_t in_layout = 0, out_layout = 0;
     double seconds = 0;
+    /// Its strips, of Pricing::chains, and the seconds that it takes by itself.
+    std::size_t chain = no_chain;
+    double by_itself = 0;
 };
+/// Those of each node of a graph.
+using Alternatives = std::vector<std::vector<Alternative>>;
 
 /// Whether a pass of its own must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
@@ -5914,48 +6037,83 @@ struct Alternative {
 template <CostModel Model>
 class Pricing {
 public:
-    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : Pricing(graph, kernels, model, options, RunSize(graph, kernels)) {}
-    /// Of a graph that shares its weights with larger ones, which then say what a run reads.
-    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, RunSize const& run)
-        : graph_(graph),
-          kernels_(kernels),
+    Pricing(Questions questions, Model& model, PlanOptions const& options)
+        : questions_(std::move(questions)),
+          graph_(questions_.graph()),
+          kernels_(questions_.kernels()),
           options_(options),
-          run_(run),
-          alternatives(graph.size()),
-          candidates(graph.size()) {
+          alternatives(graph_.size()),
+          in_chains(graph_.size()),
+          by_rows_(graph_.size()),
+          candidates_(graph_.size()) {
         check_options();
         check_refused();
         ask();
         conv_seconds_.resize(convs_.size());
         op_seconds_.resize(ops_.size());
         transform_seconds_.resize(transforms_.size());
-        model.predict(kernels, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
-        model.predict(kernels, std::span<const OpQuery>(ops_), std::span(op_seconds_));
-        model.predict(kernels, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
+        model.predict(kernels_, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
+        model.predict(kernels_, std::span<const OpQuery>(ops_), std::span(op_seconds_));
+        model.predict(kernels_, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
         answer();
+        if (options.strips && !goes_layer_by_layer(graph_) && kernels_.find_layout_if_any(hwc::name)) {
+            price_chains(model);
+        }
     }
+    Pricing(Pricing const&) = delete;  // questions refer to it
+    Pricing& operator=(Pricing const&) = delete;
 
     /// Seconds of the change of layout of a node's result; 0 where nothing need move.
     [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
-        const Shape shape = graph_[node].shape;
-        if (kernels_.same_placement(shape, from, to)) return 0;
-        return transform_seconds_[transform_index_.at({shape.c, shape.h, shape.w, from, to})];
+        const std::size_t query = transform_of_[place_of(shape_of_[node], from, to)];
+        return query == nothing ? 0 : transform_seconds_[query];
+    }
+    /// The primitives for a convolution, the cheapest first and those that are refused last, where the options keep
+    /// them.
+    [[nodiscard]] std::vector<Candidate> const& candidates(std::size_t node) const { return candidates_[alike_[node]]; }
+
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+
+    /// The ways to run each node that are worth considering, by themselves and, of each chain, by the cheapest
+    /// primitive.
+    [[nodiscard]] Alternatives all() const {
+        Alternatives result = alternatives;
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            for (Alternative const& way : in_chains[i]) consider(result[i], way);
+        }
+        return result;
+    }
+    /// The ways to run each node by the primitive and in the layouts of one of its alternatives.
+    [[nodiscard]] Alternatives like(std::span<const std::size_t> choice) const {
+        Alternatives result(alternatives.size());
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            result[i].push_back(alternatives[i][choice[i]]);
+            for (Alternative const& way : in_chains[i]) {
+                if (way.primitive == result[i][0].primitive && way.in_layout == result[i][0].in_layout &&
+                    way.out_layout == result[i][0].out_layout) {
+                    result[i].push_back(way);
+                }
+            }
+        }
+        return result;
     }
 
 private:
+    Questions questions_;
     Graph const& graph_;
     Kernels const& kernels_;
     PlanOptions const& options_;
-    RunSize run_;
 
 public:
-    /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
-    std::vector<std::vector<Alternative>> alternatives;
-    std::vector<std::vector<Candidate>> candidates;
+    /// The ways to run each node by itself: of those with the same layouts only the cheapest.
+    Alternatives alternatives;
+    /// Those in chains, by each primitive that can.
+    Alternatives in_chains;
+    std::vector<StripChain> chains;
 
 private:
     static constexpr double infinite = std::numeric_limits<double>::infinity();
+    static constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
 
     void check_options() const {
         if (is_nan(options_.max_error) || !(options_.max_error >= 0)) {
@@ -5996,8 +6154,7 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task,
-                                      int nearest) const {
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (options_.exact_support && entry.mixes_pixels) return "it mixes pixels that outputs do not depend on";
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
@@ -6007,57 +6164,95 @@ private:
         for (Refused const& refused : options_.refused) {
             if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
         }
-        return distance(entry) > nearest ? "not asked for" : "";
+        return "";
     }
-    void ask() {
-        input_shapes_.reserve(graph_.size());
-        const bool together = goes_together(graph_);
-        const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
-        const std::vector<double> apart =
-            together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
+    [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
+        return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
+    }
+    /// Each change of layout is asked once for all results of a shape.
+    void ask_transforms() {
+        std::map<std::tuple<int, int, int>, std::size_t> shapes;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
-            input_shapes_.push_back(graph_.input_shapes(i));
+            const auto [known, is_new] = shapes.try_emplace({node.shape.c, node.shape.h, node.shape.w}, shapes.size());
+            shape_of_.push_back(known->second);
+            if (!is_new) continue;
             for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
                 for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
-                    if (kernels_.same_placement(node.shape, from, to)) continue;
-                    const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
-                    if (!transform_index_.emplace(key, transforms_.size()).second) continue;
-                    transforms_.push_back({node.shape, graph_.batch(), from, to, together});
+                    const bool same = kernels_.same_placement(node.shape, from, to);
+                    transform_of_.push_back(same ? nothing : transforms_.size());
+                    if (!same) transforms_.push_back(questions_.transform(i, from, to));
                 }
             }
-            if (const auto task = conv_task(graph_, i)) {
-                int nearest = 2;
-                for (PrimitiveEntry const& entry : kernels_.primitives) {
-                    if (refusal(entry, node, *task, 2).empty()) nearest = std::min(nearest, distance(entry));
-                }
-                for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
-                    PrimitiveEntry const& entry = kernels_.primitives[p];
-                    std::string reason = refusal(entry, node, *task, nearest);
-                    if (reason.empty()) {
-                        const ConvShape shape = shape_for(entry, *task);
-                        convs_.push_back({shape, p, graph_.batch(), task->packs, together, apart[i],
-                                          run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
-                    }
-                    candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
-                }
-            }
+        }
+    }
+    void ask_conv(std::size_t i, ConvTask const& task) {
+        candidates_[i].reserve(kernels_.primitives.size());
+        int nearest = 2;
+        for (PrimitiveEntry const& entry : kernels_.primitives) {
+            std::string id(options_.keep_candidates ? entry.id : std::string_view());
+            candidates_[i].push_back({std::move(id), 0, refusal(entry, graph_[i], task)});
+            if (candidates_[i].back().refusal.empty()) nearest = std::min(nearest, distance(entry));
+        }
+        for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+            PrimitiveEntry const& entry = kernels_.primitives[p];
+            std::string& reason = candidates_[i][p].refusal;
+            if (reason.empty() && distance(entry) > nearest) reason = "not asked for";
+            if (reason.empty()) convs_.push_back(questions_.conv(i, p));
+        }
+    }
+    /// The first node that differs from this one in its name alone; of those before, `asked` are different.
+    [[nodiscard]] std::size_t first_alike(std::size_t i, std::vector<std::size_t> const& asked,
+                                          std::vector<bool> const& packs) const {
+        Node const& node = graph_[i];
+        const auto is_named = [&](Node const& named) {
+            return std::ranges::any_of(options_.refused,
+                                       [&](Refused const& refused) { return refused.layer == named.name; });
+        };
+        if (is_named(node)) return i;
+        const auto found = std::ranges::find_if(asked, [&](std::size_t other) {
+            Node const& before = graph_[other];
+            return before.shape == node.shape && before.layer == node.layer &&
+                   std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
+                   questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
+                   (before.epilogue == Epilogue{}) == (node.epilogue == Epilogue{}) && !is_named(before);
+        });
+        return found == asked.end() ? i : *found;
+    }
+    /// Networks repeat themselves: of layers that differ in their names alone, the first is asked for.
+    void ask() {
+        ask_transforms();
+        std::vector<std::size_t> asked;
+        std::vector<bool> packs;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            const auto task = conv_task(graph_, i);
+            packs.push_back(task && task->packs);
+            alike_.push_back(first_alike(i, asked, packs));
+            if (alike_[i] != i) continue;
+            asked.push_back(i);
+            if (task) ask_conv(i, *task);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 kernels_.layouts[layout].check_strides(node.shape, node.name);
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
-                                run_.stored(), run_.operations()});
+                ops_.push_back(questions_.op(i, layout));
             }
         }
     }
 
     void answer() {
         check_transforms();
-        std::size_t conv = 0;
+        std::size_t conv = 0, op = 0;
         const std::size_t layouts = kernels_.layouts.size();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (alike_[i] != i) {
+                alternatives[i] = alternatives[alike_[i]];
+                by_rows_[i] = by_rows_[alike_[i]];
+                continue;
+            }
             Node const& node = graph_[i];
+            const std::size_t first_op = layouts * op++;
             const auto op_seconds = [&](std::size_t layout) {
-                return priced(op_seconds_[i * layouts + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
+                return priced(op_seconds_[first_op + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
                               node.shape, ") in layout ", kernels_.layouts[layout].name);
             };
             if (std::holds_alternative<InputParams>(node.layer)) {
@@ -6066,11 +6261,11 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // Stored in whichever is wanted.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    alternatives[i].push_back({0, layout, layout, 0.0});
+                    alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
-                for (std::size_t p = 0; p < candidates[i].size(); ++p) {
-                    Candidate& candidate = candidates[i][p];
+                for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
+                    Candidate& candidate = candidates_[i][p];
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     candidate.seconds = conv_seconds_[conv++];
@@ -6084,17 +6279,24 @@ private:
                         candidate.refusal = "the cost model has no price for it";
                         continue;
                     }
-                    consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
+                    consider(alternatives[i], {.primitive = p,
+                                               .in_layout = entry.in_layout,
+                                               .out_layout = entry.out_layout,
+                                               .seconds = candidate.seconds,
+                                               .by_itself = candidate.seconds});
+                    if (joins_strips(kernels_, entry)) by_rows_[i].push_back({p, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
-                sort(candidates[i]);
+                if (options_.keep_candidates) sort(candidates_[i]);
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     if (kernels_.op(node.layer, layout).run == nullptr) continue;
                     runs = true;
                     const double seconds = op_seconds(layout);
-                    if (seconds < infinite) alternatives[i].push_back({0, layout, layout, seconds});
+                    if (seconds == infinite) continue;
+                    alternatives[i].push_back(
+                        {.in_layout = layout, .out_layout = layout, .seconds = seconds, .by_itself = seconds});
                 }
                 if (alternatives[i].empty()) {
                     fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts",
@@ -6104,9 +6306,36 @@ private:
         }
     }
 
+    /// Asks for chains whose layers all have a primitive that computes rows by themselves.
+    void price_chains(Model& model) {
+        for (StripChain& chain : strip_chains(graph_)) {
+            Alternatives ways(chain.shapes.size());
+            for (std::size_t place = 0; place < ways.size(); ++place) {
+                const std::size_t node = chain.first + place;
+                if (by_rows_[node].empty()) break;
+                const std::vector<double> seconds =
+                    strip_seconds(questions_, model, chain, place, options_.workers, by_rows_[node]);
+                for (std::size_t i = 0; i < seconds.size(); ++i) {
+                    auto const& [p, by_itself] = by_rows_[node][i];
+                    if (!is_finite(seconds[i])) continue;
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    ways[place].push_back({p, entry.in_layout, entry.out_layout, seconds[i], chains.size(), by_itself});
+                }
+            }
+            if (std::ranges::any_of(ways, &std::vector<Alternative>::empty)) continue;
+            for (std::size_t place = 0; place < ways.size(); ++place) {
+                auto& known = in_chains[chain.first + place];
+                known.insert(known.end(), ways[place].begin(), ways[place].end());
+            }
+            chains.push_back(std::move(chain));
+        }
+    }
+
     static void consider(std::vector<Alternative>& known, Alternative const& next) {
         for (Alternative& other : known) {
-            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout) continue;
+            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout || other.chain != next.chain) {
+                continue;
+            }
             if (next.seconds < other.seconds) other = next;
             return;
         }
@@ -6125,18 +6354,22 @@ private:
     }
     [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
         std::string reasons;
-        for (Candidate const& candidate : candidates[i])
-            reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
+        for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
+            reasons += join("\n  ", kernels_.primitives[p].id, ": ", candidates_[i][p].refusal);
+        }
         fail("plan: no primitive can compute layer ", node.name, " (",
              to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
 
-    std::vector<std::vector<Shape>> input_shapes_;
+    /// Primitives that compute rows of a layer by themselves.
+    std::vector<std::vector<PricedPrimitive>> by_rows_;
     std::vector<ConvQuery> convs_;
     std::vector<OpQuery> ops_;
     std::vector<TransformQuery> transforms_;
     std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
-    std::map<std::tuple<int, int, int, std::size_t, std::size_t>, std::size_t> transform_index_;
+    std::vector<std::size_t> alike_, shape_of_;
+    std::vector<std::vector<Candidate>> candidates_;
+    std::vector<std::size_t> transform_of_;  // the query of a shape, from a layout to another
 };
 
 }  // namespace detail
@@ -6167,18 +6400,20 @@ struct Reading {
     std::size_t reader, position;
 };
 
-/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; results must leave in
-/// the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
-/// its own chooses in which layouts it is there for them.
+/// Nodes are layers, alternatives their layout pairs and chains, edges the changes of layout between them; layers of a
+/// chain take it all or none, and results must leave in the first layout. Readers that want the same layout share one
+/// copy: for a result with several readers a node of its own chooses in which layouts it is there for them.
 template <class Prices>
 class Formulation {
 public:
-    Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
+    /// alternatives: some of those that the prices are of. All must outlive this.
+    Formulation(Graph const& graph, Prices const& prices, Alternatives const& alternatives)
+        : graph_(graph), prices_(prices), alternatives_(alternatives) {
         std::vector<std::vector<Reading>> readings(graph.size());
         const std::vector<std::size_t> outputs = graph.outputs();
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<double> costs;
-            for (Alternative const& way : prices.alternatives[i]) {
+            for (Alternative const& way : alternatives[i]) {
                 const auto results = static_cast<double>(std::ranges::count(outputs, i));
                 costs.push_back(way.seconds +
                                 (results > 0 ? results * prices.transform_seconds(i, way.out_layout, 0) : 0));
@@ -6224,12 +6459,24 @@ private:
     [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
         return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
     }
+    /// One of two layers that follow each other in a chain is in its strips without the other.
+    [[nodiscard]] bool divides_chain(std::size_t writer, Alternative const& write, Reading const& reading,
+                                     Alternative const& read) const {
+        if (write.chain == read.chain || reading.position > 0) return false;
+        const auto holds_both = [&](std::size_t chain) {
+            return chain != Alternative::no_chain && prices_.chains[chain].contains(writer) &&
+                   prices_.chains[chain].contains(reading.reader);
+        };
+        return holds_both(write.chain) || holds_both(read.chain);
+    }
     void add_edge(std::size_t writer, Reading const& reading) {
-        auto const &from = prices_.alternatives[writer], &to = prices_.alternatives[reading.reader];
+        auto const &from = alternatives_[writer], &to = alternatives_[reading.reader];
         std::vector<double> costs;
         for (Alternative const& write : from) {
             for (Alternative const& read : to) {
-                costs.push_back(prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
+                costs.push_back(divides_chain(writer, write, reading, read)
+                                    ? infinite
+                                    : prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
             }
         }
         problem.add_edge(writer, reading.reader, PbqpMatrix{from.size(), to.size(), std::move(costs)});
@@ -6237,7 +6484,7 @@ private:
     void add_copies(std::size_t writer, std::vector<Reading> const& readings) {
         std::vector<std::size_t> layouts;
         for (Reading const& reading : readings) {
-            for (Alternative const& way : prices_.alternatives[reading.reader]) {
+            for (Alternative const& way : alternatives_[reading.reader]) {
                 layouts.push_back(layout_of(reading, way));
             }
         }
@@ -6250,7 +6497,7 @@ private:
         copied_.push_back(writer);
 
         std::vector<double> costs;
-        for (Alternative const& write : prices_.alternatives[writer]) {
+        for (Alternative const& write : alternatives_[writer]) {
             for (std::size_t set = 0; set < sets; ++set) {
                 double seconds = 0;
                 for (std::size_t i = 0; i < layouts.size(); ++i) {
@@ -6259,9 +6506,9 @@ private:
                 costs.push_back(seconds);
             }
         }
-        problem.add_edge(writer, copies, PbqpMatrix{prices_.alternatives[writer].size(), sets, std::move(costs)});
+        problem.add_edge(writer, copies, PbqpMatrix{alternatives_[writer].size(), sets, std::move(costs)});
         for (Reading const& reading : readings) {
-            auto const& to = prices_.alternatives[reading.reader];
+            auto const& to = alternatives_[reading.reader];
             std::vector<double> allowed;
             for (std::size_t set = 0; set < sets; ++set) {
                 for (Alternative const& read : to) {
@@ -6275,6 +6522,7 @@ private:
 
     Graph const& graph_;
     Prices const& prices_;
+    Alternatives const& alternatives_;
     std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
 };
 
@@ -6292,11 +6540,12 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Writes into a plan, which knows its cost model and solver, the layers and changes of layout that come of choosing
-/// these alternatives of the graph's nodes. Throws error where a change of layout has no price.
+/// Writes into a plan, which knows its cost model and solver, the layers, changes of layout and strips that come of
+/// choosing these of the alternatives of the graph's nodes. A layer that a solver left alone in a chain runs by itself.
+/// Throws error where a change of layout has no price.
 template <class Prices>
 void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
-                  std::span<const std::size_t> choice) {
+                  Alternatives const& alternatives, std::span<const std::size_t> choice, bool keep_candidates) {
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
         if (kernels.same_placement(graph[writer].shape, from, to)) return;
@@ -6313,7 +6562,7 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                                    seconds});
         plan.total_seconds += seconds;
     };
-    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][choice[i]]; };
+    const auto chosen = [&](std::size_t i) { return alternatives[i][choice[i]]; };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         const Alternative way = chosen(i);
@@ -6328,14 +6577,28 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                            .primitive = {},
                            .in_layout = std::string(kernels.layouts[way.in_layout].name),
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
-                           .seconds = way.seconds,
-                           .candidates = prices.candidates[i]};
+                           .seconds = way.by_itself,
+                           .candidates = {}};
+        if (keep_candidates) layer.candidates = prices.candidates(i);
         if (const auto task = conv_task(graph, i)) {
             layer.primitive = kernels.primitives[way.primitive].id;
             layer.shape = to_string(task->shape, graph.batch());
         }
         plan.layers.push_back(std::move(layer));
-        plan.total_seconds += way.seconds;
+        plan.total_seconds += way.by_itself;
+    }
+    for (std::size_t c = 0; c < prices.chains.size(); ++c) {
+        StripChain const& chain = prices.chains[c];
+        PlannedStrips strips{.layers = {}, .rows = chain.rows};
+        double by_itself = 0;
+        for (std::size_t i = chain.first; i <= chain.last() && chosen(i).chain == c; ++i) {
+            strips.layers.push_back(graph[i].name);
+            strips.seconds += chosen(i).seconds;
+            by_itself += chosen(i).by_itself;
+        }
+        if (strips.layers.size() < chain.shapes.size()) continue;
+        plan.total_seconds += strips.seconds - by_itself;
+        plan.strips.push_back(std::move(strips));
     }
     for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
 }
@@ -6503,10 +6766,10 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
-/// included; then looks which of the convolutions are cheaper together, in strips of rows. Images come and results go
-/// in the kernels' first layout. Throws error when a layer cannot be computed at all, with each primitive's reason;
-/// when the options name a layer or primitive that is not there or bound the error by what is no bound; when the
-/// model's answer is no cost; and when the solver's is no choice, or a forbidden one.
+/// and chains of convolutions in strips of rows included. Images come and results go in the kernels' first layout.
+/// Throws error when a layer cannot be computed at all, with each primitive's reason; when the options name a layer or
+/// primitive that is not there or bound the error by what is no bound; when the model's answer is no cost; and when the
+/// solver's is no choice, or a forbidden one.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -6515,20 +6778,17 @@ template <CostModel Model, Solver S>
     plan.cost_model = Model::name;
     plan.solver = S::name;
     Timer timer;
-    const detail::Pricing<Model> prices(graph, kernels, model, options);
+    const detail::Pricing<Model> prices(Questions(graph, kernels), model, options);
+    const detail::Alternatives alternatives = prices.all();
     plan.predict_seconds = timer.seconds();
     timer.restart();
-    const detail::Formulation formulation(graph, prices);
+    const detail::Formulation formulation(graph, prices, alternatives);
     const PbqpSolution solution = solver.solve(formulation.problem);
     formulation.check(solution, S::name);
     plan.solve_seconds = timer.seconds();
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
-
-    detail::write_choice(plan, graph, kernels, prices, solution.choice);
-    timer.restart();
-    detail::choose_strips(plan, graph, kernels, model, options, detail::RunSize(graph, kernels));
-    plan.predict_seconds += timer.seconds();
+    detail::write_choice(plan, graph, kernels, prices, alternatives, solution.choice, options.keep_candidates);
     return plan;
 }
 
@@ -6588,7 +6848,7 @@ public:
           in_layout_(graph.size()),
           out_layout_(graph.size()),
           last_reader_(last_readers(graph)),
-          readers_(count_readers(graph)),
+          readers_(graph.uses()),
           strips_(graph.size(), nullptr) {}
 
     [[nodiscard]] Schedule schedule() {
@@ -6650,7 +6910,7 @@ private:
             if (graph_[node].name != strips.layers[i] || (i > 0 && !read_by_next(graph_, node - 1, readers_))) {
                 refuse("they do not follow each other");
             }
-            if (!strip_layer(graph_, kernels_, plan_.layers[node], node)) {
+            if (!joins_strips(graph_, kernels_, plan_.layers[node], node)) {
                 refuse(join(graph_[node].name, " by ", plan_.layers[node].primitive, " makes no rows by themselves"));
             }
             if (strips_[node] != nullptr) refuse(join(graph_[node].name, " is in others"));
@@ -6912,7 +7172,7 @@ private:
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
         if (batch == 1) return;
-        const bool whole = goes_together(graph_);
+        const bool whole = goes_layer_by_layer(graph_);
         std::size_t again = 0;
         for (Step const& step : result_.steps) again += activations(step);
         for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {
@@ -9586,6 +9846,7 @@ public:
     [[nodiscard]] Node const& operator[](std::size_t layer) const { return nodes_[known(layer)]; }
     [[nodiscard]] bool removed(std::size_t layer) const { return layer < removed_.size() && removed_[layer]; }
     [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
+    [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
     /// The layers that read this one, in the order of their numbers; twice if they read it twice.
     [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
         std::vector<std::size_t> readers = readers_[known(layer)];
@@ -9908,6 +10169,11 @@ private:
         return true;
     }
 
+    /// Whether weights of a convolution or dense layer change between runs: what they are multiplied by stays beside.
+    [[nodiscard]] bool changes(std::size_t i) const {
+        return edit_.changing().contains(weight_name(edit_[i].name, "weight")) ||
+               edit_.changing().contains(weight_name(edit_[i].name, "bias"));
+    }
     bool fold_affine(std::size_t i) {
         Folded folded{edit_[i].name, {}};
         if (auto* batch_norm = as<BatchNormParams>(i))
@@ -9919,6 +10185,7 @@ private:
         const std::size_t before = first_input(i);
         Epilogue epilogue = edit_[before].epilogue;
         if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        if (changes(before)) return false;
         epilogue.folded.push_back(std::move(folded));
         edit_.set_epilogue(before, std::move(epilogue));
         edit_.remove(i);
@@ -10335,15 +10602,19 @@ template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load(const float* src) {
     return Floats<Arch>::load_unaligned(src);
 }
-/// The same in a register of its own: g++ reads what several multiply-adds need anew for each of them, as their operand
-/// in memory, and then waits for loads.
+/// The value in a register from here on. g++ otherwise makes a load the operand in memory of what needs it: of several
+/// multiply-adds, each of which then reads it, or of a masked move, which then reads it only once its mask is known.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
+    typename Floats<Arch>::register_type held = value;
+#if defined(__x86_64__)
+    asm("" : "+v"(held));
+#endif
+    return Floats<Arch>(held);
+}
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {
-    typename Floats<Arch>::register_type value = load<Arch>(src);
-#if defined(__x86_64__)
-    asm("" : "+v"(value));
-#endif
-    return Floats<Arch>(value);
+    return in_register<Arch>(load<Arch>(src));
 }
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
@@ -10486,17 +10757,17 @@ public:
             TransformQuery const& query = queries[i];
             double sum = overhead;
             for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
-                if (query.together) phase.working_set *= query.batch;
+                if (query.run.layer_by_layer) phase.working_set *= query.run.batch;
                 sum += phase_seconds(machine, phase);
             }
-            seconds[i] = query.batch * sum;
+            seconds[i] = query.run.batch * sum;
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
             const OpTerms parts = terms(kernels, query);
-            seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
+            seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
     /// Fetching the weights ahead hides about half of the shorter of reading and computing.
@@ -10549,7 +10820,9 @@ public:
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size, .run_bytes = query.run_bytes, .run_operations = query.run_operations};
+        OpWork result{.operations = size,
+                      .run_bytes = query.run.weight_reuse_bytes,
+                      .run_operations = query.run.weight_reuse_operations};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
         } else {
@@ -10564,8 +10837,8 @@ public:
                 result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
             }
         }
-        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
-        result.working_set = std::max(fed * result.bytes, query.apart);
+        const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
+        result.working_set = std::max(fed * result.bytes, query.run.data_reuse_bytes);
         return result;
     }
 
@@ -10577,18 +10850,19 @@ private:
     }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
-        const bool as_one = primitive.whole_batch && query.batch > 1;
+        const bool as_one = primitive.whole_batch && query.run.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
-        const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
+        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1);
         const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
-                                                     primitive.whole_batch, query.apart)
-                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
-                                                  query.run_bytes, query.run_operations);
+        ConvTerms result = query.run.layer_by_layer
+                               ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
+                                          query.run.data_reuse_bytes)
+                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
+                                       query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
         // Gradients of weights lie apart until the update.
-        if (query.together && primitive.pass == Pass::weight_gradient)
+        if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();
-        if (query.packs) {
+        if (query.run.packs) {
             result.besides += kernel / machine.bandwidth.back() +
                               packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
         }
@@ -10663,13 +10937,13 @@ struct ConvCoefficients {
 inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
                                  Kernels const& kernels, std::span<const ConvQuery> queries,
                                  std::span<double> seconds) {
-    analytical.predict(kernels, queries, seconds);
     for (std::size_t i = 0; i < queries.size(); ++i) {
+        const ConvTerms of = analytical.terms(kernels, queries[i]);
+        seconds[i] = Analytical::seconds(of);
         if (queries[i].shape.groups > 1) continue;
         const std::string_view id = kernels.primitives[queries[i].primitive].id;
         const auto found = std::ranges::lower_bound(coefficients, id, {}, &ConvCoefficients::primitive);
         if (found == coefficients.end() || found->primitive != id) continue;
-        const ConvTerms of = analytical.terms(kernels, queries[i]);
         const ConvCoefficients::Terms terms = as_terms(of);
         double sum = 0;
         for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];
@@ -10735,7 +11009,7 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
             fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
         if (found == fitted.end()) continue;
         const OpCoefficients::Terms parts =
-            op_terms(analytical.terms(kernels, queries[i]), queries[i].batch, op_rows(kernels, queries[i]));
+            op_terms(analytical.terms(kernels, queries[i]), queries[i].run.batch, op_rows(kernels, queries[i]));
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
@@ -12734,8 +13008,10 @@ private:
             float* dst = args.dst;
             detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
                                        [=](std::size_t at, std::size_t n) {
-                                           const V result = gradient(detail::load_up_to<Arch>(values + at, n),
-                                                                     detail::load_up_to<Arch>(dy + at, n));
+                                           // In a register: a masked load would wait for its mask.
+                                           const V gradients = in_register<Arch>(detail::load_up_to<Arch>(dy + at, n));
+                                           const V result =
+                                               gradient(detail::load_up_to<Arch>(values + at, n), gradients);
                                            detail::store_up_to<Arch>(dst + at, result, n);
                                        });
         };
@@ -13148,6 +13424,58 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/as_strided_gradient.hpp
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Elements of dy are added in their order, image by image.
+template <>
+struct Op<AsStridedGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(AsStridedGradientParams const&, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(AsStridedGradientParams const& params, OpArgs const& args) noexcept {
+        const std::size_t from = args.src_shape[0].size(), to = args.dst_shape.size();
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), from + to,
+                           [=, &params, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t image = first; image < last; ++image) {
+                                   std::fill_n(dst + image * to, to, 0.0F);
+                                   add(params.strided, src + image * from, from, dst + image * to);
+                               }
+                           });
+    }
+
+private:
+    static void add(AsStridedParams const& strided, const float* src, std::size_t count, float* dst) noexcept {
+        const std::size_t rank = strided.dims.rank(), outer = rank == 0 ? 0 : rank - 1;
+        const std::size_t row = rank == 0 ? 1 : static_cast<std::size_t>(strided.dims[outer]);
+        const std::ptrdiff_t step = rank == 0 ? 0 : strided.strides[outer];
+        std::array<int, Dims::max_rank> place{};
+        std::ptrdiff_t at = strided.offset;
+        for (const float* const end = src + count; src != end; src += row) {
+            float* const to = dst + at;
+            for (std::size_t i = 0; i < row; ++i) to[static_cast<std::ptrdiff_t>(i) * step] += src[i];
+            for (std::size_t axis = outer; axis-- > 0;) {
+                at += strided.strides[axis];
+                if (++place[axis] < strided.dims[axis]) break;
+                at -= strided.strides[axis] * strided.dims[axis];
+                place[axis] = 0;
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/batch_sums.hpp
 
 // primsel/op/detail/channel_pieces.hpp
@@ -13171,6 +13499,8 @@ inline constexpr std::size_t group_vectors = channel_group / static_cast<std::si
 struct ChannelPiece {
     std::size_t at, rows, floats, step;
     bool one_channel;
+    /// Floats from a row to the one to prefetch while it is read; 0 if that does not pay.
+    std::size_t next;
 
     /// Elements of each channel.
     [[nodiscard]] std::size_t elements() const { return one_channel ? rows * floats : rows; }
@@ -13180,6 +13510,14 @@ struct ChannelPiece {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> channel_values(const float* table, std::size_t c, std::size_t n) {
     return n == 0 ? Floats<Arch>(table[c]) : load_up_to<Arch>(table + c, n);
+}
+
+/// load_up_to, with a prefetch of the line `ahead` floats farther on: the rows of pieces are too short, or too far from
+/// each other, for the processor's own prefetching.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_and_prefetch(const float* src, std::size_t n, std::size_t ahead) {
+    __builtin_prefetch(src + ahead);
+    return load_up_to<Arch>(src, n);
 }
 
 /// Groups of channels that are worked on side by side.
@@ -13199,11 +13537,12 @@ void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make
         of.work.emplace(make(of.c, of.n));
         c += channel_group;
     }
-    const std::size_t together = std::max(pixels / groups, std::size_t{4});
+    const std::size_t together = std::max(pixels / groups, std::size_t{8});
     for (std::size_t pixel = 0; pixel < view.outer; pixel += pixels) {
         const std::size_t rows = std::min(pixels, view.outer - pixel);
-        const auto piece = [&view, pixel](Group const& of, std::size_t row, std::size_t count) {
-            return ChannelPiece{(pixel + row) * view.count + of.c, count, of.n, view.count, false};
+        const auto piece = [&view, pixel, together](Group const& of, std::size_t row, std::size_t count) {
+            return ChannelPiece{
+                (pixel + row) * view.count + of.c, count, of.n, view.count, false, together * view.count};
         };
         for (std::size_t pass = 0; pass < Work::passes; ++pass) {
             for (Group& of : side_by_side) of.work->begin(pass);
@@ -13226,13 +13565,19 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
     if (inner > 1 || outer == 1) {
         constexpr std::size_t piece = 2048;
         const std::size_t together = std::max(piece / inner, std::size_t{1});
+        // Short rows are not prefetched: those of many images may compete for the same lines of the cache.
+        const std::size_t next = inner > piece ? piece : inner < 256 ? 0 : count * inner;
         for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
             for (std::size_t c = first; c < last; ++c) {
                 Work work = make(c, 0);
                 for (std::size_t row = 0; row < outer; row += together) {
                     for (std::size_t i = 0; i < inner; i += piece) {
-                        const ChannelPiece whole{(row * count + c) * inner + i, std::min(together, outer - row),
-                                                 std::min(piece, inner - i), count * inner, true};
+                        const ChannelPiece whole{(row * count + c) * inner + i,
+                                                 std::min(together, outer - row),
+                                                 std::min(piece, inner - i),
+                                                 count * inner,
+                                                 true,
+                                                 next};
                         for (std::size_t pass = 0; pass < Work::passes; ++pass) {
                             work.begin(pass);
                             work.add(pass, whole);
@@ -13387,8 +13732,8 @@ private:
         void begin(std::size_t pass) { pass == 0 ? total.clear() : deviations.clear(); }
         void add(std::size_t pass, detail::ChannelPiece const& piece) {
             if (pass == 0) {
-                total.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                    terms[0] = detail::load_up_to<Arch>(x + at, n);
+                total.add(piece, [x = x, next = piece.next](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                    terms[0] = detail::load_and_prefetch<Arch>(x + at, n, next);
                 });
             } else if (piece.one_channel) {
                 deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
@@ -13466,9 +13811,10 @@ private:
         static constexpr std::size_t passes = 1;
         void begin(std::size_t) { sums.clear(); }
         void add(std::size_t, detail::ChannelPiece const& piece) {
-            sums.add(piece, [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
-                terms[0] = detail::load_up_to<Arch>(src + at, n);
-            });
+            sums.add(piece,
+                     [src = src, next = piece.next](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
+                         terms[0] = detail::load_and_prefetch<Arch>(src + at, n, next);
+                     });
         }
         void end(std::size_t, detail::ChannelPiece const& piece) {
             double of_piece[1][detail::channel_group];
@@ -14953,20 +15299,49 @@ public:
     explicit LrnFormula(LrnParams const& params)
         : alpha_(params.alpha / static_cast<float>(params.size)), k_(params.k), minus_beta_(-params.beta) {}
 
-    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const {
+    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const { return of(x, squares).power; }
+    /// x / base ^ beta and y / base, where base is k + alpha * squares.
+    struct Quotients {
+        V power, first;
+    };
+    PRIMSEL_INLINE Quotients of(V const& x, V const& squares, V const& y = V(0.0F)) const {
         // Kept in the range of normal numbers: zero over zero is zero here.
         const V base = clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
                                    V(std::numeric_limits<float>::max()));
         if constexpr (three_quarters) {
             const V root = reciprocal_sqrt<Arch>(base);
-            return x * root * (root * reciprocal_sqrt<Arch>(root));
+            return {x * root * (root * reciprocal_sqrt<Arch>(root)), y * root * root};
         } else {
-            return x * exp<Arch>(minus_beta_ * log<Arch>(base));
+            return {x * exp<Arch>(minus_beta_ * log<Arch>(base)), y / base};
         }
     }
 
 private:
     V alpha_, k_, minus_beta_;
+};
+
+/// For some pixels, rows of one float a channel with zeros before and behind: the sums over windows of channels are
+/// sums of vectors that begin at successive floats. A step stores all rows before the next step reads them, because a
+/// load that overlaps two recent stores has to wait for both.
+template <class Arch>
+struct LrnRows {
+    static constexpr std::ptrdiff_t width = lanes<Arch>, room = 1024;
+    /// The most channels of a row, and of a window.
+    static constexpr std::ptrdiff_t channels = 512, window = 64;
+    static_assert(channels + 2 * window + 2 * width + 16 <= room);
+
+    alignas(64) float floats[room] = {};
+
+    /// Floats from one row to the next, for n channels and windows of reach + 1.
+    [[nodiscard]] static std::ptrdiff_t stride(std::ptrdiff_t n, std::ptrdiff_t reach) {
+        return (n + 2 * reach + 2 * width + 15) / 16 * 16;
+    }
+    /// The sums of windows of `size` floats, one for each lane; the first begins at `at`.
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> sum(std::ptrdiff_t at, std::ptrdiff_t size) const {
+        Floats<Arch> total = load<Arch>(floats + at);
+        for (std::ptrdiff_t i = 1; i < size; ++i) total += load<Arch>(floats + at + i);
+        return total;
+    }
 };
 
 /// The channels of a pixel are neighbours.
@@ -14983,6 +15358,32 @@ void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead
             for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load_around<Arch>(src, i, channels, 0.0F));
         }
         store_up_to<Arch>(dst + c, formula(load_up_to<Arch>(src + c, n), squares), n);
+    }
+}
+
+/// The same of many pixels with channels and windows that fit LrnRows.
+template <class Arch, class Formula>
+void lrn_rows(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
+              std::size_t pixels, const float* src, float* dst) noexcept {
+    LrnRows<Arch> squares;
+    const std::ptrdiff_t stride = squares.stride(channels, back + ahead), most = squares.room / stride;
+    for (auto left = static_cast<std::ptrdiff_t>(pixels); left > 0; left -= most) {
+        const std::ptrdiff_t rows = std::min(left, most);
+        for (std::ptrdiff_t row = 0; row < rows; ++row) {
+            for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
+                const auto x = load_up_to<Arch>(src + row * channels + c, static_cast<std::size_t>(channels - c));
+                store<Arch>(squares.floats + row * stride + back + c, x * x);
+            }
+        }
+        for (std::ptrdiff_t row = 0; row < rows; ++row) {
+            for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
+                const auto n = static_cast<std::size_t>(channels - c);
+                const auto x = load_up_to<Arch>(src + row * channels + c, n);
+                store_up_to<Arch>(dst + row * channels + c, formula(x, squares.sum(row * stride + c, back + ahead + 1)),
+                                  n);
+            }
+        }
+        src += rows * channels, dst += rows * channels;
     }
 }
 
@@ -15013,7 +15414,12 @@ void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula con
     const float* src = args.src[0];
     float* dst = args.dst;
     if (view.inner == 1) {
+        const bool few = channels <= LrnRows<Arch>::channels && params.size <= LrnRows<Arch>::window;
         for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
+            if (few) {
+                const std::size_t at = first * view.count;
+                return lrn_rows<Arch>(formula, back, ahead, channels, last - first, src + at, dst + at);
+            }
             for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
                 lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
             }
@@ -15072,13 +15478,11 @@ class LrnGradient {
     using Formula = LrnFormula<Arch, three_quarters>;
     static constexpr std::ptrdiff_t width = lanes<Arch>;
     /// Channels of a pass, and the most channels of a window that fit beside them.
-    static constexpr std::ptrdiff_t pass = 64, widest = 64;
+    static constexpr std::ptrdiff_t pass = 64, widest = LrnRows<Arch>::window;
 
 public:
     LrnGradient(LrnParams const& params, OpArgs const& args, AxisView view)
         : formula_(params),
-          alpha_(params.alpha / static_cast<float>(params.size)),
-          k_(params.k),
           slope_(-2 * params.beta * params.alpha / static_cast<float>(params.size)),
           back_(params.size / 2),
           ahead_((params.size - 1) / 2),
@@ -15089,10 +15493,18 @@ public:
           dy_(args.src[2]),
           dx_(args.dst) {}
 
+    /// Whether rows() can take pixels: their channels are neighbours.
+    [[nodiscard]] bool takes_rows() const { return inner_ == 1 && back_ + ahead_ < widest; }
+    /// All channels of pixels [first, last).
+    void rows(std::size_t first, std::size_t last) const noexcept {
+        for (std::ptrdiff_t begin = 0; begin < channels_; begin += LrnRows<Arch>::channels) {
+            const std::ptrdiff_t end = std::min(begin + LrnRows<Arch>::channels, channels_);
+            rows_of(begin, end, static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(last));
+        }
+    }
     /// The channels of `pixels` pixels, at most a vector of them, the first of which lies at `at`.
     void operator()(std::size_t at, std::size_t pixels) const noexcept {
         if (back_ + ahead_ + 1 > widest) return wide(at, pixels);
-        if (inner_ == 1) return neighbours(x_ + at, y_ + at, dy_ + at, dx_ + at);
         alignas(64) float parts[(pass + widest) * width];
         for (std::ptrdiff_t begin = 0; begin < channels_; begin += pass) {
             const std::ptrdiff_t end = std::min(begin + pass, channels_);
@@ -15102,8 +15514,9 @@ public:
             for (std::ptrdiff_t c = first; c < last; ++c) {
                 const V sum = squares(at, c, pixels), dy = load_up_to<Arch>(dy_ + place(at, c), pixels);
                 const V y = load_up_to<Arch>(y_ + place(at, c), pixels);
-                store<Arch>(parts + (c - first) * width, dy * y / base_of(sum));
-                if (c >= begin && c < end) store_up_to<Arch>(dx_ + place(at, c), formula_(dy, sum), pixels);
+                const auto quotients = formula_.of(dy, sum, dy * y);
+                store<Arch>(parts + (c - first) * width, quotients.first);
+                if (c >= begin && c < end) store_up_to<Arch>(dx_ + place(at, c), quotients.power, pixels);
             }
             for (std::ptrdiff_t c = begin; c < end; ++c) {
                 V sum(0.0F);
@@ -15116,6 +15529,42 @@ public:
     }
 
 private:
+    /// Channels [begin, end) of pixels [first, last).
+    void rows_of(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t first, std::ptrdiff_t last) const noexcept {
+        const std::ptrdiff_t reach = back_ + ahead_;
+        // A row of squares begins with channel begin - reach, the other rows with channel begin - ahead.
+        LrnRows<Arch> squares, parts, direct;
+        const std::ptrdiff_t stride = squares.stride(end - begin, reach), most = squares.room / stride;
+        for (std::ptrdiff_t pixel = first; pixel < last; pixel += most) {
+            const std::ptrdiff_t pixels = std::min(most, last - pixel);
+            // Calls step(at, place, n) for the vectors of channels [from, to) of each pixel: the offset of the vector's
+            // first channel, its place if rows began with channel `begin`, and the number of channels from it on.
+            const auto for_channels = [=, this](std::ptrdiff_t from, std::ptrdiff_t to, auto const& step) {
+                for (std::ptrdiff_t row = 0; row < pixels; ++row) {
+                    for (std::ptrdiff_t c = from; c < to; c += width) {
+                        step((pixel + row) * channels_ + c, row * stride + c - begin,
+                             static_cast<std::size_t>(channels_ - c));
+                    }
+                }
+            };
+            for_channels(std::max(begin - reach, std::ptrdiff_t{0}), std::min(end + reach, channels_),
+                         [&, this](std::ptrdiff_t at, std::ptrdiff_t place, std::size_t n) {
+                             const V x = load_up_to<Arch>(x_ + at, n);
+                             store<Arch>(squares.floats + place + reach, x * x);
+                         });
+            for_channels(std::max(begin - ahead_, std::ptrdiff_t{0}), std::min(end + back_, channels_),
+                         [&, this](std::ptrdiff_t at, std::ptrdiff_t place, std::size_t n) {
+                             const V dy = load_up_to<Arch>(dy_ + at, n), y = load_up_to<Arch>(y_ + at, n);
+                             const auto quotients = formula_.of(dy, squares.sum(place + ahead_, reach + 1), dy * y);
+                             store<Arch>(direct.floats + place + ahead_, quotients.power);
+                             store<Arch>(parts.floats + place + ahead_, quotients.first);
+                         });
+            for_channels(begin, end, [&, this](std::ptrdiff_t at, std::ptrdiff_t place, std::size_t n) {
+                const V sum = parts.sum(place, reach + 1), x = load_up_to<Arch>(x_ + at, n);
+                store_up_to<Arch>(dx_ + at, fma<Arch>(slope_ * x, sum, load<Arch>(direct.floats + place + ahead_)), n);
+            });
+        }
+    }
     [[nodiscard]] std::size_t place(std::size_t at, std::ptrdiff_t c) const {
         return at + static_cast<std::size_t>(c * inner_);
     }
@@ -15127,42 +15576,6 @@ private:
             sum = fma<Arch>(x, x, sum);
         }
         return sum;
-    }
-    /// Held as the forward formula holds it.
-    [[nodiscard]] V base_of(V const& squares) const {
-        return clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
-                           V(std::numeric_limits<float>::max()));
-    }
-    [[nodiscard]] V base_at(std::size_t at, std::ptrdiff_t c, std::size_t pixels) const {
-        return base_of(squares(at, c, pixels));
-    }
-    /// One pixel whose channels are neighbours. What lies outside of them adds 0.
-    void neighbours(const float* x, const float* y, const float* dy, float* dx) const noexcept {
-        constexpr std::ptrdiff_t longer = 512;
-        alignas(64) float parts[longer + widest + width];
-        const auto squares_at = [&](std::ptrdiff_t c) {
-            V sum(0.0F);
-            for (std::ptrdiff_t i = c - back_; i <= c + ahead_; ++i) {
-                const V near = load_around<Arch>(x, i, channels_, 0.0F);
-                sum = fma<Arch>(near, near, sum);
-            }
-            return sum;
-        };
-        for (std::ptrdiff_t begin = 0; begin < channels_; begin += longer) {
-            const std::ptrdiff_t end = std::min(begin + longer, channels_), first = begin - ahead_;
-            for (std::ptrdiff_t c = first; c < end + back_; c += width) {
-                const V gradient = load_around<Arch>(dy, c, channels_, 0.0F);
-                const V result = load_around<Arch>(y, c, channels_, 0.0F);
-                store<Arch>(parts + (c - first), gradient * result / base_of(squares_at(c)));
-            }
-            for (std::ptrdiff_t c = begin; c < end; c += width) {
-                const auto n = static_cast<std::size_t>(end - c);
-                V sum(0.0F);
-                for (std::ptrdiff_t i = 0; i <= ahead_ + back_; ++i) sum += load<Arch>(parts + (c - begin) + i);
-                const V direct = formula_(load_up_to<Arch>(dy + c, n), squares_at(c));
-                store_up_to<Arch>(dx + c, fma<Arch>(slope_ * load_up_to<Arch>(x + c, n), sum, direct), n);
-            }
-        }
     }
     void finish(std::size_t at, std::ptrdiff_t c, std::size_t pixels, V const& sum) const {
         float* dst = dx_ + place(at, c);
@@ -15178,14 +15591,15 @@ private:
             const std::ptrdiff_t first = std::max(c - ahead_, std::ptrdiff_t{0});
             for (std::ptrdiff_t i = first; i < std::min(c + back_ + 1, channels_); ++i) {
                 const V y = load_up_to<Arch>(y_ + place(at, i), pixels);
-                sum += load_up_to<Arch>(dy_ + place(at, i), pixels) * y / base_at(at, i, pixels);
+                const V gradient = load_up_to<Arch>(dy_ + place(at, i), pixels);
+                sum += formula_.of(gradient, squares(at, i, pixels), gradient * y).first;
             }
             finish(at, c, pixels, sum);
         }
     }
 
     Formula formula_;
-    V alpha_, k_, slope_;
+    V slope_;
     std::ptrdiff_t back_, ahead_, channels_, inner_;
     const float *x_, *y_, *dy_;
     float* dx_;
@@ -15214,6 +15628,10 @@ struct Op<LrnGradientParams> {
 private:
     template <class Arch, class Gradient>
     static void gradient(Gradient const& each, detail::AxisView view, OpArgs const& args) noexcept {
+        if (each.takes_rows()) {
+            return detail::for_ranges(args.executor, view.outer, view.count,
+                                      [&each](std::size_t first, std::size_t last) { each.rows(first, last); });
+        }
         constexpr std::size_t width = lanes<Arch>;
         const std::size_t inner = view.inner, count = view.count, vectors = (inner + width - 1) / width;
         detail::for_ranges(args.executor, view.outer * vectors, count * std::min(width, inner),
@@ -15574,13 +15992,27 @@ class PassedByClamp {
 public:
     template <class Params>
     explicit PassedByClamp(Params const& params) : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
-    PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const {
-        if (!clamped_) return dy;
-        const V above = xsimd::select(normalized > low_, dy, V(0.0F));
-        return xsimd::select(normalized < high_, above, V(0.0F));
+    /// Calls f(pass), where pass(normalized, dy) is what passes of dy: no loop asks whether there is a clamp.
+    template <class F>
+    PRIMSEL_INLINE void visit(F const& f) const {
+        if (clamped_) {
+            f([passed = *this](V const& normalized, V const& dy) { return passed.held(normalized, dy); });
+        } else {
+            f([](V const&, V const& dy) { return dy; });
+        }
     }
 
 private:
+    PRIMSEL_INLINE V held(V const& normalized, V const& dy) const {
+        if constexpr (lanes<Arch> == 16) {
+            // In a register: a masked load would wait for its mask.
+            const V above = xsimd::select(normalized > low_, in_register<Arch>(dy), V(0.0F));
+            return xsimd::select(normalized < high_, above, V(0.0F));
+        } else {
+            return xsimd::select((normalized > low_) & (normalized < high_), dy, V(0.0F));
+        }
+    }
+
     bool clamped_;
     V low_, high_;
 };
@@ -15640,10 +16072,16 @@ public:
     static constexpr std::size_t passes = 1;
     void begin(std::size_t) { sums_.clear(); }
     void add(std::size_t, ChannelPiece const& piece) {
-        sums_.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
-            const V x = load_up_to<Arch>(x_ + at, n), dy = load_up_to<Arch>(dy_ + at, n);
-            terms[0] = passed_(values_[v](x), dy);
-            terms[1] = terms[0] * ((x - values_[v].mean) * values_[v].inverse);
+        // Copies, as g++ would read the members again after every prefetch.
+        NormalizedChannels<Arch> values[group_vectors<Arch>];
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < group_vectors<Arch>; ++v) values[v] = values_[v];
+        passed_.visit([&, x = x_, dy = dy_, next = piece.next](auto const& pass) {
+            sums_.add(piece, [&](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+                const V input = load_and_prefetch<Arch>(x + at, n, next);
+                terms[0] = pass(values[v](input), load_and_prefetch<Arch>(dy + at, n, next));
+                terms[1] = terms[0] * ((input - values[v].mean) * values[v].inverse);
+            });
         });
     }
     void end(std::size_t, ChannelPiece const& piece) {
@@ -15758,15 +16196,17 @@ private:
         Values<Arch> start{};
         start.args = &args, start.epsilon = params.epsilon;
         start.each = static_cast<float>(1.0 / static_cast<double>(view.outer * view.inner));
-        detail::for_channel_values<Arch>(
-            args.executor, view, start,
-            [x = args.src[0], dy = args.src[4], dst = args.dst, passed = detail::PassedByClamp<Arch>(params)](
-                std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
-                const V input = detail::load_up_to<Arch>(x + at, n);
-                const V gradient = passed(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
-                const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
-                detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
-            });
+        detail::PassedByClamp<Arch>(params).visit([&](auto const& pass) {
+            detail::for_channel_values<Arch>(
+                args.executor, view, start,
+                [x = args.src[0], dy = args.src[4], dst = args.dst, pass](std::size_t at, std::size_t n,
+                                                                          Values<Arch> const& of_channels) {
+                    const V input = detail::load_up_to<Arch>(x + at, n);
+                    const V gradient = pass(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
+                    const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
+                    detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
+                });
+        });
     }
 };
 
@@ -16106,6 +16546,9 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
         clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
         const GradientTaps rows = down.taps(oh);
         const auto rows_counted = static_cast<float>(max ? 1 : down.counted(oh, plane.count_pad));
+        // The rows that the next windows are the first to reach.
+        const std::ptrdiff_t next_row = std::max(down.at(oh, down.size - 1) + 1, std::ptrdiff_t{0}),
+                             next_rows = std::min(down.at(oh + 1, down.size - 1) + 1, down.in);
         for (std::ptrdiff_t ow = 0; ow < plane.out_w; ++ow) {
             const GradientTaps columns = across.taps(ow);
             const std::size_t in = static_cast<std::size_t>(rows.place) * plane.in_row +
@@ -16116,6 +16559,8 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
             const float* const y = max ? plane.y + out : nullptr;
             const float* const dy = plane.dy + out;
             float* const dx = plane.dx + in;
+            const std::ptrdiff_t next_column = std::max(across.at(ow, 0), std::ptrdiff_t{0}),
+                                 next_columns = std::min(across.at(ow + 1, 0), across.in);
             const V counted(rows_counted * static_cast<float>(max ? 1 : across.counted(ow, plane.count_pad)));
             const auto window = [&](std::size_t c, auto part) {
                 V left = part.load(dy + c), largest(0.0F);
@@ -16129,6 +16574,14 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
                     std::size_t at = of_row;
                     for (std::ptrdiff_t j = 0; j < columns.count; ++j, at += pixel) {
                         give<Arch, max>(part, max ? x + at : nullptr, dx + at, largest, left);
+                    }
+                }
+                for (std::ptrdiff_t h = next_row; h < next_rows; ++h) {
+                    for (std::ptrdiff_t w = next_column; w < next_columns; ++w) {
+                        const std::size_t at = static_cast<std::size_t>(h) * plane.in_row +
+                                               static_cast<std::size_t>(w) * plane.in_pixel + c;
+                        if constexpr (max) __builtin_prefetch(plane.x + at, 0, 2);
+                        __builtin_prefetch(plane.dx + at, 1, 2);
                     }
                 }
             };
@@ -16686,6 +17139,31 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/repeat.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<RepeatParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(RepeatParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(RepeatParams const&, OpArgs const& args) noexcept {
+        const std::size_t floats = args.dst_shape.size();
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), floats,
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t image = first; image < last; ++image) {
+                                   detail::copy_floats<Arch>(src, dst + image * floats, floats);
+                               }
+                           });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/reshape.hpp
 
 // primsel/tensor/transform.hpp
@@ -17125,6 +17603,77 @@ private:
                 const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
                 detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
             }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/resize_gradient.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each pixel of dy goes, by its weights, to those between which it lies; pixels are added in their order.
+template <>
+struct Op<ResizeGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ResizeGradientParams const& params, std::span<const Shape> inputs, Shape) {
+        return (params.resize.mode == ResizeMode::linear ? 8.0 : 1.0) * static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ResizeGradientParams const& params, OpArgs const& args) noexcept {
+        const Shape small = params.input, large = args.src_shape[0];
+        ResizeParams const& resize = params.resize;
+        const detail::ResizeAxis down{small.h, large.h, resize.scale_h, resize},
+            across{small.w, large.w, resize.scale_w, resize};
+        const std::size_t from = large.pixels(), to = small.pixels();
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
+                           from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t plane = first; plane < last; ++plane) {
+                                   std::fill_n(dx + plane * to, to, 0.0F);
+                                   for (int begin = 0; begin < across.out; begin += columns) {
+                                       add_columns(down, across, begin, dy + plane * from, dx + plane * to);
+                                   }
+                               }
+                           });
+    }
+
+private:
+    /// Columns at a time: what is known of them is kept for all rows of a channel.
+    static constexpr int columns = 128;
+
+    using Between = detail::ResizeAxis::Between;
+    [[nodiscard]] static Between pixels(detail::ResizeAxis const& axis, int at) {
+        if (axis.params.mode == ResizeMode::linear) return axis.between(at);
+        const int nearest = axis.nearest(at);
+        return {nearest, nearest, 0.0F};
+    }
+
+    static void add_columns(detail::ResizeAxis const& down, detail::ResizeAxis const& across, int begin,
+                            const float* dy, float* dx) noexcept {
+        const int count = std::min(columns, across.out - begin);
+        Between of[columns];
+        for (int i = 0; i < count; ++i) of[i] = pixels(across, begin + i);
+        for (int y = 0; y < down.out; ++y) {
+            const Between rows = pixels(down, y);
+            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
+            add_row(row, of, count, 1 - rows.weight, dx + static_cast<std::ptrdiff_t>(rows.first) * across.in);
+            if (rows.weight != 0.0F) {
+                add_row(row, of, count, rows.weight, dx + static_cast<std::ptrdiff_t>(rows.second) * across.in);
+            }
+        }
+    }
+    static void add_row(const float* dy, const Between* of, int count, float share, float* dx) noexcept {
+        for (int i = 0; i < count; ++i) {
+            const float value = dy[i] * share, right = value * of[i].weight;
+            dx[of[i].first] += value - right;
+            dx[of[i].second] += right;
         }
     }
 };
@@ -18396,9 +18945,10 @@ struct Range {
 
 /// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
 [[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
-    const int begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const auto steps = [stride](int distance) { return stride == 1 ? distance : distance / stride; };
+    const int begin = offset >= 0 ? 0 : steps(-offset + stride - 1);
     const int last = extent - 1 - offset;
-    const int end = last < 0 ? 0 : last / stride + 1;
+    const int end = last < 0 ? 0 : steps(last) + 1;
     return {std::min(begin, out), std::min(end, out)};
 }
 
@@ -18987,20 +19537,28 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 /// that of image n at n * out_pixels; a tap in the padding points to zeros, as many as an image has channels.
 inline void point_to_pixels(ConvShape const& s, const float* src, const float* zeros, std::size_t first, int count,
                             const float** pointers) noexcept {
-    const std::size_t pixels = s.out_pixels(), floats = s.in_shape().size();
+    const auto channels = static_cast<std::size_t>(s.c);
+    if (s.taps() == 1 && !s.strided() && !s.padded()) {
+        for (int i = 0; i < count; ++i) pointers[i] = src + (first + static_cast<std::size_t>(i)) * channels;
+        return;
+    }
+    const int out_h = s.out_h(), out_w = s.out_w();
+    const auto pixels = static_cast<std::size_t>(out_h) * static_cast<std::size_t>(out_w);
+    const float* image = src + first / pixels * s.in_shape().size();
+    int oh = static_cast<int>(first % pixels) / out_w, ow = static_cast<int>(first % pixels) % out_w;
     for (int i = 0; i < count; ++i) {
-        const std::size_t number = first + static_cast<std::size_t>(i);
-        const float* image = src + number / pixels * floats;
-        const int pixel = static_cast<int>(number % pixels), oh = pixel / s.out_w(), ow = pixel % s.out_w();
         const float** to = pointers + i;
         for (int fh = 0; fh < s.fh; ++fh) {
             const int h = oh * s.stride_h + tap_offset_h(s, fh);
             for (int fw = 0; fw < s.fw; ++fw, to += count) {
                 const int w = ow * s.stride_w + tap_offset_w(s, fw);
                 const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-                *to = in ? image + static_cast<std::size_t>(h * s.w + w) * static_cast<std::size_t>(s.c) : zeros;
+                *to = in ? image + static_cast<std::size_t>(h * s.w + w) * channels : zeros;
             }
         }
+        if (++ow < out_w) continue;
+        ow = 0;
+        if (++oh == out_h) oh = 0, image += s.in_shape().size();
     }
 }
 
@@ -24741,6 +25299,9 @@ namespace primsel::inline PRIMSEL_ABI {
 class Measured {
 public:
     static constexpr std::string_view name = "measured";
+    /// Every question is timed alone: activations near, large weights in memory.
+    static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
+                                                   "weight_reuse_operations"};
 
     explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
 
@@ -24748,23 +25309,24 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{queries[i].shape, queries[i].batch, id, kernels.arch},
-                                  [&] { return time_conv(kernels, queries[i]); });
+            seconds[i] = remember(
+                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
+                [&] { return time_conv(kernels, queries[i]); });
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& q = queries[i];
             const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, from, to},
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
                                   [&] { return time_transform(kernels, q); });
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& q = queries[i];
-            const TimedOp asked{*q.layer, {q.inputs.begin(), q.inputs.end()}, q.output,
-                                q.batch,  kernels.layouts[q.layout].name,     kernels.arch};
+            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
+                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
             auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
             if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
             seconds[i] = known->second;
@@ -24816,7 +25378,7 @@ private:
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
         const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
-        const int at_once = primitive.whole_batch ? query.batch : 1;
+        const int at_once = primitive.whole_batch ? query.run.batch : 1;
         const auto images = [&](std::size_t layout, Shape shape) {
             return static_cast<std::size_t>(at_once) * floats_for_bytes(kernels.layouts[layout].image_bytes(shape));
         };
@@ -24835,10 +25397,10 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
+        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
         const double seconds = time(packed.span(), 4 * best, [&] {
-            if (query.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
-            for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
+            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
+            for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);
         return seconds;
@@ -24850,14 +25412,14 @@ private:
         fill(src.span());
         fill(dst.span());
         return time({}, 1e9, [&] {
-            for (int i = 0; i < query.batch; ++i) {
+            for (int i = 0; i < query.run.batch; ++i) {
                 kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
             }
         });
     }
 
     double time_op(Kernels const& kernels, OpQuery const& query) {
-        const auto batch = static_cast<std::size_t>(query.batch);
+        const auto batch = static_cast<std::size_t>(query.run.batch);
         AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
@@ -24868,7 +25430,7 @@ private:
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
             return time({}, 1e9, [&] {
-                epilogue(query.output, query.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
@@ -24886,7 +25448,7 @@ private:
                           .src_shape = query.inputs,
                           .dst = dst.data(),
                           .dst_shape = query.output,
-                          .batch = query.batch,
+                          .batch = query.run.batch,
                           .weights = weights.data(),
                           .executor = executor_};
         return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
@@ -24894,7 +25456,7 @@ private:
 
     std::size_t runs_;
     Sequential executor_;
-    std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
+    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
     std::map<std::tuple<ConvShape, int, Pass>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
@@ -26837,6 +27399,19 @@ inline void check_images(std::string_view name, LabelledImages const& images) {
     }
 }
 
+/// Throws error, beginning with `who`, where the source has no images, or images or classes that do not fit a network
+/// that takes such an image and has so many results.
+template <DataSource Source>
+void check_fits(std::string_view who, Source const& source, Shape const& image, std::size_t results) {
+    if (source.size() == 0) fail(who, ": there are no images");
+    if (source.shape() != image) {
+        fail(who, ": the images are ", to_string(source.shape()), ", the network takes ", to_string(image));
+    }
+    if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results) {
+        fail(who, ": the labels are of ", classes, " classes, the network's result has ", results, " values");
+    }
+}
+
 /// Some samples of a source, in an order of its own. The source must outlive it.
 template <DataSource Source>
 class Subset {
@@ -27261,6 +27836,7 @@ struct TrainingGraph {
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -27314,8 +27890,13 @@ public:
 private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
+    /// The weight is one of the node's own and is trained. A parameter may have the name that a weight of the node
+    /// would have.
     [[nodiscard]] bool trains(Node const& node, std::string_view weight) const {
-        return std::ranges::binary_search(trained_, weight_name(node.name, weight));
+        const std::string name = weight_name(node.name, weight);
+        if (!std::ranges::binary_search(trained_, name)) return false;
+        const std::vector<WeightSpec> own = weight_specs(form_, node);
+        return std::ranges::find(own, name, &WeightSpec::name) != own.end();
     }
     [[nodiscard]] bool trains(Node const& node) const {
         return trains(node, "weight") || trains(node, "bias") || trains(node, "");
@@ -27407,12 +27988,50 @@ private:
             statistics_.push_back(statistics);
         } else if (!node.inputs.empty() && activation_[node.inputs[0]] == i) {
             at_[i] = inputs[0];
+        } else if (const auto* conv = std::get_if<ConvTransposeParams>(&node.layer); conv != nullptr && needs_[i]) {
+            at_[i] = forward_conv_transpose(node, *conv, inputs[0]);
+        } else if (std::holds_alternative<ConstantParams>(node.layer) && needs_[i]) {
+            at_[i] = shaped(node.name + "/shaped", node.shape, repeated(node.name, node.shape));
         } else if (std::holds_alternative<DropoutParams>(node.layer)) {
             result_.seed = "dropout/seed";
             at_[i] = add(node.name, dropout(i), {inputs[0], parameter(result_.seed, Shape{.c = 2})});
         } else {
             at_[i] = add(node.name, node.layer, std::move(inputs));
         }
+    }
+    /// A parameter, once for each image and as one vector.
+    [[nodiscard]] std::size_t repeated(std::string const& name, Shape shape) {
+        return add(name + "/repeated", RepeatParams{}, {parameter(name, Shape{.c = static_cast<int>(shape.size())})});
+    }
+    [[nodiscard]] std::size_t shaped(std::string name, Shape shape, std::size_t node) {
+        return result_.graph[node].shape == shape ? node : add(std::move(name), ReshapeParams{shape}, {node});
+    }
+    /// The gradient of a node as one vector.
+    [[nodiscard]] std::size_t flat(std::size_t i, std::size_t dy) {
+        return shaped(form_[i].name + "/gradient flat", Shape{.c = static_cast<int>(form_[i].shape.size())}, dy);
+    }
+    /// The convolution of which a transposed one computes the gradient of the input.
+    [[nodiscard]] static ConvParams transposed(ConvTransposeParams const& of, Shape in) {
+        return {.k = in.c,
+                .kernel = of.kernel,
+                .stride = of.stride,
+                .padding = of.padding,
+                .dilation = of.dilation,
+                .groups = of.groups,
+                .bias = false};
+    }
+    std::size_t forward_conv_transpose(Node const& node, ConvTransposeParams const& of, std::size_t x) {
+        const Shape in = result_.graph[x].shape;
+        const ConvParams conv = transposed(of, in);
+        if (conv.output({&node.shape, 1}) != in) {
+            refuse(node, "its extra rows or columns are as many as a stride: no convolution has this gradient");
+        }
+        const Shape kernel{.c = in.c, .h = of.k / of.groups, .w = of.kernel.h * of.kernel.w};
+        const std::size_t result = add(node.name + "/transposed", ConvInputGradientParams{conv, node.shape},
+                                       {x, parameter(node.name + ".weight", kernel)});
+        if (!of.bias) return result;
+        return add(node.name + "/biased", BinaryParams{BinaryKind::add},
+                   {result, repeated(node.name + ".bias", Shape{.c = of.k})});
     }
     [[nodiscard]] RandomDropoutParams dropout(std::size_t i) const {
         return {.rate = std::get<DropoutParams>(form_[i].layer).rate, .stream = static_cast<std::uint32_t>(i)};
@@ -27437,12 +28056,18 @@ private:
         if (const auto* conv = std::get_if<ConvParams>(&node.layer)) return backward_conv(i, *conv, dy);
         if (norms_.contains(i)) return backward_norm(i, dy);
         if (!node.inputs.empty() && activation_[node.inputs[0]] == i) return contribute(node.inputs[0], dy);
+        if (const auto* conv = std::get_if<ConvTransposeParams>(&node.layer)) {
+            return backward_conv_transpose(i, *conv, dy);
+        }
+        if (std::holds_alternative<ConstantParams>(node.layer)) {
+            return output_gradient(node.name, add(node.name + "/gradient sum", ChannelSumParams{}, {flat(i, dy)}));
+        }
         if (trains(node)) refuse(node, "its weights cannot be trained");
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
             const std::size_t gradient =
                 std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
-            contribute(node.inputs[place], gradient);
+            if (gradient != none) contribute(node.inputs[place], gradient);
         }
     }
     void output_gradient(std::string weight, std::size_t node, std::size_t offset = 0) {
@@ -27466,6 +28091,20 @@ private:
         const Shape kernel{.c = conv.k, .h = in.c / conv.groups, .w = conv.kernel.h * conv.kernel.w};
         contribute(node.inputs[0], add(gradient_name(i, 0), ConvInputGradientParams{conv, in},
                                        {dy, parameter(node.name + ".weight", kernel)}));
+    }
+    /// The gradient of the input is the convolution of which this one is the transpose. It has the layer's name, for
+    /// its weight is the layer's.
+    void backward_conv_transpose(std::size_t i, ConvTransposeParams const& of, std::size_t dy) {
+        Node const& node = form_[i];
+        const ConvParams conv = transposed(of, form_[node.inputs[0]].shape);
+        if (trains(node, "weight")) {
+            output_gradient(node.name + ".weight", add(node.name + ".weight/gradient", ConvWeightGradientParams{conv},
+                                                       {dy, at_[node.inputs[0]]}));
+        }
+        if (trains(node, "bias")) {
+            output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
+        }
+        if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {dy}));
     }
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
@@ -27542,8 +28181,13 @@ private:
         return pass(i, place, pad, {dy});
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, PadParams const& pad, std::size_t dy) {
-        if (pad.mode != PadMode::constant) refuse(form_[i], "only padding with a constant has a gradient here");
         const Shape in = shape_of_input(i, place);
+        if (pad.mode != PadMode::constant) {
+            const bool repeats = pad.mode == PadMode::edge;
+            const std::size_t rows =
+                fold_border(gradient_name(i, place) + "/columns", dy, Axis::w, pad.padding.left, in.w, repeats);
+            return fold_border(gradient_name(i, place), rows, Axis::h, pad.padding.top, in.h, repeats);
+        }
         const std::array<std::pair<Axis, int>, 3> before{
             {{Axis::c, pad.front}, {Axis::h, pad.padding.top}, {Axis::w, pad.padding.left}}};
         std::size_t gradient = dy;
@@ -27554,6 +28198,46 @@ private:
             name += "'";
         }
         return gradient;
+    }
+    /// The gradient along an axis of an image with a border that repeats its first and last element, or mirrors it
+    /// there: what lies outside is added to the elements that it copies.
+    std::size_t fold_border(std::string const& name, std::size_t dy, Axis axis, int before, int count, bool repeats) {
+        const Shape whole = result_.graph[dy].shape;
+        const int after = extent(whole, axis) - before - count;
+        if (before == 0 && after == 0) return dy;
+        std::vector<std::size_t> parts{add(name + "/inside", SliceParams{before, before + count, axis}, {dy})};
+        // Adds `size` elements of dy, from `first` on, to the elements of the result from `to` on.
+        const auto fold = [&](std::string const& side, int first, int size, int to) {
+            if (size == 0) return;
+            std::size_t part = none;
+            if (repeats) {
+                part = add(side + "/border", SliceParams{first, first + size, axis}, {dy});
+                part = add(side + "/sum", ReduceParams{ReduceKind::sum, axis}, {part});
+            } else {
+                part = add(side + "/mirrored", mirrored(whole, axis, first, size), {dy});
+            }
+            const int width = repeats ? 1 : size, rest = count - to - width;
+            if (to == 0 && rest == 0) return parts.push_back(part);
+            const Padding around = axis == Axis::h ? Padding{to, rest, 0, 0} : Padding{0, 0, to, rest};
+            parts.push_back(add(side, PadParams{.padding = around}, {part}));
+        };
+        fold(name + "/before", 0, before, repeats ? 0 : 1);
+        fold(name + "/after", before + count, after, repeats ? count - 1 : count - 1 - after);
+        return add(name, AddParams{}, parts);
+    }
+    /// Elements along an axis in reverse order.
+    [[nodiscard]] static AsStridedParams mirrored(Shape whole, Axis axis, int first, int size) {
+        AsStridedParams result{.dims = {}, .strides = {}, .offset = 0, .shape = whole};
+        extent(result.shape, axis) = size;
+        const std::array<std::pair<Axis, std::ptrdiff_t>, 3> strides{
+            {{Axis::c, std::ptrdiff_t{whole.h} * whole.w}, {Axis::h, whole.w}, {Axis::w, 1}}};
+        for (std::size_t at = 0; at < strides.size(); ++at) {
+            auto const& [own, stride] = strides[at];
+            result.dims.push_back(extent(result.shape, own));
+            result.strides[at] = own == axis ? -stride : stride;
+            if (own == axis) result.offset = stride * (first + size - 1);
+        }
+        return result;
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ChannelShuffleParams const& shuffle,
                                   std::size_t dy) {
@@ -27569,25 +28253,8 @@ private:
         return pass(i, place, dropout(i), {dy, parameter(result_.seed, Shape{.c = 2})});
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, BinaryParams const& binary, std::size_t dy) {
-        std::size_t gradient = dy;
-        if (binary.kind == BinaryKind::multiply) {
-            gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
-                           {dy, input_at(i, 1 - place)});
-        } else if (binary.kind == BinaryKind::divide) {
-            // d(a / b) = da / b - (a / b) * db / b
-            if (place == 1) {
-                gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply}, {dy, at_[i]});
-                gradient =
-                    add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {gradient});
-            }
-            gradient = add(gradient_name(i, place) + "/quotient", BinaryParams{BinaryKind::divide},
-                           {gradient, at_[form_[i].inputs[1]]});
-        } else if (binary.kind == BinaryKind::subtract && place == 1) {
-            gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
-        } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
-            refuse(form_[i],
-                   "of functions of two inputs only sums, differences, products and quotients have gradients here");
-        }
+        std::size_t gradient = broadcast_gradient(i, place, binary.kind, dy);
+        if (gradient == none) return none;
         std::string name = gradient_name(i, place);
         for (const Axis axis : {Axis::h, Axis::w, Axis::c}) {
             if (extent(shape_of_input(i, place), axis) == extent(form_[i].shape, axis)) continue;
@@ -27596,10 +28263,107 @@ private:
         }
         return gradient;
     }
-    /// That of a sum is repeated along the axis, that of a mean divided by the extent as well.
+    /// The gradient with respect to each element of the result's shape; none where the function has steps only.
+    std::size_t broadcast_gradient(std::size_t i, std::size_t place, BinaryKind kind, std::size_t dy) {
+        const std::string name = gradient_name(i, place);
+        const std::size_t a = input_at(i, 0), b = input_at(i, 1), own = place == 0 ? a : b, other = place == 0 ? b : a;
+        const auto binary = [&](std::string_view suffix, BinaryKind of, std::size_t left, std::size_t right) {
+            return add(join(name, '/', suffix), BinaryParams{of}, {left, right});
+        };
+        const auto times = [&](std::string_view suffix, float factor, std::size_t of) {
+            return add(join(name, '/', suffix), ScaleParams{.known = true, .factor = factor}, {of});
+        };
+        const auto apply = [&](std::string_view suffix, ActivationKind of, std::size_t to) {
+            return add(join(name, '/', suffix), ActivationParams{of}, {to});
+        };
+        switch (kind) {
+            case BinaryKind::add:
+                return dy;
+            case BinaryKind::subtract:
+                return place == 0 ? dy : times("negative", -1, dy);
+            case BinaryKind::multiply:
+                return binary("product", BinaryKind::multiply, dy, other);
+            case BinaryKind::divide:
+                // d(a / b) = da / b - (a / b) * db / b
+                if (place == 0) return binary("quotient", BinaryKind::divide, dy, b);
+                return times(
+                    "negative", -1,
+                    binary("quotient", BinaryKind::divide, binary("product", BinaryKind::multiply, dy, at_[i]), b));
+            case BinaryKind::prelu: {
+                constexpr float infinity = std::numeric_limits<float>::infinity();
+                if (place == 1) {
+                    const ActivationParams negative{ActivationKind::clip, -infinity, 0};
+                    return binary("product", BinaryKind::multiply, dy, add(name + "/below", negative, {a}));
+                }
+                const std::size_t above =
+                    binary("above", BinaryKind::keep, apply("positive", ActivationKind::relu, a), dy);
+                const std::size_t rest = binary("rest", BinaryKind::subtract, dy, above);
+                return binary("sum", BinaryKind::add, above, binary("below", BinaryKind::multiply, rest, b));
+            }
+            case BinaryKind::power:
+                // d(a^b) = b * a^(b - 1) * da + log(a) * a^b * db, the latter 0 where a is, as in PyTorch.
+                if (place == 0) {
+                    const std::size_t less = add(name + "/less", ScaleParams{.known = true, .shift = -1}, {b});
+                    const std::size_t slope =
+                        binary("slope", BinaryKind::multiply, b, binary("power", BinaryKind::power, a, less));
+                    return binary("product", BinaryKind::multiply, dy, binary("kept", BinaryKind::keep, b, slope));
+                } else {
+                    const std::size_t slope =
+                        binary("slope", BinaryKind::multiply, at_[i], apply("logarithm", ActivationKind::log, a));
+                    return binary("product", BinaryKind::multiply, dy, binary("kept", BinaryKind::keep, a, slope));
+                }
+            case BinaryKind::minimum:
+            case BinaryKind::maximum: {
+                // To the one that it is; to either a half where they are equal, as in PyTorch.
+                const bool larger = kind == BinaryKind::maximum;
+                const std::size_t wins =
+                    binary("wins", BinaryKind::greater, larger ? own : other, larger ? other : own);
+                const std::size_t half = times("half", 0.5F, binary("equal", BinaryKind::equal, a, b));
+                return binary("product", BinaryKind::multiply, dy, binary("share", BinaryKind::add, wins, half));
+            }
+            case BinaryKind::modulo:
+            case BinaryKind::remainder: {
+                if (place == 0) return dy;
+                const std::size_t quotient = binary("quotient", BinaryKind::divide, a, b);
+                const std::size_t times_taken = apply(
+                    "times", kind == BinaryKind::modulo ? ActivationKind::floor : ActivationKind::truncate, quotient);
+                return times("negative", -1, binary("product", BinaryKind::multiply, dy, times_taken));
+            }
+            case BinaryKind::keep:
+                return place == 0 ? none : binary("kept", BinaryKind::keep, a, dy);
+            case BinaryKind::equal:
+            case BinaryKind::greater:
+            case BinaryKind::greater_or_equal:
+                return none;
+        }
+        return none;
+    }
+    /// d(a * b) = da * b + a * db, of matrices; those that all of the other's met are summed.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, MatMulParams const&, std::size_t dy) {
+        const std::string name = gradient_name(i, place);
+        const std::size_t other = 1 - place;
+        const Shape matrix = shape_of_input(i, other);
+        const AsStridedParams turning{.dims = {matrix.c, matrix.w, matrix.h},
+                                      .strides = {std::ptrdiff_t{matrix.h} * matrix.w, 1, matrix.w},
+                                      .offset = 0,
+                                      .shape = {.c = matrix.c, .h = matrix.w, .w = matrix.h}};
+        const std::size_t turned = add(name + "/transposed", turning, {input_at(i, other)});
+        const bool sums = shape_of_input(i, place).c != form_[i].shape.c;
+        const std::size_t product = add(sums ? name + "/products" : name, MatMulParams{},
+                                        place == 0 ? std::vector{dy, turned} : std::vector{turned, dy});
+        return sums ? add(name, ReduceParams{ReduceKind::sum, Axis::c}, {product}) : product;
+    }
+    /// That of a sum is repeated along the axis, that of a mean divided by the extent as well; that of a maximum is
+    /// shared by the elements that equal it, as in PyTorch's amax.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ReduceParams const& reduce, std::size_t dy) {
-        if (reduce.kind != ReduceKind::sum && reduce.kind != ReduceKind::mean) {
-            refuse(form_[i], "of reductions only sums and means have gradients here");
+        if (reduce.kind == ReduceKind::arg_max) return none;
+        if (reduce.kind == ReduceKind::max) {
+            const std::string name = gradient_name(i, place);
+            const std::size_t equal =
+                add(name + "/equal", BinaryParams{BinaryKind::equal}, {input_at(i, place), at_[i]});
+            const std::size_t count = add(name + "/count", ReduceParams{ReduceKind::sum, reduce.axis}, {equal});
+            const std::size_t share = add(name + "/share", BinaryParams{BinaryKind::divide}, {dy, count});
+            return add(name, BinaryParams{BinaryKind::keep}, {equal, share});
         }
         const Shape in = shape_of_input(i, place), out = form_[i].shape;
         AsStridedParams repeated{.dims = {}, .strides = {}, .offset = 0, .shape = in};
@@ -27615,9 +28379,24 @@ private:
             add(gradient_name(i, place) + "/share", ScaleParams{.known = true, .factor = share}, {dy});
         return pass(i, place, repeated, {shared});
     }
-    /// The inverse of a permutation.
-    std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams const& strided, std::size_t dy) {
+    /// The sum over repeated elements, then the inverse of a permutation; of other orders, each element of dy goes to
+    /// the one that it was read from.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, AsStridedParams strided, std::size_t dy) {
         const Shape in = shape_of_input(i, place);
+        const std::string name = gradient_name(i, place);
+        std::size_t gradient = dy;
+        for (std::size_t axis = strided.dims.rank(); axis-- > 0;) {
+            const int count = strided.dims[axis];
+            if (strided.strides[axis] != 0 || count == 1) continue;
+            Shape view{.c = 1, .h = count, .w = 1};
+            for (std::size_t at = 0; at < strided.dims.rank(); ++at) {
+                if (at != axis) (at < axis ? view.c : view.w) *= strided.dims[at];
+            }
+            const std::string step = join(name, "/axis ", axis);
+            gradient = add(step, ReduceParams{ReduceKind::sum, Axis::h}, {shaped(step + " view", view, gradient)});
+            strided.dims[axis] = 1;
+        }
+        strided.shape = result_.graph[gradient].shape;
         const std::size_t rank = strided.dims.rank();
         std::array<std::ptrdiff_t, Dims::max_rank> after{};  // the strides of the result, row by row
         std::vector<std::size_t> axes;
@@ -27634,13 +28413,13 @@ private:
             permutes = permutes && strided.strides[axes[at]] == dense;
             dense *= strided.dims[axes[at]];
         }
-        if (!permutes) refuse(form_[i], "of reorderings only those that keep every element once have gradients here");
+        if (!permutes) return add(name, AsStridedGradientParams{strided, in}, {gradient});
         AsStridedParams inverse{.dims = {}, .strides = {}, .offset = 0, .shape = in};
         for (std::size_t at = 0; at < axes.size(); ++at) {
             inverse.dims.push_back(strided.dims[axes[at]]);
             inverse.strides[at] = after[axes[at]];
         }
-        return pass(i, place, inverse, {dy});
+        return add(name, inverse, {gradient});
     }
     /// Where each pixel is repeated a whole number of times, the sum over its copies.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ResizeParams const& resize, std::size_t dy) {
@@ -27657,9 +28436,7 @@ private:
         const bool repeats = resize.mode == ResizeMode::nearest && (centred || cornered) &&
                              factor.h * in.h == resize.size.h && factor.w * in.w == resize.size.w &&
                              is_factor(resize.scale_h, factor.h) && is_factor(resize.scale_w, factor.w);
-        if (!repeats) {
-            refuse(form_[i], "of resizing only nearest by whole factors has a gradient here");
-        }
+        if (!repeats) return pass(i, place, ResizeGradientParams{resize, in}, {dy});
         const PoolParams mean{.kind = PoolKind::average, .window = factor, .stride = factor};
         const std::size_t means = add(gradient_name(i, place) + "/mean", mean, {dy});
         return pass(i, place, ScaleParams{.known = true, .factor = static_cast<float>(factor.h * factor.w)}, {means});
@@ -27896,6 +28673,7 @@ public:
         loss_ += mean_loss * static_cast<double>(samples_ - before);
     }
 
+    [[nodiscard]] int classes() const { return static_cast<int>(classes_); }
     [[nodiscard]] std::int64_t samples() const { return samples_; }
     /// The mean loss of all samples.
     [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
@@ -28997,7 +29775,7 @@ public:
     /// After a change of weights: transposed ones follow their owners.
     void join_transposed() {
         for (auto const& [owner, name] : transposed_) {
-            const auto rows = static_cast<std::size_t>(weights_.at(owner).dims[0]);
+            const std::size_t rows = detail::matrix_rows(weights_.at(owner).dims);
             const std::span<const float> values = (*this)[owner];
             detail::transpose_into(values.data(), rows, values.size() / rows, (*this)[name].data());
         }
@@ -29307,11 +30085,11 @@ private:
 
     /// The lines of a row of the result and of the image that lie so many rows of the result farther on: a line of each
     /// pixel is no stream that processors find by themselves. Inline, as g++ drops calls of what only asks.
-    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, const float* gradient, const float* src,
-                                             std::ptrdiff_t rows) noexcept {
+    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, std::ptrdiff_t out_w, const float* gradient,
+                                             const float* src, std::ptrdiff_t rows) noexcept {
         const std::ptrdiff_t pixel = s.c, of_row = s.stride_h * s.w;
-        gradient += rows * s.out_w() * pixel, src += rows * of_row * pixel;
-        for (std::ptrdiff_t i = 0; i < s.out_w(); ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
+        gradient += rows * out_w * pixel, src += rows * of_row * pixel;
+        for (std::ptrdiff_t i = 0; i < out_w; ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
         for (std::ptrdiff_t i = 0; i < of_row; ++i) __builtin_prefetch(src + i * pixel, 0, 2);
     }
 
@@ -29321,7 +30099,8 @@ private:
         constexpr int step = std::same_as<V, float> ? 1 : lanes<Arch>;
         const auto sum_at = [&](int i, int j) { return block.sums + ((fh + i) * s.fw + fw + j) * step; };
         V sums[height][width];
-        detail::Range rows[height], columns[width], all{0, s.out_w()};  // where each tap is inside, and all of them
+        const int out_h = s.out_h(), out_w = s.out_w();             // divisions
+        detail::Range rows[height], columns[width], all{0, out_w};  // where each tap is inside, and all of them
         for (int i = 0; i < height; ++i) {
             rows[i] = detail::tap_rows(s, fh + i);
             for (int j = 0; j < width; ++j) sums[i][j] = load_at<V, Arch>(sum_at(i, j));
@@ -29330,30 +30109,30 @@ private:
             columns[j] = detail::tap_columns(s, fw + j);
             all.begin = std::max(all.begin, columns[j].begin), all.end = std::min(all.end, columns[j].end);
         }
-        all.begin = std::min(all.begin, s.out_w());
+        all.begin = std::min(all.begin, out_w);
         const std::ptrdiff_t pixel = s.c, right = s.dilation_w * pixel, down = s.dilation_h * s.w * pixel;
+        int image = block.begin / out_h, oh = block.begin % out_h;
         for (int row = block.begin; row < block.end; ++row) {
-            const int image = row / s.out_h(), oh = row % s.out_h();
-            const float* const gradient = args.gradient + row * (s.out_w() * pixel) + block.c;
+            const float* const gradient = args.gradient + row * (out_w * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
             // Of the first tap, which may be beside the image.
             const std::ptrdiff_t first =
                 ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
-            ask_for_later(s, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
+            ask_for_later(s, out_w, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
             bool inside[height], whole = true;
             for (int i = 0; i < height; ++i) {
                 inside[i] = oh >= rows[i].begin && oh < rows[i].end;
                 whole = whole && inside[i];
             }
-            const auto add = [&](int ow, auto is_row, auto is_column) {
+            // Inline wherever it is called, so that the sums of whole windows stay in registers.
+            const auto add = [&](int ow, auto is_row, auto is_column) PRIMSEL_INLINE_LAMBDA {
                 const V of = load_at<V, Arch>(gradient + ow * pixel);
                 const std::ptrdiff_t at = first + ow * s.stride_w * pixel;
                 PRIMSEL_UNROLL
                 for (int i = 0; i < height; ++i) {
-                    if (!is_row(i)) continue;
                     PRIMSEL_UNROLL
                     for (int j = 0; j < width; ++j) {
-                        if (!is_column(ow, j)) continue;
+                        if (!is_row(i) || !is_column(ow, j)) continue;
                         add_product<V, Arch>(of_image + (at + i * down + j * right), of, sums[i][j]);
                     }
                 }
@@ -29369,7 +30148,8 @@ private:
             } else {
                 for (; ow < all.end; ++ow) add(ow, some_rows, every_column);
             }
-            for (; ow < s.out_w(); ++ow) add(ow, some_rows, some_columns);
+            for (; ow < out_w; ++ow) add(ow, some_rows, some_columns);
+            if (++oh == out_h) oh = 0, ++image;
         }
         for (int i = 0; i < height; ++i) {
             for (int j = 0; j < width; ++j) store_at<V, Arch>(sum_at(i, j), sums[i][j]);
@@ -29604,36 +30384,42 @@ private:
         return detail::packed_size<Arch>(phase.taps_before * s.group_k(), s.group_c());
     }
 
+    /// A pixel of a phase: its image, and its row and column among those of the phase.
     struct Place {
         std::size_t image;
-        int h, w;
+        int row, column;
+
+        /// The pixel of a number among all of a phase's, image after image.
+        Place(detail::GradientPhase const& phase, std::size_t number)
+            : image(number / phase.pixels()),
+              row(static_cast<int>(number % phase.pixels()) / phase.columns),
+              column(static_cast<int>(number % phase.pixels()) % phase.columns) {}
+        void advance(detail::GradientPhase const& phase) {
+            if (++column < phase.columns) return;
+            column = 0;
+            if (++row == phase.rows) row = 0, ++image;
+        }
     };
-    /// The pixel of a number among all of a phase's, image after image.
-    [[nodiscard]] static Place place(ConvShape const& s, detail::GradientPhase const& phase,
-                                     std::size_t number) noexcept {
-        const int pixel = static_cast<int>(number % phase.pixels());
-        return {number / phase.pixels(), phase.first_h + pixel / phase.columns * s.stride_h,
-                phase.first_w + pixel % phase.columns * s.stride_w};
-    }
 
     /// The pixels of the result that each of `count` neighbouring pixels of the phase went into, by taps; zeros where
     /// there is none.
     static void point(ConvShape const& s, ConvArgs const& args, detail::GradientPhase const& phase, std::size_t first,
                       int count, const float** pointers) noexcept {
         const int out_h = s.out_h(), out_w = s.out_w();
-        for (int i = 0; i < count; ++i) {
-            const Place at = place(s, phase, first + static_cast<std::size_t>(i));
-            const float* image = args.src + at.image * s.out_shape().size();
-            const float** to = pointers + i;
-            detail::for_taps(s, phase, [&](int fh, int fw) {
-                const int from_h = at.h - detail::tap_offset_h(s, fh), from_w = at.w - detail::tap_offset_w(s, fw);
-                const int oh = from_h / s.stride_h, ow = from_w / s.stride_w;
-                const bool in = from_h >= 0 && from_w >= 0 && oh < out_h && ow < out_w;
-                *to = in ? image + static_cast<std::size_t>(oh * out_w + ow) * static_cast<std::size_t>(s.k)
-                         : args.scratch;
-                to += count;
-            });
-        }
+        const Place begin(phase, first);
+        detail::for_taps(s, phase, [&](int fh, int fw) {
+            // The strides divide both distances: the tap meets the phase.
+            const int down = (phase.first_h - detail::tap_offset_h(s, fh)) / s.stride_h,
+                      right = (phase.first_w - detail::tap_offset_w(s, fw)) / s.stride_w;
+            Place at = begin;
+            for (int i = 0; i < count; ++i, at.advance(phase)) {
+                const int oh = at.row + down, ow = at.column + right;
+                const bool in = oh >= 0 && ow >= 0 && oh < out_h && ow < out_w;
+                *pointers++ = in ? args.src + at.image * s.out_shape().size() +
+                                       static_cast<std::size_t>(oh * out_w + ow) * static_cast<std::size_t>(s.k)
+                                 : args.scratch;
+            }
+        });
     }
 
     template <class Arch>
@@ -29655,9 +30441,10 @@ private:
         const int width = std::min(detail::panel_width<Arch>, s.group_c() - column);
         p.c_stride = static_cast<std::size_t>(detail::panel_width<Arch>);
         detail::multiply_indirect<Arch>(p, panel, block.sums);
-        for (int i = 0; i < block.count; ++i) {
-            const Place at = place(s, phase, block.first + static_cast<std::size_t>(i));
-            const std::size_t pixel = at.image * s.in_pixels() + static_cast<std::size_t>(at.h * s.w + at.w);
+        Place at(phase, block.first);
+        for (int i = 0; i < block.count; ++i, at.advance(phase)) {
+            const int h = phase.first_h + at.row * s.stride_h, w = phase.first_w + at.column * s.stride_w;
+            const std::size_t pixel = at.image * s.in_pixels() + static_cast<std::size_t>(h * s.w + w);
             std::memcpy(args.dst + pixel * c + first_c + static_cast<std::size_t>(column),
                         block.sums + static_cast<std::size_t>(i * detail::panel_width<Arch>),
                         static_cast<std::size_t>(width) * sizeof(float));
@@ -30589,7 +31376,7 @@ private:
                 trained_.push_back({of.weight, values, std::span<const float>(place(of), values.size())});
                 continue;
             }
-            SharedGradient shared{{}, static_cast<std::size_t>(parameters_.view().at(of.weight).dims[0])};
+            SharedGradient shared{{}, detail::matrix_rows(parameters_.view().at(of.weight).dims)};
             for (WeightGradient const& part : node.mapped()) shared.parts.push_back({place(part), part.transposed});
             shared.sum.resize(values.size());
             trained_.push_back({of.weight, values, shared.sum});
@@ -30730,19 +31517,14 @@ public:
     /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
     /// report(EpochReport const&), and after each update, at an epoch's end after the report, updated(updates()); both
     /// return whether to go on. validation is another DataSource to judge by, or NoValidation. Throws error for images
-    /// or labels that do not fit the network, and when a loss is infinite or not a number.
+    /// or labels that do not fit the network, and when a loss, or a weight at an epoch's end, is infinite or not a
+    /// number.
     template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
               class Report = IgnoreReports, class Updated = IgnoreUpdates>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
              Validation const& validation = {}, Report&& report = {}, Updated&& updated = {}) {
-        if (source.shape() != graph_[graph_.input()].shape) {
-            fail("train: the images are ", to_string(source.shape()), ", the network takes ",
-                 to_string(graph_[graph_.input()].shape));
-        }
-        if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results_of_an_image()) {
-            fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
-                 " values");
-        }
+        check_source(source);
+        if constexpr (!std::same_as<Validation, NoValidation>) check_source(validation);
         if (images_ != 0 && images_ != source.size()) {
             fail("train: there are ", source.size(), " images, the training began with ", images_);
         }
@@ -30766,6 +31548,7 @@ public:
                 epoch.epoch = next_batch_ / per_epoch;
                 epoch.batches = std::exchange(epoch_batches_, 0);
                 epoch.loss = std::exchange(epoch_loss_, 0) / static_cast<double>(epoch.batches);
+                check_finite();
                 epoch.seconds = timer.seconds();
                 epoch.images_per_second =
                     static_cast<double>(std::exchange(batches_here, 0) * options_.batch) / epoch.seconds;
@@ -30803,8 +31586,9 @@ public:
         if (changed) best_.reset(), epochs_since_best_ = 0;
     }
 
-    /// All that the training goes on from. Between two updates.
+    /// All that the training goes on from. Between two updates. Throws error where a weight is infinite or no number.
     [[nodiscard]] Checkpoint checkpoint() const {
+        check_finite();
         Checkpoint result{parameters_->copy_own(graph_), facts(), plan()};
         for (PlannedLayer& layer : result.plan->layers) layer.candidates.clear();
         result.tensors.set_source("checkpoint");
@@ -30870,6 +31654,7 @@ public:
     /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
     template <DataSource Source>
     [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) {
+        check_source(source);
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
@@ -30917,6 +31702,20 @@ private:
                  " images at once");
         }
         return options;
+    }
+    template <DataSource Source>
+    void check_source(Source const& source) const {
+        check_fits("train", source, graph_[graph_.input()].shape, results_of_an_image());
+    }
+    /// The loss says what the last update has brought only where another one follows.
+    void check_finite() const {
+        for (auto const& [name, tensor] : parameters_->view()) {
+            const auto fault =
+                std::ranges::find_if_not(tensor.values, [](float const& value) { return is_finite(value); });
+            if (fault == tensor.values.end()) continue;
+            fail("train: after update ", next_batch_, " a value of ", name, " is ", *fault,
+                 ": with a learning rate of ", options_.learning_rate, " the training diverges");
+        }
     }
     [[noreturn]] void diverged(double loss, double learning_rate) const {
         fail("train: update ", next_batch_, " has a loss of ", loss, ": with a learning rate of ", learning_rate,
@@ -30975,6 +31774,11 @@ private:
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
         facts.emplace("network", structure(graph_));
+        std::string shared;
+        for (auto const& [name, owner] : weight_owners(graph_)) {
+            shared += join(shared.empty() ? "" : ", ", name, " is ", owner.name);
+        }
+        if (!shared.empty()) facts.emplace("sharing of weights", shared);
         facts.emplace("optimiser's numbers a weight", detail::exact_text(parts_.optimizer.state_per_weight()));
         return facts;
     }
@@ -31683,7 +32487,9 @@ enum class GroupType { filters, channels };
 struct Ranking {
     /// Names, in the order of the network: the layers whose weights judge.
     std::vector<std::string> layers;
-    /// The groups that may go, the one that matters least first.
+    /// The groups that may go, the one that matters least first. Where some of the layers have groups that others lack,
+    /// groups of the same layers are ranked among themselves and then mixed: of the first so many each layer has about
+    /// the same share.
     std::vector<std::size_t> groups;
     /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
     std::vector<double> scores;
@@ -31718,6 +32524,22 @@ namespace detail {
     return of_layers;
 }
 
+/// Sorts the groups by their scores: those that the same layers have among each other, and then all by the share of
+/// their kind that comes before them.
+inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> const& scores,
+                        std::vector<std::vector<std::size_t>> const& layers_of) {
+    std::map<std::vector<std::size_t>, std::vector<std::size_t>> alike;
+    std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return scores[group]; });
+    for (const std::size_t group : groups) alike[layers_of[group]].push_back(group);
+    std::map<std::size_t, double> before;
+    for (auto const& [layers, kind] : alike) {
+        for (std::size_t i = 0; i < kind.size(); ++i) {
+            before[kind[i]] = (static_cast<double>(i) + 0.5) / static_cast<double>(kind.size());
+        }
+    }
+    std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return before[group]; });
+}
+
 /// Of each row, as shares of their mean. Throws error where the criterion gives none.
 [[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
     std::vector<double> scores(rows.count, 0.0);
@@ -31739,6 +32561,7 @@ template <Criterion C>
     check_weights(graph, weights);
     const std::vector<std::size_t> uses = graph.uses();
     std::vector<double> scores(coupling.groups().size(), 0.0);
+    std::vector<std::vector<std::size_t>> layers_of(coupling.groups().size());
     std::map<std::size_t, Ranking> rankings;
     for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling, type)) {
         std::vector<std::size_t> const& groups = detail::judged_groups(graph, coupling, i, type);
@@ -31760,7 +32583,11 @@ template <Criterion C>
             }
         }
         const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
-        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];
+        for (std::size_t k = 0; k < groups.size(); ++k) {
+            scores[groups[k]] += of_rows[k];
+            std::vector<std::size_t>& layers = layers_of[groups[k]];
+            if (layers.empty() || layers.back() != i) layers.push_back(i);
+        }
     }
     std::vector<Ranking> result;
     for (auto& [set, ranking] : rankings) {
@@ -31768,7 +32595,7 @@ template <Criterion C>
         ranking.groups.erase(std::unique(ranking.groups.begin(), ranking.groups.end()), ranking.groups.end());
         ranking.count = ranking.groups.size();
         std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
-        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
+        detail::sort_groups(ranking.groups, scores, layers_of);
         for (const std::size_t group : ranking.groups) ranking.scores.push_back(scores[group]);
         if (!ranking.groups.empty()) result.push_back(std::move(ranking));
     }
@@ -31795,11 +32622,14 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 class KeptChannels {
 public:
     KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
+        std::vector<bool> goes(coupling.groups().size(), false);
+        for (const std::size_t group : gone) goes[group] = true;
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<std::size_t> const& groups = coupling.groups_of(i);
             kept_.emplace_back();
+            kept_.back().reserve(groups.size());
             for (std::size_t c = 0; c < groups.size(); ++c) {
-                if (!gone.contains(groups[c])) kept_.back().push_back(c);
+                if (!goes[groups[c]]) kept_.back().push_back(c);
             }
         }
     }
@@ -32100,26 +32930,36 @@ inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
     if (multiple < 1) fail("prune: impossible multiple ", multiple);
 }
-/// The first groups of a ranking, at most so many: one stays, and as many as a multiple says where there are as many.
-[[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t most, std::size_t multiple) {
+/// How many groups of a ranking go, at most so many: one stays, and as many as a multiple says where there are as many.
+[[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, std::size_t most, std::size_t multiple) {
     std::size_t left = std::max<std::size_t>(ranking.count - std::min(most, ranking.count), 1);
     left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
-    const std::size_t go = std::min(ranking.count - left, ranking.groups.size());
-    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(go)};
+    return std::min(ranking.count - left, ranking.groups.size());
 }
 
 }  // namespace detail
 
-/// The groups that go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
-/// as a multiple of it, where a whole layer has as many.
-[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
-    detail::check_share(sparsity, multiple);
-    return detail::first_groups(ranking, floor_of_share(sparsity, ranking.count), multiple);
+/// The first groups of a ranking, which matter least. It must have as many.
+[[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t count) {
+    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// The same of several layers at once, or the whole network: the share of all their channels whose scores are lowest,
-/// wherever they are. Of each ranking at least one stays, and as many as a multiple.
-[[nodiscard]] inline Choice choose(std::span<const Ranking> rankings, double sparsity, std::size_t multiple = 1) {
+/// How many groups go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
+/// as a multiple of it, where a whole layer has as many.
+[[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
+    detail::check_share(sparsity, multiple);
+    return detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
+}
+/// Those groups.
+[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
+    return first_groups(ranking, count_to_go(ranking, sparsity, multiple));
+}
+
+/// How many groups of each ranking go where they are judged together, as several layers or the whole network: the share
+/// of all their channels whose scores are lowest, wherever they are. Of each ranking at least one stays, and as many as
+/// a multiple.
+[[nodiscard]] inline std::vector<std::size_t> counts_to_go(std::span<const Ranking> rankings, double sparsity,
+                                                           std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
     std::vector<std::pair<double, std::size_t>> order;  // score, ranking
     std::size_t count = 0;
@@ -32131,10 +32971,14 @@ inline void check_share(double sparsity, std::size_t multiple) {
     order.resize(std::min(order.size(), floor_of_share(sparsity, count)));
     std::vector<std::size_t> most(rankings.size(), 0);
     for (auto const& [score, ranking] : order) ++most[ranking];
+    for (std::size_t i = 0; i < rankings.size(); ++i) most[i] = detail::count_to_go(rankings[i], most[i], multiple);
+    return most;
+}
+/// Those groups.
+[[nodiscard]] inline Choice choose(std::span<const Ranking> rankings, double sparsity, std::size_t multiple = 1) {
+    const std::vector<std::size_t> counts = counts_to_go(rankings, sparsity, multiple);
     Choice choice;
-    for (std::size_t i = 0; i < rankings.size(); ++i) {
-        choice.merge(detail::first_groups(rankings[i], most[i], multiple));
-    }
+    for (std::size_t i = 0; i < rankings.size(); ++i) choice.merge(first_groups(rankings[i], counts[i]));
     return choice;
 }
 
@@ -32589,25 +33433,25 @@ template <CostModel Model>
 class LayerPrices {
 public:
     LayerPrices(Graph const& graph, Kernels const& kernels, Model& model)
-        : graph_(graph), kernels_(kernels), model_(model), known_(graph.size()) {}
+        : graph_(graph), kernels_(kernels), questions_(graph, kernels), model_(model), known_(graph.size()) {}
 
     [[nodiscard]] double operator()(std::size_t i, std::span<const int> counts) {
         int read = 0;
         for (const std::size_t input : graph_[i].inputs) read += counts[input];
         const auto [place, is_new] = known_[i].try_emplace({read, counts[i]}, 0.0);
-        if (is_new) place->second = ask(thin_layer(graph_, i, counts));
+        if (is_new) place->second = ask(thin_layer(graph_, i, counts), questions_.context(i));
         return place->second;
     }
 
 private:
-    [[nodiscard]] double ask(ThinLayer const& thin) {
+    [[nodiscard]] double ask(ThinLayer const& thin, RunContext const& run) {
         std::vector<double> seconds;
         if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
             const ConvShape shape = conv_shape_of(*conv, thin.inputs[0]);
             std::vector<ConvQuery> queries;
             for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                 PrimitiveEntry const& entry = kernels_.primitives[p];
-                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, graph_.batch()});
+                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, run});
             }
             seconds.resize(queries.size());
             model_.predict(kernels_, std::span<const ConvQuery>(queries), std::span(seconds));
@@ -32615,7 +33459,7 @@ private:
             std::vector<OpQuery> queries;
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 if (kernels_.op(thin.layer, layout).run == nullptr) continue;
-                queries.push_back({&thin.layer, thin.inputs, thin.output, graph_.batch(), layout});
+                queries.push_back({&thin.layer, thin.inputs, thin.output, layout, run});
             }
             seconds.resize(queries.size());
             model_.predict(kernels_, std::span<const OpQuery>(queries), std::span(seconds));
@@ -32626,6 +33470,7 @@ private:
 
     Graph const& graph_;
     Kernels const& kernels_;
+    Questions questions_;
     Model& model_;
     std::vector<std::map<std::pair<int, int>, double>> known_;
 };
@@ -32884,19 +33729,22 @@ struct PrunedTo {
 /// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
 /// does.
 template <CostModel Model, Solver S>
-[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver) {
-    return make_plan(simplify(graph), kernels, model, solver).total_seconds;
+[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                       PlanOptions options = {}) {
+    options.keep_candidates = false;
+    return make_plan(simplify(graph), kernels, model, solver, options).total_seconds;
 }
 
 /// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
 /// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
 /// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
-/// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
-/// networks seconds. Throws error, naming what holds filters back, where the target cannot be reached.
+/// once. A plan of the thinned network, within the options, has the last word. Nothing is executed: that takes
+/// milliseconds, of the deepest networks seconds. Throws error, naming what holds filters back, where the target cannot
+/// be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
                                 Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
-                                L const& loss = {}) {
+                                L const& loss = {}, PlanOptions const& options = {}) {
     if (is_nan(target.share) || !(target.share > 0 && target.share <= 1))
         fail("prune: impossible share ", target.share);
     detail::check_share(target.most, target.multiple);
@@ -32913,7 +33761,7 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
                                  detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
-    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
+    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver, options) : greedy.total();
     // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
@@ -32929,8 +33777,9 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
         greedy.improve(within);
         result.choice = sparing(graph, coupling, greedy.choice());
         result.loss = greedy.loss();
-        result.after =
-            planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver) : greedy.total();
+        result.after = planned
+                           ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver, options)
+                           : greedy.total();
         if (result.after <= wanted) return result;
         of_sum = result.after / greedy.total();
         within = std::min(wanted / of_sum, 0.999 * greedy.total());
@@ -33018,11 +33867,19 @@ struct ScheduleRate {
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Step: every so many. Cosine: until it is 0, from where it rises again for as many.
+    /// Step: every so many. Cosine: until it is at its lowest, from where it rises again for as many.
     std::int64_t every = 1;
+    /// The lowest rate of a cosine: a rate, not a factor of the one that it begins with.
+    double lowest = 0;
     std::vector<std::int64_t> milestones = {};
 
-    /// The factor after so many of its epochs.
+    /// The rate after so many of its epochs, of the one that it begins with.
+    [[nodiscard]] double rate(double base, std::int64_t epochs) const {
+        const double least = rule == Rule::cosine ? lowest : 0;
+        return least + (base - least) * factor(epochs);
+    }
+
+private:
     [[nodiscard]] double factor(std::int64_t epochs) const {
         switch (rule) {
             case Rule::exponential:
@@ -33065,8 +33922,8 @@ struct ScheduledRate {
         const std::int64_t epoch = step / steps_per_epoch;
         for (SchedulePolicy const& policy : schedule.policies) {
             if (policy.prunes) continue;
-            base *= schedule.rates[policy.instance].factor(
-                std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
+            base = schedule.rates[policy.instance].rate(
+                base, std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
         }
         return base;
     }
@@ -33230,7 +34087,7 @@ private:
             const bool gone = choice_.contains(ranking.groups[i]);
             order.emplace_back(gone ? -1 : ranking.scores[i], ranking.groups[i]);
         }
-        std::ranges::stable_sort(order, {}, [](auto const& each) { return each.first; });
+        std::ranges::stable_partition(order, [](auto const& each) { return each.first < 0; });
         for (std::size_t i = 0; i < order.size(); ++i)
             ranking.scores[i] = order[i].first, ranking.groups[i] = order[i].second;
     }
@@ -33298,10 +34155,7 @@ inline void add_products(std::span<const float> values, std::span<const float> g
 template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
 [[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
                             Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {
-    if (source.shape() != graph[graph.input()].shape) {
-        fail("prune: the images are ", to_string(source.shape()), ", the network takes ",
-             to_string(graph[graph.input()].shape));
-    }
+    check_fits("prune", source, graph[graph.input()].shape, graph[graph.output_node()].shape.size());
     Parameters parameters(graph, weights);
     TrainingStep<Policies> step(differentiate(graph), parameters, Predict<>{}, {});
     std::map<std::string, const TrainedWeight*, std::less<>> trained;
@@ -34177,25 +35031,20 @@ namespace detail {
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// A graph with its prices and problem.
+/// A graph with its prices, and its problem where every layer runs by itself.
 template <CostModel Model>
 struct PricedGraph {
     Pricing<Model> prices;
     Formulation<Pricing<Model>> formulation;
 
-    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
-                RunSize const& run)
-        : prices(graph, kernels, model, options, run), formulation(graph, prices) {}
-    PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
-    PricedGraph& operator=(PricedGraph const&) = delete;
+    PricedGraph(Questions questions, Model& model, PlanOptions const& options)
+        : prices(std::move(questions), model, options), formulation(prices.graph(), prices, prices.alternatives) {}
 };
 
 /// The problems of several graphs as one. Nodes that agree are one node: the same as an edge between each two of them
 /// that forbids all but equal alternatives, in a much smaller problem.
 class JointProblem {
 public:
-    using Alternatives = std::vector<std::vector<Alternative>>;
-
     /// agrees: of the graph's nodes, the first of its problem; empty: with nobody.
     void add(Graph const& graph, PbqpProblem const& problem, Alternatives const& alternatives,
              std::vector<std::string> const& agrees, double share) {
@@ -34316,7 +35165,8 @@ template <CostModel Model, Solver S>
     }
     detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run));
+        priced.push_back(
+            std::make_unique<detail::PricedGraph<Model>>(Questions(each.graph, kernels, run), model, options));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }
@@ -34333,15 +35183,20 @@ template <CostModel Model, Solver S>
         plan.cost_model = Model::name;
         plan.solver = S::name;
         plan.predict_seconds = predict_seconds, plan.solve_seconds = solve_seconds;
-        PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
-        own.formulation.check(part, S::name);
-        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
-        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run);
-        const PbqpSolution alone = solver.solve(own.formulation.problem);
-        own.formulation.check(alone, S::name);
-        plan.optimal = solution.optimal;
+        const std::vector<std::size_t> agreed = joint.choice_of(g, solution.choice);
+        own.formulation.check({.choice = agreed}, S::name);
+        // Layers agree on primitive and layouts; each graph has its own strips.
+        const detail::Alternatives ways = own.prices.like(agreed), all = own.prices.all();
+        const detail::Formulation chains(graphs[g].graph, own.prices, ways), free(graphs[g].graph, own.prices, all);
+        const PbqpSolution in_chains = solver.solve(chains.problem), alone = solver.solve(free.problem);
+        chains.check(in_chains, S::name);
+        free.check(alone, S::name);
+        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
+                             options.keep_candidates);
+        plan.optimal = solution.optimal && plan.strips.empty();
         plan.bound_seconds = alone.bound;
-        result.seconds += (graphs[g].use / uses) * own.formulation.problem.cost(part.choice);
+        result.optimal = result.optimal && plan.optimal;
+        result.seconds += (graphs[g].use / uses) * plan.total_seconds;
         result.separate_seconds += (graphs[g].use / uses) * alone.cost;
         result.plans.push_back(std::move(plan));
     }
