@@ -26,8 +26,8 @@ struct Times {
     std::vector<double> at_clock;  ///< the same at the clock that costs predict for
 };
 
-/// Of each session. They run in turns, so that what else the machine does slows all alike; each twice, of which the
-/// second counts, as the first finds the caches as another left them.
+/// The times of each session. They run in turns, so that other work of the machine slows all alike; each twice, of
+/// which the second counts, as the first finds the caches as another left them.
 std::vector<Times> time_in_turns(std::vector<std::unique_ptr<Session>>& sessions, std::size_t rounds) {
     Progress progress("running", sessions.size() * rounds);
     std::vector<Times> times(sessions.size());

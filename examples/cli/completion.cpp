@@ -16,7 +16,7 @@ namespace {
 
 enum class OtherValues { none, files, folders };
 
-/// What an option or an argument takes.
+/// The words that an option or an argument takes.
 struct Taken {
     std::vector<std::string> names;
     OtherValues others = OtherValues::none;

@@ -35,8 +35,8 @@ void add_primitive(ps::Dataset const& data, ps::Machine const& machine, ProfileS
     const bool at_once = Traits::whole_batch();
     const std::size_t subject = data.find(P::id);
     if (subject == data.subjects.size()) return;
-    // Of batches, gradients alone: calls that follow each other on one image after the other cost less than the first
-    // one does, which is what a network's images pay.
+    // Batches count for gradients alone: calls that follow each other on one image after the other cost less than the
+    // first one does, which is what a network's images pay.
     if (images > 1 && Traits::pass() == ps::Pass::forward) return;
     for (std::size_t row = 0; row < data.rows(); ++row) {
         const ps::ConvShape shape = data.conv(row);

@@ -17,8 +17,9 @@ struct ProfileSamples {
     std::vector<std::size_t> rows{};
 };
 
-/// Of each profile of primitives among the files; those of layouts are passed over. Throws primsel::error, naming the
-/// file, where one does not say its machine's speeds or is of an instruction set that this program cannot reckon for.
+/// The samples of each profile of primitives among the files; those of layouts are passed over. Throws primsel::error,
+/// naming the file, where one does not say its machine's speeds or is of an instruction set that this program cannot
+/// reckon for.
 [[nodiscard]] std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths);
 
 /// The samples of all profiles but those of a processor.
@@ -31,7 +32,7 @@ struct Choices {
     double regret = 1;  ///< the geometric mean of the chosen primitive's time over the fastest one's
     double error = 0;   ///< the median relative error of predicted times
 };
-/// Of what Analytical says, or of coefficients.
+/// Judges Analytical's predictions, or those by coefficients.
 [[nodiscard]] Choices judge_analytical(ProfileSamples const& profile);
 [[nodiscard]] Choices judge(ProfileSamples const& profile, ps::ConvRegression const& model);
 

@@ -206,7 +206,7 @@ std::string trace_picture(std::vector<ps::GovernedImage> const& images) {
     return ps::to_svg(charts);
 }
 
-/// What the stream came to. Right: of labelled images.
+/// The results of a stream. `right` counts labelled images.
 struct StreamResult {
     std::vector<ps::GovernedImage> images;
     std::size_t switches = 0;

@@ -1,4 +1,4 @@
-// What the commands that learn share: their options, and how far off models are.
+// Options of the commands that learn, and the errors of their models.
 #pragma once
 
 #include "text.hpp"
@@ -15,7 +15,7 @@ class App;
 
 namespace cli {
 
-/// Of every command that learns: --seed, --threads and --json.
+/// Adds the options of every command that learns: --seed, --threads and --json.
 void add_learning_options(CLI::App& command, std::uint64_t& seed, std::size_t& threads, bool& json);
 
 [[nodiscard]] ps::Json to_json(ps::Evaluation const& errors);

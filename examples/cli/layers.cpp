@@ -7,7 +7,7 @@
 namespace cli {
 namespace {
 
-/// What stands between backquotes in a cell.
+/// The code between backquotes in a cell.
 std::vector<std::string> code_in(std::string_view cell) {
     std::vector<std::string> result;
     for (std::size_t at = cell.find('`'); at != std::string_view::npos; at = cell.find('`', at)) {

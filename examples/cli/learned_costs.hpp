@@ -11,7 +11,7 @@ namespace cli {
 
 namespace ps = primsel;
 
-/// What `primsel fit` wrote, as costs; what it did not learn is computed as Analytical does.
+/// Costs by a model that `primsel fit` wrote; Analytical answers what the model did not learn.
 class LearnedCosts {
 public:
     /// Throws error when the file is no model, or one for another arch. Says on the standard error when the processor

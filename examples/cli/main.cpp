@@ -58,7 +58,7 @@ std::string unknown_word(CLI::App const& app) {
     const std::vector<std::string> words = app.remaining(true);
     if (words.empty()) return {};
     const auto is_option = [](std::string const& word) { return word.starts_with('-'); };
-    // What stands where a command should, with whatever follows; of a command, the option that has lost its value.
+    // The words where a command should stand; for a command, the option that lacks its value.
     const auto option = chosen.empty() ? words.begin() : std::ranges::find_if(words, is_option);
     if (option != words.end() && is_option(*option)) {
         const std::string name = option->substr(0, option->find('='));
@@ -73,7 +73,7 @@ std::string unknown_word(CLI::App const& app) {
     return words[0] + ": " + command.get_name() + " takes nothing of the kind; ";
 }
 
-/// What is wrong with the command line, in a line.
+/// The fault of the command line, in a line.
 std::string explain(CLI::App const& app, CLI::ParseError const& error) {
     const bool is_incomplete = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     if (is_incomplete || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app("Picks the fastest primitive for each layer of a convolutional network, and runs it.", "primsel");
     try {
-        // Of the instruction sets that the program may be compiled for, the one that it runs.
+        // The instruction set that the program runs, of those that it may be compiled for.
         app.set_version_flag("--version", PRIMSEL_VERSION " (" + std::string(primsel::default_arch::name()) + ")");
         app.require_subcommand(1);
         cli::add_run(app);

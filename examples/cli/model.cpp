@@ -68,7 +68,7 @@ Model load_zoo(Source const& source) {
 
 // --- files
 
-/// What errors of the importer call its options, as the command line calls them.
+/// An error of the importer, with the command line's names of options.
 std::string in_words_of_the_command_line(std::string text) {
     for (auto const& [from, to] : {std::pair<std::string_view, std::string_view>{"OnnxOptions::dims", "--dims"},
                                    {"OnnxOptions::image", "--size"},

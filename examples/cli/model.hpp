@@ -29,9 +29,9 @@ struct DeclaredInput {
 /// A network that has been found and not yet loaded.
 struct Source {
     ModelOptions options;
-    /// Of the zoo.
+    /// The graph of a network of the zoo.
     ps::Graph graph;
-    /// Or of an .onnx file.
+    /// The model of an .onnx file.
     std::optional<ps::SharedBytes> file;
     std::vector<DeclaredInput> inputs;
 };
@@ -69,10 +69,10 @@ struct Model {
     ps::Weights weights;
     /// In the order of the graph's.
     std::vector<Port> inputs, outputs;
-    /// Of an .onnx file, for what is written in its place.
+    /// The signature of an .onnx file, for a file that is written in its place.
     ps::OnnxSignature signature{};
     double load_seconds = 0;
-    /// Of a step of training, the first layer of the backward pass: the input that takes the gradient of the result.
+    /// For a step of training, the first layer of the backward pass: the input that takes the gradient of the result.
     /// Empty for a network that runs.
     std::string backward{};
 };

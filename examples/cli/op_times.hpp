@@ -14,13 +14,13 @@
 namespace cli {
 namespace ps = primsel;
 
-/// What this program and machine are, for what was learned here.
+/// Facts about this program and machine, for what is learned here.
 [[nodiscard]] std::map<std::string, std::string> about_here();
 
 /// The networks of those names, or all that are listed where it is empty or says "all".
 [[nodiscard]] std::vector<std::string> networks_of(std::vector<std::string> names);
-/// What the layers of networks that are no convolutions take here, by the kernels of this instruction set; one tick of
-/// progress a network.
+/// Times of the layers of networks that are no convolutions, here and by the kernels of this instruction set; one tick
+/// of progress a network.
 [[nodiscard]] std::vector<ps::OpTime> time_ops(std::vector<std::string> const& networks, Progress& progress);
 /// The same in a file, unless that is there.
 void write_op_times(std::string const& path, std::vector<std::string> const& networks);
@@ -29,7 +29,7 @@ struct OpSamples {
     std::map<std::string, std::string> about{};
     std::vector<ps::OpRegression::Sample> samples{};
 };
-/// Of all those files that are times of ops of an instruction set; the others are passed over. Throws primsel::error
+/// The samples of all files with times of ops of an instruction set; the others are passed over. Throws primsel::error
 /// where there are none.
 [[nodiscard]] OpSamples op_samples_of(std::vector<std::string> const& paths, std::string_view arch);
 

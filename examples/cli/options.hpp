@@ -1,4 +1,4 @@
-// What the commands' options say.
+// Options of the commands.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct ModelOptions {
     std::optional<Size> size;
     /// All sizes of an input, by its name.
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> dims;
-    /// Of the weights where there are no others, and of the input.
+    /// The seed of weights where there are no others, and of the input.
     unsigned seed = 1;
     /// A safetensors file, or empty.
     std::string weights;
@@ -64,11 +64,11 @@ struct Options {
     bool training = false;
 };
 
-/// What a network is, by name or file: NET, --batch, --size, --dims, --seed, --weights.
+/// Adds the options of a network, by name or file: NET, --batch, --size, --dims, --seed, --weights.
 void add_model_options(CLI::App& command, ModelOptions& options);
 /// --size and --dims alone.
 void add_size_options(CLI::App& command, ModelOptions& options);
-/// What a plan that was saved is to a command: in place of a new one, which makes the options of planning idle; beside
+/// The use of a saved plan to a command: in place of a new one, which makes the options of planning idle; beside
 /// plans that those still make; or nothing that it could use.
 enum class SavedPlan { instead, beside, refused };
 /// Those, --costs, --calibrate, --solver, --max-error, --max-arena, --plan, --threads and --json.

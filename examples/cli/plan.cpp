@@ -23,7 +23,7 @@ struct PlanCommand : Options {
     std::string svg, dot, save;
 };
 
-/// What each part of a step is predicted to take, in seconds.
+/// The predicted seconds of each part of a step.
 struct Passes {
     double forward = 0, again = 0, backward = 0;
 };

@@ -59,7 +59,7 @@ ps::OpRegression fit_ops(std::vector<ps::OpTime> const& times) {
     return ps::OpRegression::fit(samples);
 }
 
-/// What the layers that only steps of training have take here, in steps of some networks.
+/// Coefficients of the layers that only training steps have, by times of the steps of some networks here.
 ps::OpRegression learn_training_ops(Progress& progress) {
     ps::OpSampler sampler(training_kernels(), ps::Measured(15));
     for (TrainedNetwork const& network : trained_networks) {
@@ -74,7 +74,7 @@ ps::OpRegression learn_training_ops(Progress& progress) {
     return fit_ops(sampler.times());
 }
 
-/// What the library comes with of other layers for an instruction set, and where it was learned.
+/// The library's own coefficients of other layers for an instruction set, and where they were learned.
 struct ShippedOps {
     std::span<const ps::OpCoefficients> ops;
     std::string_view cpu;

@@ -1,4 +1,4 @@
-// What `primsel profile` measures, here or by others, and how.
+// The measurements of `primsel profile`, here or by others.
 #pragma once
 
 #include "model.hpp"
@@ -26,9 +26,9 @@ struct ProfilingOptions {
     double budget = std::numeric_limits<double>::infinity();
     std::size_t count = std::numeric_limits<std::size_t>::max();
     bool mixed = false, telling = false, training = false;
-    /// Of the images of networks by name, where it is not their own.
+    /// The size of the images of networks by name, where it is not their own.
     std::optional<Size> size;
-    /// What the reference took for another profile; 0: measured.
+    /// Nanoseconds of the reference for another profile; 0: measured.
     double reference_ns = 0;
     ps::SampleOptions sample;
     ps::ProfileOptions measuring;
@@ -47,7 +47,7 @@ class Profiling {
 public:
     Profiling(std::vector<ps::PrimitiveEntry> primitives, ps::ProfileOptions const& options);
 
-    /// What a file says of its times: this machine, and the clock that they are for.
+    /// Facts about the times of a file: this machine, and the clock that they are for.
     [[nodiscard]] std::map<std::string, std::string> about() const;
     /// The seconds of each primitive for c, k, im, f, s, or of each change of layout for c, im.
     [[nodiscard]] std::vector<double> measure(std::span<const int> row);

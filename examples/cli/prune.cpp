@@ -128,7 +128,7 @@ ps::Choice choice_by_share(PruneCommand const& options, std::vector<ps::Ranking>
     return choice;
 }
 
-/// What `primsel sensitivity` found; nothing where it is not given. Throws error where that is of other filters.
+/// The findings of `primsel sensitivity`; none where no file is given. Throws error where that is of other filters.
 std::vector<ps::SensitivityPoint> sensitivity_of(PruneCommand const& options, Model const& model) {
     if (options.sensitivity.empty()) return {};
     const ps::SharedBytes file = ps::read_file(options.sensitivity);
@@ -154,7 +154,7 @@ ps::Choice choice_of(PruneCommand const& options, Model const& model, ps::Coupli
     return prune_to(model.graph, coupling, rankings, options.planning, target, sensitivity_of(options, model)).choice;
 }
 
-/// What the table says of a network in all.
+/// The totals of a network in the table.
 struct Totals {
     double milliseconds = 0, operations = 0, parameters = 0, filters = 0;
 };

@@ -1,4 +1,4 @@
-// What the commands that prune share: which filters are ranked, and by what.
+// Options of the commands that prune: which filters are ranked, and by what.
 #pragma once
 
 #include "labelled_images.hpp"
@@ -21,7 +21,7 @@ namespace cli {
 
 struct RankingOptions {
     std::string criterion = "l1", type = "filters";
-    /// What Taylor's criterion is measured on.
+    /// The images that Taylor's criterion is measured on.
     ImageFiles data;
     std::size_t batches = 16;
 };

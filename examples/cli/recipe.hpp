@@ -34,7 +34,7 @@ struct AnyRate {
     Rate rate = Rate::cosine;
     ps::StepDecay decay{};
     ps::Exponential exponential{};
-    /// What a schedule of pruning multiplies it by.
+    /// The factor of a pruning schedule.
     ps::ScheduledRate scheduled{};
 
     double operator()(double base, std::int64_t step, std::int64_t total, std::int64_t per_epoch) const;
@@ -53,7 +53,7 @@ struct Recipe {
 void add_recipe(CLI::App& command, Recipe& recipe);
 /// Throws CLI::ValidationError for an option of the recipe that would do nothing with the others.
 void refuse_idle(CLI::App const& command, Recipe const& recipe);
-/// What of it makes the bits, beside what a trainer knows.
+/// The parts of a recipe that decide the bits of a training, beside those that a trainer knows.
 [[nodiscard]] std::string text_of(Recipe const& recipe, ps::Normalise const& normalise);
 
 }  // namespace cli

@@ -123,13 +123,13 @@ ps::Json to_json(ps::SubnetCosts const& costs) {
                             {"ms", to_json(costs.seconds, 1e3)}};
 }
 
-/// What was asked about, by time and score, and the best for each time.
+/// The sub-networks that were asked about, by time and score, and the best for each time.
 class Picture {
 public:
     void add(double seconds, double score, bool kept) {
         if (!std::isfinite(seconds)) return;
         ps::Series& series = kept ? kept_ : broke_;
-        // Of many points those that come first, and then ever fewer.
+        // Draws the points that come first, and then ever fewer.
         ++count_;
         if (count_ % (1 + count_ / 2000) == 0) series.x.push_back(seconds * 1e3), series.y.push_back(score / 1e6);
         if (kept) best_.emplace_back(seconds * 1e3, score / 1e6);
@@ -228,7 +228,7 @@ void search(SearchCommand& options) {
     }
     const double searched = searching.seconds();
 
-    // Of our own engines the plan has the last word.
+    // For our own engines the plan has the last word.
     std::optional<ps::ScoredSubnet> chosen;
     ps::SubnetCosts costs;
     Nearest nearest_plan(options.bounds);

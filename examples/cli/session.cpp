@@ -134,7 +134,7 @@ ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& so
     // The path of a file need not be text, as what a plan says must be.
     result.plan.cost_model = ps::printable(costs.model()) + (calibration == nullptr ? "" : ", calibrated");
     result.plan.solver = solver;
-    // Of the plans that are uniform the best, but of all that there are no proof.
+    // The best of the uniform plans, which proves nothing of all plans.
     if (solver.starts_with(uniform)) result.plan.optimal = false;
     return result;
 }

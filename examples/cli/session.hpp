@@ -27,7 +27,7 @@ namespace cli {
 [[nodiscard]] ps::Kernels kernels_of(Model const& model);
 /// This core's clock at the moment over the one that costs predict for.
 [[nodiscard]] double relative_clock();
-/// What compiled them: its name and version.
+/// The compiler's name and version.
 [[nodiscard]] std::string compiler();
 
 /// Prices and solves, or reads the plan that was saved. Threads count where the arena is bounded. Throws error.

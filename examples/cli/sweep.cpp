@@ -29,7 +29,7 @@
 namespace cli {
 namespace {
 
-/// What need not be learned from trials.
+/// Metrics that need not be learned from trials.
 struct KnownMetrics {
     PruningTrials const* trials;
     ps::Sweep sweep;
@@ -182,7 +182,7 @@ void write_network(SweepCommand const& options, PruningTrials const& trials, ps:
     }
 }
 
-/// Of a log that is there: what accuracy hybrid was to have.
+/// The accuracy that hybrid was to have by a log that is there.
 std::optional<double> logged_threshold(std::string const& log) {
     std::error_code none;
     if (std::filesystem::file_size(log, none) == 0 || none) return std::nullopt;

@@ -31,7 +31,7 @@ class App;
 namespace cli {
 
 struct SweepCommand : Options {
-    /// What is looked for, and how a network is pruned: files, or empty.
+    /// Files that say what is looked for, and how a network is pruned; or empty.
     std::string file, schedule;
     /// Its images are those that judge.
     RankingOptions ranking;
@@ -40,7 +40,7 @@ struct SweepCommand : Options {
     std::int64_t epochs = 0;
     double learning_rate = 0.01;
     int training_batch = 64;
-    /// Of the metric hybrid; below 0: one point less than the whole network's accuracy.
+    /// The threshold of the metric hybrid; below 0: one point less than the whole network's accuracy.
     double threshold = -1;
     std::string log, report, sensitivity, out;
     /// A folder for the networks of trials, of which those that are kept are measured; or empty.
@@ -97,7 +97,7 @@ public:
     /// It as an ONNX file, whose names, types and metadata are those of the whole network's.
     [[nodiscard]] std::string onnx(ps::Pruned const& network) const;
 
-    /// What accuracy the metric hybrid bears.
+    /// The accuracy that the metric hybrid bears.
     [[nodiscard]] double threshold() const { return threshold_; }
     /// Without which trials are not comparable.
     [[nodiscard]] std::map<std::string, std::string> about() const;

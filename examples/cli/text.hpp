@@ -1,4 +1,4 @@
-// What several commands print.
+// Output that several commands share.
 #pragma once
 
 #include <primsel/core/error.hpp>

@@ -32,7 +32,7 @@ struct TraceOptions : Options {
     std::size_t runs = 15;
 };
 
-/// What a step of training takes for one of the three convolutions of its layers, or for all other layers.
+/// The time of a training step that one of the three convolutions of its layers takes, or that all other layers take.
 struct PassTime {
     const char* name;
     double seconds = 0, predicted = 0, operations = 0;

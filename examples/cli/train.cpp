@@ -58,7 +58,7 @@ struct TrainCommand {
     bool normalise = true, json = false;
     /// 0: the network as it is, all at once.
     int groups = 0;
-    /// What of it training in groups takes beside the recipe.
+    /// Options of training in groups, beside the recipe.
     ps::IncrementalOptions incremental;
 };
 

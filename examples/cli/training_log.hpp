@@ -1,4 +1,4 @@
-// What a training tells while it runs.
+// Output of a training while it runs.
 #pragma once
 
 #include "progress.hpp"

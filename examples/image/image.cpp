@@ -69,7 +69,7 @@ Quads read_png(std::string const& name, std::span<const std::byte> file, std::si
     require(spng_get_ihdr(context.get(), &header));
     Quads quads = room_for(name, header.height, header.width, pixels_limit);
     require(spng_decode_image(context.get(), quads.bytes.data(), quads.bytes.size(), SPNG_FMT_RGBA8, SPNG_DECODE_TRNS));
-    // What follows the pixels: a file that was cut off there is none to rely on.
+    // Chunks behind the pixels: a file that was cut off there is not to be relied on.
     require(spng_decode_chunks(context.get()));
     spng_exif exif{};
     if (spng_get_exif(context.get(), &exif) == 0) {

@@ -16,8 +16,8 @@ struct Image {
     std::vector<std::uint8_t> pixels;
 };
 
-/// What an image may have, in either direction and in all, unless the caller says less. Larger ones are refused by
-/// what their header says, before there is memory for them.
+/// The most pixels of an image, in either direction and in all, unless the caller says less. Larger ones are refused by
+/// their header, before memory is taken for them.
 inline constexpr int most_extent = 65'535;
 inline constexpr std::size_t most_pixels = std::size_t{1} << 27;
 

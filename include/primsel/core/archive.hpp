@@ -34,7 +34,7 @@ public:
         : name_(std::move(name)), reads_(true), left_(bytes), offset_(offset) {}
 
     [[nodiscard]] bool reads() const { return reads_; }
-    /// What was written.
+    /// The bytes written so far.
     [[nodiscard]] std::span<const std::byte> bytes() const { return written_; }
 
     /// Writes the values; or reads them, throwing error where the bytes end too early or are none of the kind.
@@ -63,7 +63,7 @@ private:
         left_ = left_.subspan(size);
         offset_ += size;
     }
-    /// Of what takes at least so many bytes each.
+    /// Reads a count of things that take at least `bytes_each` bytes each.
     [[nodiscard]] std::size_t count(std::size_t value, std::size_t bytes_each) {
         const std::size_t at = offset_;
         exchange(value);

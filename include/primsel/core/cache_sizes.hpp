@@ -4,8 +4,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What the library takes L2 to hold, in floats: a megabyte. Whatever is cut to stay there takes a part of it, found by
-/// measurements; blocks, and with them the bits of results, must not depend on the processor.
+/// The floats that the library takes L2 to hold: a megabyte. Blocks are cut to stay in a part of it. It is the same on
+/// every processor, because blocks decide the bits of results.
 inline constexpr int l2_floats = 256 << 10;
 
 }  // namespace primsel::inline PRIMSEL_ABI

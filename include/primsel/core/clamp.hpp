@@ -6,7 +6,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
+/// Bounds between which a layer holds its result before storing it. ReLU is [0, inf), ReLU6 [0, 6];
 /// without an activation the bounds are infinite and the value passes unchanged.
 struct Clamp {
     float low = -std::numeric_limits<float>::infinity();

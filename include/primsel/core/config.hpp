@@ -10,7 +10,7 @@
 #define PRIMSEL_VERSION_PATCH 0
 #define PRIMSEL_VERSION "0.1.0"
 
-// What is needed, in words, before anything else fails for want of it.
+// Requirements, checked in words before anything else fails without them.
 #if __cplusplus < 202002L
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
 #elif defined(_WIN32)

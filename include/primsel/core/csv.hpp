@@ -53,7 +53,7 @@ public:
         }
         return false;
     }
-    /// Of the last line, from 1 on.
+    /// The number of the last line, from 1 on.
     [[nodiscard]] std::size_t number() const { return number_; }
     /// Whether it ends with a newline, and so was not cut short.
     [[nodiscard]] bool whole() const { return whole_; }

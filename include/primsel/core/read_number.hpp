@@ -25,8 +25,8 @@ namespace detail {
 template <class T>
 concept ReadByCharconv = requires(const char* text, T& value) { std::from_chars(text, text, value); };
 
-/// What std::from_chars does for a whole text, by the C library, which would bear more: blanks and a plus sign before
-/// the number, and hexadecimal digits.
+/// Reads a whole text as std::from_chars does, by the C library's strtod. Refuses what strtod would accept besides:
+/// blanks and a plus sign before the number, and hexadecimal digits.
 template <std::floating_point T>
 [[nodiscard]] bool read_number_by_strtod(std::string_view text, T& value) {
     static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);

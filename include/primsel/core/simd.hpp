@@ -242,7 +242,7 @@ PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);
 }
 
-/// Of each run of `size` lanes, which divides their number, the one at position `at` in all of them.
+/// In each run of `size` lanes, copies the lane at position `at` to all of them. `size` divides the number of lanes.
 template <class Arch, int size, int at>
 PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
     static_assert(lanes<Arch> % size == 0 && at < size);

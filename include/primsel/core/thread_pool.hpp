@@ -62,7 +62,7 @@ public:
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return state_->shares.size(); }
-    /// Of its own threads, all workers but the first, for what the system lets a program do with them, such as pinning.
+    /// Handles of the pool's own threads, which are all workers but the first: for pinning, for example.
     [[nodiscard]] std::vector<std::thread::native_handle_type> native_handles() const {
         std::vector<std::thread::native_handle_type> handles;
         if (!state_->process.is_this()) return handles;
@@ -198,7 +198,7 @@ private:
         alignas(apart) std::size_t depth = 0;
         std::size_t elsewhere = 0;
         alignas(apart) std::atomic<Phase> phase = Phase::asleep;
-        // Of those blocks, how many are done.
+        // The number of those blocks that are done.
         alignas(apart) std::atomic<std::size_t> done = 0;
     };
 

@@ -12,23 +12,21 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op does, on whatever machine: the bytes that an image moves and those of the memory level that they come
-/// from, its operations, the bytes of its packed weights and those that a run of the network reads (0: more than any
-/// cache), and that run's operations.
+/// The work of an op, whatever the machine: bytes that an image moves, bytes of the working set that they belong to,
+/// operations, bytes of packed weights, and the reuse distance of the weights as in RunContext.
 struct OpWork {
     double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
-/// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
-/// bounds it, and the traffic of its weights.
+/// The terms of an op's time, in seconds: the traffic and the arithmetic of an image, of which the longer bounds it,
+/// and the traffic of its weights.
 struct OpTerms {
     double memory = 0, arithmetic = 0, weights = 0;
 };
 
-/// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, writing
-/// the gradient of one, and how much longer the way of its images is than that of a batch which has the caches to
-/// itself.
+/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights, its
+/// calls; all of these `times` times. `besides` is what a step of training adds: packing a kernel that changes, writing
+/// the gradient of one, and the traffic of images that come from farther than the batch itself would.
 struct ConvTerms {
     double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
@@ -74,11 +72,11 @@ public:
         const double compute = of.products + of.rest + of.calls;
         return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.besides;
     }
-    /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
+    /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1, double run_bytes = 0,
                                          double run_operations = 0) {
-        // Of a batch, a network takes all images at once (see Schedule) where weights are larger than images, and then
+        // A network takes all images of a batch at once (see Schedule) where weights are larger than images, and then
         // reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
@@ -91,8 +89,9 @@ public:
         }
         return result;
     }
-    /// Of a batch that goes through it together, by a primitive that does this work for what a run takes: all images,
-    /// or one of them, which then come from where the whole batch is; or from farther, where so many bytes went by.
+    /// The terms where all images go through the layer before the next layer runs. `work` is that of the whole batch or
+    /// of one image, which then comes from the memory level that holds the batch, or from farther by the reuse
+    /// distance.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                             ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
         ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
@@ -108,7 +107,7 @@ public:
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
         return terms(machine_of(kernels), kernels, query);
     }
-    /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
+    /// The terms of an op; for a convolution, those of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         return terms(machine_of(kernels), work(kernels, query));
     }
@@ -170,8 +169,8 @@ private:
 
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
-    /// Of a weight that each step of training packs anew, in vector operations: fitted to steps of six networks
-    /// on a Zen 4 alone.
+    /// Vector operations for each weight that a step of training packs: fitted to steps of six networks on a Zen 4
+    /// alone.
     static constexpr double packing = 17;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {

@@ -11,14 +11,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a primitive takes: a sum of what Analytical knows of it (ConvTerms), with coefficients that measurements
-/// taught. They are near 1 wherever the roofline is right, and so mean the same on any machine and for any instruction
-/// set.
+/// A primitive's seconds as a sum of Analytical's terms (ConvTerms) with fitted coefficients. They are near 1 wherever
+/// the roofline is right, and so mean the same on any machine and for any instruction set.
 struct ConvCoefficients {
     /// Its matrix products, its other steps, its weights' way from memory, its calls.
     static constexpr std::size_t terms = 4;
     using Terms = std::array<double, terms>;
-    /// Of a primitive that nothing is known of.
+    /// The coefficients of a primitive that was never measured.
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -29,8 +28,8 @@ struct ConvCoefficients {
     return {of.products, of.rest, of.weights, of.calls};
 }
 
-/// What convolutions take by coefficients that are sorted by their primitives. What has none, as Analytical says, and
-/// so grouped convolutions, which profiles do not have: their steps are of other proportions.
+/// Predicts convolutions by coefficients that are sorted by their primitives. Primitives without coefficients take what
+/// Analytical says, and so do grouped convolutions, which profiles lack: their steps have other proportions.
 inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
                                  Kernels const& kernels, std::span<const ConvQuery> queries,
                                  std::span<double> seconds) {

@@ -27,11 +27,11 @@ struct FeatureRow {
 
 }  // namespace detail
 
-/// What models see of a convolution: the logarithms of the five numbers that describe it in Mulder et al. 2020, and
-/// what can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, how
-/// much of the last tile, vector or block is wasted, and by which power of two extents divide: rows that lie powers of
-/// two apart share cache sets, which slows some primitives several times. Sides are geometric means, so that a square
-/// convolution has the published c, k, im, f, s; groups and batch are not among them.
+/// The features of a convolution: the logarithms of the five numbers that describe it in Mulder et al. 2020, and what
+/// can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, the share
+/// of the last tile, vector or block that is wasted, and the power of two that divides each extent, as rows that lie
+/// powers of two apart share cache sets, which slows some primitives several times. Sides are geometric means, so that
+/// a square convolution has the published c, k, im, f, s; groups and batch are not among them.
 struct ConvFeatures {
     /// The first five are the raw ones: c, k, im, f, s.
     static constexpr std::size_t raw = 5;

@@ -14,8 +14,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op takes in a layout: a sum of what Analytical knows of it (OpTerms) and of the rows that its loops run
-/// over, with coefficients that measurements taught. The op "conv" is the pass that adds bias and activation to a
+/// An op's seconds in a layout as a sum of Analytical's terms (OpTerms) and of the rows that its loops run over, with
+/// fitted coefficients. The op "conv" is the pass that adds bias and activation to a
 /// convolution.
 struct OpCoefficients {
     /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
@@ -26,12 +26,12 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-/// What took so long: all that an op does in a layout, whatever the machine.
+/// One timed op: its layout, its work and its seconds.
 struct OpTime {
     std::string op, layout;
     int batch = 1;
     OpWork work{};
-    /// Of values that follow each other, in an image.
+    /// Rows of values that follow each other, in an image.
     double rows = 0;
     double seconds = 0;
 };

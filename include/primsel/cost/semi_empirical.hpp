@@ -18,16 +18,15 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What `primsel pretrain --ops` writes into a header: coefficients that were fitted to the times of kernels of one
-/// Arch.
+/// Coefficients of ops, fitted to the times of kernels of one Arch: what `primsel pretrain --ops` writes into a header.
 template <class M>
 concept OpModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
     std::span<const OpCoefficients>(M::ops);
 };
 
-/// What `primsel pretrain --convolutions` writes into a header: coefficients that were fitted to the times of
-/// primitives on several machines and for several instruction sets, sorted by the primitives' ids.
+/// Coefficients of primitives, sorted by id, fitted to times of several machines and instruction sets: what
+/// `primsel pretrain --convolutions` writes into a header.
 template <class M>
 concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
 

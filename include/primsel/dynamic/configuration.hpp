@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A plain value.
 struct Configuration {
     Graph graph;
-    /// Of each layer's result, the channels of the whole network's layer that it has, ascending.
+    /// For each layer, the channels of the whole network's layer that its result has, ascending.
     std::vector<std::vector<std::size_t>> channels;
 };
 

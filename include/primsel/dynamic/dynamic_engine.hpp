@@ -23,7 +23,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a dynamic engine holds, in bytes, and what an engine for each of its configurations would.
+/// Bytes that a dynamic engine holds, and bytes that an engine for each configuration would hold.
 struct DynamicMemory {
     std::size_t arena = 0, weights = 0;
     std::size_t separate_arenas = 0, separate_weights = 0;
@@ -113,7 +113,7 @@ public:
     [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
     [[nodiscard]] int batch() const { return in_use_->batch(); }
     [[nodiscard]] JointPlans const& plans() const { return plans_; }
-    /// Of the configuration of that number.
+    /// The plan of the configuration of that number.
     [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place(configuration)); }
     [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
     [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What became of an image.
+/// The outcome of an image.
 struct GovernedImage {
     OperatingPoint point;
     Budget budget;

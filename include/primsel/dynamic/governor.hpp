@@ -19,7 +19,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// How a Governor judges.
 struct GovernorOptions {
-    /// Of images, how many are to be done within the budget of time on a machine that does not change.
+    /// The share of images to be done within the budget of time on a machine that does not change.
     double share = 0.995;
     /// How many times the predicted time is allowed for where little was measured.
     double margin = 1.1;
@@ -105,7 +105,8 @@ public:
         return points_[point];
     }
 
-    /// What the image took that ran at the point which was decided last. What is not positive and finite is ignored.
+    /// Takes the seconds of the image that ran at the point which was decided last. Ignores values that are not
+    /// positive and finite.
     void measured(double seconds, double joules = OperatingPoint::unknown) noexcept {
         if (current_ == none || !is_amount(seconds)) return;
         OperatingPoint const& point = points_[current_];
@@ -222,7 +223,7 @@ private:
     Budget budget_, decided_;
     std::vector<detail::CoreLoad> loads_;
     std::vector<CoreState> states_;
-    /// Of each core set: the bound of its times as a multiple of the predicted ones.
+    /// For each core set, the bound of its times as a multiple of the predicted ones.
     std::vector<double> factors_;
     detail::Patience patience_;
     std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;

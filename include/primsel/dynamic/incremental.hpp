@@ -80,7 +80,7 @@ public:
     [[nodiscard]] bool done() const { return state_.step > static_cast<int>(configurations_.size()); }
     /// The steps that are done.
     [[nodiscard]] std::vector<Increment> const& increments() const { return state_.increments; }
-    /// Of the whole network, with what the steps that are done have trained; all others as they were given.
+    /// Weights of the whole network: those that finished steps have trained, all others as they were given.
     [[nodiscard]] Weights const& weights() const { return state_.base; }
     /// The step and attempt that comes next, or goes on.
     [[nodiscard]] int step() const { return state_.step; }
@@ -126,7 +126,7 @@ private:
                 {"increments' attempts", detail::exact_text(options_.attempts)},
                 {"increments' loss", detail::exact_text(options_.most_loss)}};
     }
-    /// What an attempt begins with: what is trained stays, and all else is drawn anew after the first.
+    /// The weights that an attempt begins with: trained ones stay; all others are drawn anew after the first attempt.
     [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
         if (state.attempt == 1) return state.base;
         const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
@@ -165,7 +165,7 @@ private:
     bool judge_epoch(EpochReport const& epoch, Judge& judge, Validation const& validation, Normalise const& normalise,
                      Report& report) {
         IncrementalEpoch now{state_.step, state_.attempt, epoch};
-        // What steps to come have is as it was given, whatever this attempt began with.
+        // Weights of steps to come are as they were given, whatever this attempt began with.
         const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
         detail::IncrementState::Candidate candidate{whole, {}, true, 0};
         for (int earlier = 1; earlier < state_.step; ++earlier) {

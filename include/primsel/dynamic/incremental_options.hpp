@@ -12,7 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// How a network is trained configuration by configuration (Xun et al. 2019, sections III-B and IV-A).
 struct IncrementalOptions {
-    /// Of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
+    /// Options of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
     TrainingOptions training = {};
     /// The layers behind the groups, which all configurations have in common, learn at each step so much slower than at
     /// the one before.
@@ -26,12 +26,12 @@ struct IncrementalOptions {
     double most_loss = std::numeric_limits<double>::infinity();
 };
 
-/// What an epoch of a step has brought.
+/// The results of an epoch of a step.
 struct IncrementalEpoch {
     /// The configuration that is trained, and how often it has been begun.
     int configuration = 1, attempt = 1;
     EpochReport epoch{};
-    /// Of the configurations before it, with the weights as they are now.
+    /// Accuracies of the configurations before it, with the weights as they are now.
     std::vector<double> earlier_accuracies = {};
     /// Whether it is the model that the next step would begin with until now.
     bool seed = false;
@@ -40,7 +40,7 @@ struct IncrementalEpoch {
 /// A step that is done.
 struct Increment {
     int configuration = 1, attempts = 1;
-    /// Of all configurations up to this one, with the weights that it ended with.
+    /// Accuracies of all configurations up to this one, with the weights that it ended with.
     std::vector<double> accuracies = {};
     bool target_met = true, limit_kept = true;
 };

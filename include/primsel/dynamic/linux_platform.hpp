@@ -113,12 +113,12 @@ public:
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
     }
-    /// Of all sensors of energy: the whole processor's, other programs' included.
+    /// The energy of all sensors: the whole processor's, including other programs'.
     [[nodiscard]] double joules() noexcept { return energy_.joules(seconds()); }
 
-    /// What cannot be set or read here, a line each.
+    /// A line for each thing that cannot be set or read here.
     [[nodiscard]] std::span<const std::string> limits() const noexcept { return limits_; }
-    /// Of the hottest thermal zone; NaN where there is none.
+    /// The temperature of the hottest thermal zone; NaN where there is none.
     [[nodiscard]] double hottest() noexcept {
         double most = OperatingPoint::unknown;
         for (detail::SystemFile& zone : zones_) {
@@ -135,7 +135,7 @@ private:
     /// For so long a cap is believed that was seen in an answer lower than what was asked.
     static constexpr double cap_seconds = 5;
 
-    /// Of a core set: its files of cpufreq; not open where its frequency cannot be set.
+    /// The files of cpufreq of a core set; not open where its frequency cannot be set.
     struct Frequency {
         detail::SystemFile least, most, highest;
         std::int64_t least_before = 0, most_before = 0, asked = 0;

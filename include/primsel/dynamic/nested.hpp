@@ -32,7 +32,7 @@ namespace detail {
         if (whole[i]) continue;
         left.insert(left.end(), graph[i].inputs.begin(), graph[i].inputs.end());
     }
-    // What only layers that stay whole read is seen, and between them and the results.
+    // The layers that were seen stay whole, too: those between these and the results, and those that only they read.
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (seen[i] && !std::holds_alternative<InputParams>(graph[i].layer)) whole[i] = true;
     }

@@ -19,7 +19,7 @@ struct CoreSet {
     std::vector<double> hertz;
 };
 
-/// What of a core set can be used at the moment.
+/// The part of a core set that can be used at the moment.
 struct CoreState {
     /// How many of its cores are online and may be used.
     std::size_t cores = 0;

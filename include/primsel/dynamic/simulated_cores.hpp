@@ -17,12 +17,12 @@ namespace primsel::inline PRIMSEL_ABI {
 struct SimulatedCores {
     std::string name = {};
     std::size_t count = 1;
-    /// Of each level of frequency, from low to high.
+    /// Frequency and voltage of each level, from low to high.
     std::vector<double> hertz = {}, volts = {};
 
     /// The whole network takes fixed_seconds + cycles / hertz on one core.
     double fixed_seconds = 0, cycles = 0;
-    /// What each configuration takes of that, the last 1.
+    /// The share of that for each configuration, the last 1.
     std::vector<double> shares = {};
     /// The share of the cycles that threads divide among them.
     double parallel = 0;
@@ -41,7 +41,7 @@ struct SimulatedCores {
         const double divided = 1 - parallel + parallel / static_cast<double>(std::max<std::size_t>(threads, 1));
         return shares[static_cast<std::size_t>(configuration) - 1] * (fixed_seconds + cycles / hertz[level] * divided);
     }
-    /// What a busy core takes at a level.
+    /// The power of a busy core at a level.
     [[nodiscard]] double watts_of_core(std::size_t level) const {
         return farads * hertz[level] * volts[level] * volts[level];
     }

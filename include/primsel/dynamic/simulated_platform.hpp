@@ -20,7 +20,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What happens on a simulated platform at a time. From then on, of one core set:
+/// An event on a simulated platform at a time. From then on, for one core set:
 struct PlatformEvent {
     enum class Kind {
         load,   ///< so many other threads want each core, and get as much of it as the network does
@@ -36,9 +36,9 @@ struct PlatformEvent {
 /// How times differ from image to image: by a factor drawn for the number of the image, whatever runs it, so that all
 /// governors meet the same.
 struct SimulatedNoise {
-    /// Of the logarithm of the factor, whose median is 1.
+    /// The deviation of the logarithm of the factor, whose median is 1.
     double deviation = 0;
-    /// So many images take a whole number of times longer on top, up to `worst` times.
+    /// The share of images that take a whole number of times longer on top, up to `worst` times.
     double outliers = 0, worst = 1;
     std::uint64_t seed = 1;
 
@@ -69,7 +69,7 @@ struct SimulatedHeat {
     double limit = std::numeric_limits<double>::infinity(), band = 5, interval = 0.1;
 };
 
-/// What a simulated platform is; it does not change.
+/// The description of a simulated platform; it does not change.
 struct SimulatedDescription {
     std::vector<SimulatedCores> cores;
     /// In the order of time.
@@ -127,7 +127,7 @@ public:
         return level_ == point.level && level_ <= top(core_set_) && threads_ <= conditions_[core_set_].online;
     }
     [[nodiscard]] double seconds() const noexcept { return now_; }
-    /// What the network used: its cores, and what its cluster takes anyway, while it runs.
+    /// The energy of the network: its cores, and what its cluster takes anyway, while it runs.
     [[nodiscard]] double joules() const noexcept { return own_joules_; }
 
     /// Runs an image in a configuration, 1 or larger. Where the core set has lost its cores, the network moves to the
@@ -161,9 +161,9 @@ public:
         }
     }
 
-    /// Of the whole platform, other programs' included: the integral of watts() over time.
+    /// The energy of the whole platform, including other programs': the integral of watts() over time.
     [[nodiscard]] double total_joules() const noexcept { return total_joules_; }
-    /// Of the whole platform, while so many cores of ours are busy.
+    /// The power of the whole platform while `busy` cores of ours are busy.
     [[nodiscard]] double watts(double busy = 0) const noexcept {
         double sum = 0;
         for (std::size_t i = 0; i < conditions_.size(); ++i) {
@@ -209,7 +209,7 @@ private:
         SimulatedDescription told;
         std::vector<CoreSet> sets;
     };
-    /// Of a core set at present.
+    /// The present condition of a core set.
     struct Condition {
         std::size_t online = 0, cap = 0;
         double load = 0;
@@ -277,7 +277,7 @@ private:
         celsius_ = steady + (celsius_ - steady) * std::exp(-duration / heat.time_constant);
         now_ = std::max(now_, end);
     }
-    /// What is due by now.
+    /// Takes the events that are due by now.
     void happen() noexcept {
         std::vector<PlatformEvent> const& events = fixed_->told.events;
         for (; next_ < events.size() && events[next_].seconds <= now_; ++next_) {

@@ -26,13 +26,13 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
     { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
 };
 
-/// What an engine may be given to plan by.
+/// The ways to tell an engine how to plan.
 template <class T, class Policies>
 concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
 
 namespace detail {
 
-/// What engines of all networks have in common, with those of the kernels that are compiled.
+/// The part of an engine that depends on policies and compiled kernels, but not on the network.
 template <class Policies, class Compiled>
 class EngineOf {
 public:
@@ -147,7 +147,7 @@ public:
     [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
-    /// Of the first image and the first result.
+    /// Shapes of the first image and the first result.
     [[nodiscard]] Shape in_shape() const { return in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return out_shapes().at(0); }
     [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program().in_shapes(); }

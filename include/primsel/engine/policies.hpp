@@ -46,7 +46,7 @@ struct DefaultPolicies {
 
 namespace detail {
 
-// What is asked of each policy, without an error where the member is missing.
+// A concept for each policy, without an error where the member is missing.
 template <class P>
 concept HasArch = requires { typename P::arch; };
 template <class P>
@@ -230,7 +230,7 @@ struct CheckOwnSolver {
     static constexpr bool value = true;
 };
 
-/// What an engine goes on with after one of these messages, lest others follow.
+/// The policies that an engine goes on with after one of these messages, lest others follow.
 struct FewPolicies : DefaultPolicies {
     using primitives = TypeList<DirectSum2d>;
 };

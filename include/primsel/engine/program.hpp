@@ -115,11 +115,11 @@ public:
     [[nodiscard]] int batch() const { return batch_; }
     [[nodiscard]] std::vector<Shape> const& in_shapes() const { return in_shapes_; }
     [[nodiscard]] std::vector<Shape> const& out_shapes() const { return out_shapes_; }
-    /// Of all images of an input and of a result in the first layout.
+    /// Floats of all images of an input, and of a result, in the first layout.
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
-    /// Of packed weights, those too that a room has in common with others.
+    /// Bytes of packed weights, including those that a room shares with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
@@ -127,7 +127,7 @@ public:
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
     [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
 
-    /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
+    /// The layer that each step computes: its name, or that of the layer whose result changes its layout.
     [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
     [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
@@ -167,7 +167,7 @@ private:
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);
     }
 
-    /// Of a dense layer's weights all but the largest, whose parts are checked as they are packed.
+    /// Checks the weights of a dense layer, but for the largest, whose parts are checked as they are packed.
     static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
                                   Weights const& weights) {
         Node const& node = graph[at];
@@ -205,7 +205,7 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
-    /// Of what was packed last, where it stays: in the room, if there is one.
+    /// Moves the weights that were packed last to the room, if there is one, and returns where they stay.
     [[nodiscard]] float* settled(float* packed, Node const& node) {
         if (room_ == nullptr) return packed;
         AlignedBuffer last = std::move(kept_.back());
@@ -385,7 +385,7 @@ private:
         if (faulty && graph.changing().empty()) check_weights(graph, weights);
     }
 
-    /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
+    /// The address `bytes` bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
     [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
         return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
     }
@@ -393,7 +393,7 @@ private:
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
         return further(tensors_[tensor], image * image_bytes_[tensor]);
     }
-    /// Of so many images from `first` on.
+    /// Runs the step for `images` images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
         Step const& step = packed.step;
         const std::size_t end = first + static_cast<std::size_t>(images);

@@ -42,7 +42,7 @@ namespace detail {
     }
     return Strips(std::move(parts), step.rows);
 }
-/// Of a step of one image.
+/// Scratch of a step for one image.
 [[nodiscard]] inline std::size_t scratch_bytes(Step const& step, std::size_t workers) {
     return step.kind == Step::Kind::strips ? strips_of(step).bytes(workers)
                                            : step.primitive->scratch_bytes(step.shape, workers, 1);

@@ -11,8 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What programs have in common of which no two run at a time: one arena, and of weights that several packed alike one
-/// copy. It must outlive them.
+/// Memory shared by programs of which no two run at a time: one arena, and one copy of weights that several packed
+/// alike. It must outlive them.
 class SharedRoom {
 public:
     /// Throws std::bad_alloc.
@@ -40,9 +40,9 @@ public:
         weight_bytes_ += packed.size() * sizeof(float);
         return known.emplace_back(std::move(packed)).data();
     }
-    /// Of all that it keeps.
+    /// Bytes of all weights that it keeps.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
-    /// Of what it keeps of a layer.
+    /// Bytes that it keeps of a layer.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const {
         std::size_t bytes = 0;
         if (const auto found = kept_.find(layer); found != kept_.end()) {

@@ -23,8 +23,8 @@ struct Step {
     std::size_t node = 0;
     ConvShape shape{};  // of one image
     PrimitiveEntry const* primitive = nullptr;
-    /// Of a convolution: the weight that is its kernel, whether it is turned first, and, where it changes between runs,
-    /// where each run packs it.
+    /// For a convolution: the weight that is its kernel, whether it is rotated first, and, where it changes between
+    /// runs, where each run packs it.
     std::string kernel{};
     bool turned = false;
     std::size_t packed = none;
@@ -41,8 +41,8 @@ struct Step {
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
-    /// Of strips: the convolutions, of whose tensors only the image of the first, the residuals and the result of the
-    /// last are whole, and as how many rows of the result a strip makes.
+    /// For strips: the convolutions, of whose tensors only the first one's image, the residuals and the last one's
+    /// result are whole, and the rows of the result that a strip makes.
     std::vector<Step> parts{};
     int rows = 0;
 };
@@ -60,7 +60,7 @@ struct SharedParameter {
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
 /// lifetime each, constants one of no bytes.
 ///
-/// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
+/// With a batch, the first `single` steps take one image after another, from the first of them to the last; the other
 /// steps take all images each.
 struct Schedule {
     std::size_t inputs = 0, outputs = 0, single = 0;

@@ -48,7 +48,7 @@ public:
         worker_floats_ += floats_for_bytes(scratch);
     }
 
-    /// Of the room for so many workers.
+    /// Bytes of the room for this many workers.
     [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
     [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
 
@@ -88,7 +88,7 @@ private:
 
     void run_band(Rows band, const float* src, float* dst, std::size_t dst_stride, float* room) const noexcept {
         const std::size_t last = parts_.size() - 1;
-        // Of each part, the rows that are in its room.
+        // The rows of each part that are in its room.
         std::array<Rows, most_strip_layers> kept{};
         kept[last] = {band.begin, band.begin};
         for (std::size_t i = last; i > 0; --i) {

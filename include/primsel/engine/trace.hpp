@@ -25,7 +25,8 @@ struct TracedStep {
     std::string computed_by;
     /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
     double predicted = 0;
-    /// Of the direct algorithm, of a convolution; and what must be read and written at least: images and weights.
+    /// Operations, by the direct algorithm for a convolution; and bytes that must be read and written: images and
+    /// weights.
     double operations = 0, bytes = 0;
     double begin = 0, end = 0;
     /// The median over all runs of what it took.
@@ -72,9 +73,9 @@ public:
     void begin_run() noexcept { executor_.begin_run(); }
     void end_run() noexcept { executor_.end_run(); }
 
-    /// What parallel_for runs belongs to this step until told otherwise.
+    /// Counts what parallel_for runs to this step from now on.
     void begin_step(std::size_t step) noexcept { step_ = step; }
-    /// Of all workers since the last restart.
+    /// The blocks that all workers ran since the last restart.
     [[nodiscard]] std::size_t count() const noexcept {
         std::size_t count = 0;
         for (Lane const& lane : lanes_) count += lane.count;

@@ -15,8 +15,8 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 struct CorrectionOptions {
-    /// Of the logarithm, and over how many doublings of the batch and of the results of an image it changes: slowly
-    /// with both, and from batch to batch, as libraries change their algorithms.
+    /// Deviations of the logarithm, and the doublings of the batch and of an image's results over which each changes:
+    /// slowly with both, and from batch to batch, as libraries change their algorithms.
     std::vector<SmoothPart> parts{{0.06, {1, 2}}, {0.03, {0.3, 6}}};
     double noise = 0.03;
 };

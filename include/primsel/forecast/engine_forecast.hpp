@@ -32,28 +32,28 @@ struct MemoryForecast {
     std::size_t arena = 0;
     /// Weights in the form in which kernels read them.
     std::size_t packed = 0;
-    /// Of a training: the weights, the results of a step (gradients among them), and what the optimiser remembers.
+    /// For a training: the weights, the results of a step (gradients among them), and the optimiser's state.
     std::size_t weights = 0, results = 0, optimizer = 0;
 
     [[nodiscard]] std::size_t total() const { return arena + packed + weights + results + optimizer; }
 };
 
-/// What a run or a step of training will take, from its plan alone: nothing is measured, and none of the memory taken.
+/// Time and memory of a run or a step of training, from its plan alone: nothing is measured, and no memory is taken.
 struct EngineForecast {
     double seconds = 0;
     MemoryForecast memory;
-    /// Of the seconds, those of the optimiser's update: the bytes that it moves, at the machine's bandwidth.
+    /// The part of the seconds that the optimiser's update takes: the bytes that it moves, at the machine's bandwidth.
     double update_seconds = 0;
 };
 
 namespace detail {
 
-/// What a Program packs.
+/// Counts the bytes that a Program packs.
 class PackedBytes {
 public:
     explicit PackedBytes(Graph const& graph) : graph_(graph), owners_(weight_owners(graph)) {}
 
-    /// Of a step: nothing of a kernel that an earlier one packed in the same way.
+    /// The bytes of a step: none for a kernel that an earlier step packed in the same way.
     [[nodiscard]] std::size_t of(Step const& step) {
         std::size_t bytes = 0;
         for (Step const& part : step.parts) bytes += of(part);
@@ -91,7 +91,7 @@ private:
     std::map<std::string, WeightOwner, std::less<>> owners_;
     std::set<std::tuple<std::string, bool, const void*, std::size_t>> packed_;
 };
-/// What a Program packs, and constants in the layout in which they are read.
+/// Bytes that a Program packs, and of constants in the layout in which they are read.
 [[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
     std::size_t bytes = 0;
     for (StoredConstant const& constant : schedule.constants) {
@@ -110,7 +110,7 @@ private:
 
 }  // namespace detail
 
-/// Of a run of an engine of the graph's batch. Throws error as planning does.
+/// The forecast of a run of an engine of the graph's batch. Throws error as planning does.
 template <class Policies = DefaultPolicies>
 [[nodiscard]] EngineForecast forecast_inference(Graph const& graph, std::size_t workers = 1) {
     const Graph simple = simplify(graph);
@@ -121,8 +121,8 @@ template <class Policies = DefaultPolicies>
             {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
-/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss takes of the time, a few
-/// passes over the results, is not in it.
+/// The forecast of a step of a Trainer with these options. Throws error as the trainer would. The time of the loss, a
+/// few passes over the results, is not in it.
 template <class Policies = DefaultTraining>
 [[nodiscard]] EngineForecast forecast_training(Graph const& graph, TrainingOptions const& options,
                                                typename Policies::optimizer const& optimizer = {},

@@ -1,4 +1,4 @@
-// What training a network asks for, as numbers known before it runs: Rajagopal and Bouganis, "perf4sight: A toolflow to
+// The features of a training, known before it runs: Rajagopal and Bouganis, "perf4sight: A toolflow to
 // model CNN training performance on Edge GPUs", 2021, appendix B. docs/forecast/features.md has every formula, and what
 // was taken where the paper's notation leaves a choice.
 #pragma once
@@ -73,7 +73,7 @@ struct NetworkFeatures {
 
     /// By its number in the paper, 1 to 42.
     [[nodiscard]] double operator()(std::size_t number) const { return values[number - 1]; }
-    /// Of the tiles (3, 2), 29 to 42.
+    /// Features 29 to 42, of the tiles (3, 2).
     [[nodiscard]] double small_tiles(std::size_t number) const { return values[number - 1 + 14]; }
     NetworkFeatures& operator+=(NetworkFeatures const& other) {
         for (std::size_t i = 0; i < count; ++i) values[i] += other.values[i];
@@ -193,8 +193,8 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
 
 }  // namespace detail
 
-/// Of one convolution, for so many images. Throws error where a size is less than 1, or the groups do not divide the
-/// channels.
+/// The features of one convolution for `batch` images. Throws error where a size is less than 1, or the groups do not
+/// divide the channels.
 [[nodiscard]] inline NetworkFeatures network_features(ConvSizes const& conv, int batch) {
     if (batch < 1) fail("forecast: impossible batch ", batch);
     for (const int size :
@@ -248,7 +248,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
     for (ConvSizes const& conv : convolutions) sum += network_features(conv, batch);
     return sum;
 }
-/// Of any graph, whatever its own batch is.
+/// The features of a graph, whatever its own batch is.
 [[nodiscard]] inline NetworkFeatures network_features(Graph const& graph, int batch) {
     return network_features(conv_sizes(graph), batch);
 }

@@ -17,13 +17,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was measured of a network on a device; NaN where it was not.
+/// The measurement of a network on a device; NaN for what was not measured.
 struct ProfiledNetwork {
     NetworkLoad load;
     double seconds = 0, bytes = 0;
 };
 
-/// What is expected of a network; nothing where no measurement taught it.
+/// The forecast of a network; nothing where no measurement taught it.
 struct NetworkForecast {
     std::optional<Estimate> seconds, bytes;
 };
@@ -68,7 +68,7 @@ public:
         return forecast(network_load(conv_sizes(graph), batch));
     }
 
-    /// What is known of the device.
+    /// Facts about the device.
     std::map<std::string, std::string> about;
 
     void archive(Archive& archive) {

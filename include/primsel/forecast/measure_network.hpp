@@ -24,11 +24,11 @@ struct MeasureOptions {
     bool training = false;
     /// Timed, behind one that warms up.
     std::size_t runs = 5;
-    /// What is forecast to hold more is not tried, and the process that tries may take no more than a half above it.
+    /// A network that is forecast to hold more is not tried, and the process that tries may take at most a half more.
     std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
 };
 
-/// What became of a network that was to be measured.
+/// The outcome of measuring a network.
 struct NetworkMeasurement {
     enum class Outcome { measured, too_large, failed };
     Outcome outcome = Outcome::failed;
@@ -41,7 +41,7 @@ struct NetworkMeasurement {
 
 namespace detail {
 
-/// What comes back from the process that measures.
+/// The answer of the process that measures.
 struct MeasuredRun {
     double seconds = 0;
     std::size_t held = 0, resident = 0;

@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is asked about: a network at a batch size.
+/// The question to a network model: a network at a batch size.
 struct NetworkLoad {
     int batch = 1;
     NetworkFeatures features;

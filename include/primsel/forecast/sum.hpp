@@ -28,9 +28,9 @@ struct SumTerm {
 struct SumOptions {
     /// Positions of the features whose factors are learned; none: all.
     std::vector<std::size_t> learned = {};
-    /// What is known of the framework: of training with momentum in float, 12 bytes a weight.
+    /// Terms known of the framework: for training with momentum in float, 12 bytes a weight.
     std::vector<SumTerm> known = {};
-    /// What the device has at most. What came near it was cut short and teaches nothing.
+    /// The most that the device has. A value near it was cut short and teaches nothing.
     double most = std::numeric_limits<double>::max();
 };
 
@@ -39,7 +39,7 @@ struct SumOptions {
 class NonNegativeSum {
 public:
     static constexpr std::string_view kind = "sum";
-    /// Of `most`, where a value counts as cut short.
+    /// The share of `most` from which on a value counts as cut short.
     static constexpr double near_most = 0.97;
 
     [[nodiscard]] static NonNegativeSum fit(std::span<const NetworkLoad> loads, std::span<const double> values,
@@ -82,7 +82,7 @@ public:
         const double value = std::min(without_bound(load), most_);
         return {value, relative_ * value};
     }
-    /// Of the sum, those that are not 0.
+    /// The terms of the sum that are not 0.
     [[nodiscard]] std::vector<SumTerm> const& terms() const { return terms_; }
     [[nodiscard]] double constant() const { return constant_; }
     [[nodiscard]] double most() const { return most_; }

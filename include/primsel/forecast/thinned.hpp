@@ -33,14 +33,14 @@ struct Thinning {
     /// The share of the filters that go, 0 to less than 1.
     double level = 0;
     std::string strategy = "random";
-    /// Of what is drawn, and of the weights that L1 norms are of.
+    /// The seed of what is drawn, and of the weights whose L1 norms are taken.
     std::uint32_t seed = 1;
     friend bool operator==(Thinning const&, Thinning const&) = default;
 };
 
 namespace detail {
 
-/// Of the layers that are pruned, the share that goes at a place from 0, the first, to 1, the last.
+/// The share that goes of a pruned layer at a place from 0, the first, to 1, the last.
 [[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
     double share = how.level;
     if (how.strategy == "early") share = 2 * how.level * (1 - place);

@@ -14,7 +14,7 @@
 // 2009): of each image the label, in CIFAR-100 first the coarse one and then the fine one, and 3x32x32 bytes, chw.
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of CIFAR-100's labels, the 100 classes or the 20 superclasses.
+/// The labels of CIFAR-100 to read: the 100 classes or the 20 superclasses.
 enum class CifarLabel { fine, coarse };
 
 namespace detail {

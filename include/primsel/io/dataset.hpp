@@ -67,7 +67,7 @@ public:
         for (std::size_t row = 0; row < data_.rows(); ++row) remember(data_.configuration(row));
     }
 
-    /// What was in the file when it was opened, and every row since.
+    /// The rows that were in the file when it was opened, and every row since.
     [[nodiscard]] Dataset const& data() const { return data_; }
     [[nodiscard]] bool contains(std::span<const int> configuration) const {
         return known_.contains({configuration.begin(), configuration.end()});

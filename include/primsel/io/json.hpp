@@ -258,7 +258,7 @@ private:
         // "inf" and "nan"; a comparison would be gone with -ffast-math.
         if (shortest.find('n') != std::string_view::npos) fail("JSON: the number ", shortest, " is not finite");
         text_ += shortest;
-        // What was a floating-point number stays one.
+        // A floating-point number stays one.
         if (shortest.find_first_of(".e") == std::string_view::npos) text_ += ".0";
     }
 

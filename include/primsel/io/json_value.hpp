@@ -85,7 +85,7 @@ private:
 /// "\udcff": as Python does, whose os.fsencode gives the bytes back.
 enum class JsonStrings { utf8, any };
 
-/// What a text may make the parser build; a text that needs more is refused.
+/// The most that a text may make the parser build; a text that needs more is refused.
 struct JsonLimits {
     std::size_t depth = 64;
     std::size_t values = std::size_t{1} << 24;

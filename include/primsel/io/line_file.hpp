@@ -28,7 +28,7 @@ public:
     explicit LineFile(std::string path)
         : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
         if (!file_.is_open()) detail::fail_of_system(path_, "cannot write");
-        // What is in a pipe nobody reads would be lost, and more than it holds would never end.
+        // Lines in a pipe that nobody reads would be lost, and writing more than it holds would never end.
         struct stat status {};
         if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
             fail(path_, ": cannot write: it is a pipe");
@@ -40,7 +40,7 @@ public:
     }
 
     [[nodiscard]] std::string const& path() const { return path_; }
-    /// What was in the file when it was opened; nothing of what is no regular file.
+    /// The text of the file when it was opened; empty for anything but a regular file.
     [[nodiscard]] std::string const& text() const { return text_; }
     /// How much of that are whole lines, in bytes.
     [[nodiscard]] std::size_t whole() const { return text_.rfind('\n') + 1; }  // 0 where there is none

@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a consumer tells of a trial that it measured, as one line of JSON.
+/// One line of JSON by which a consumer reports a trial that it measured.
 [[nodiscard]] inline std::string line_of(std::uint64_t trial, TrialMeasurement const& measured) {
     return to_string(Json(Json::Object{{"trial", trial}, {"measured", detail::json_of(measured)}}), 0,
                      JsonStrings::any);

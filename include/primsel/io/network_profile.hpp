@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is measured: a network by name or file, its images' size, how it was thinned, its batch and pass.
+/// The subject of a measurement: a network by name or file, its images' size, how it was thinned, its batch and pass.
 struct ProfileKey {
     std::string network;
     int height = 0, width = 0;

@@ -28,7 +28,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
-/// What the elements of an array in a file are. Here they are floats.
+/// The element types of arrays in files. In memory they are floats.
 enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {

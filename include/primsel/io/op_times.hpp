@@ -47,7 +47,7 @@ struct OpTimesFormat {
     return text.find(OpTimesFormat::columns) != std::string_view::npos;
 }
 
-/// What OpRegression learns from such a table, whose lines about it give the machine's speeds. Throws error, naming the
+/// The samples of such a table for OpRegression; its comment lines give the machine's speeds. Throws error, naming the
 /// file and, where it is at fault, the line.
 [[nodiscard]] inline std::vector<OpRegression::Sample> op_samples(std::string const& name, std::string_view text,
                                                                   std::map<std::string, std::string>& about) {

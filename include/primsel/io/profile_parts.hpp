@@ -17,14 +17,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What times depend on: machines of one kind agree in all of it.
+/// The properties of a machine that times depend on: machines of one kind agree in all of them.
 struct ProfiledMachine {
     std::string arch{}, cpu{}, compiler{}, version{};
     /// Floats in a vector.
     int lanes = 0;
-    /// What the profiler's reference takes (docs/profile/profiler.md).
+    /// Seconds of the profiler's reference (docs/profile/profiler.md).
     double reference_seconds = 0;
-    /// Of multiply-adds in registers.
+    /// The peak of multiply-adds in registers.
     double peak_flops = 0;
 };
 
@@ -35,7 +35,7 @@ struct ProfiledTable {
     double reference_seconds = 0;
 };
 
-/// What whoever measures parts of a profile must know.
+/// The facts that a process needs to measure parts of a profile.
 struct ProfileWork {
     ProfiledMachine machine{};
     /// As a share, how far reference and peak of another machine may be from this one's.
@@ -100,7 +100,7 @@ struct ProfileWork {
                                                                 {"tables", std::move(tables)}}}}),
                      0, JsonStrings::any);
 }
-/// What line_of wrote; `name` is what errors call it. Throws error for anything else.
+/// Parses the line that line_of writes; errors call it `name`. Throws error for anything else.
 [[nodiscard]] inline ProfileWork parse_profile_work(std::string_view name, std::string_view line) {
     const auto strings = [](JsonCursor const& at) {
         std::vector<std::string> all;
@@ -150,8 +150,8 @@ struct ProfiledRows {
 namespace detail {
 inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
 }  // namespace detail
-/// What line_of wrote. Throws error for anything else: also a table that the profile has not, and what is no
-/// configuration.
+/// Parses the line that line_of writes. Throws error for anything else, also for a table that the profile lacks and for
+/// numbers that are no configuration.
 [[nodiscard]] inline ProfilePart parse_part(std::string_view name, std::string_view line,
                                             std::span<const ProfiledTable> tables) {
     const JsonCursor at = parse_json(std::string(name), line, detail::part_limits);
@@ -176,7 +176,7 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
     return part;
 }
 
-/// What was measured of a part, in whole nanoseconds, as the file of the profile has it.
+/// One line with the measured times of a part, in whole nanoseconds, as the file of the profile has them.
 [[nodiscard]] inline std::string line_of(ProfilePart const& part, ProfiledRows const& measured) {
     Json::Array rows;
     for (std::vector<double> const& seconds : measured.seconds) {

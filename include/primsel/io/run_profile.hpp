@@ -32,7 +32,7 @@ struct ProfileTarget {
 /// How far a profile has come.
 struct ProfileProgress {
     std::size_t total = 0, done = 0;
-    /// Of those done, since the run began.
+    /// The number of those done since the run began.
     std::size_t now = 0;
     /// Who measured them.
     std::set<std::string> workers{};

@@ -43,7 +43,7 @@ bool take_trial(SweepRun<S>& run, TrialLog& log, Trial trial, Measure& measure) 
     return true;
 }
 
-/// What a queue brought back, into run and log; false where it changes nothing.
+/// Takes a result of the queue into run and log; false where it changes nothing.
 template <Searcher S, class Measure>
 bool take_result(SweepRun<S>& run, TrialLog& log, QueuedResult const& result, Measure& measure) {
     Trial trial;

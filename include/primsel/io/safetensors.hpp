@@ -39,7 +39,7 @@ namespace detail {
 // dimensions: this is enough for half a million tensors.
 inline constexpr JsonLimits safetensors_limits{.depth = 3, .values = std::size_t{1} << 22};
 
-/// What the elements of a tensor in a file are.
+/// An element type of tensors in files.
 struct Dtype {
     std::string_view name;
     std::size_t bytes;

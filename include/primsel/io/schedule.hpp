@@ -127,8 +127,8 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
 
 }  // namespace detail
 
-/// What a schedule file says. Throws error, naming the file and the line, for whatever is not known there, with what is
-/// nearest; whether its weights are those of a network, check_schedule says.
+/// Parses a schedule file. Throws error for an unknown word, naming the file, the line and the nearest known word.
+/// check_schedule says whether its weights are those of a network.
 [[nodiscard]] inline PruningSchedule parse_schedule(Settings const& file) {
     file.allow({"version", "pruners", "lr_schedulers", "policies"});
     PruningSchedule schedule;

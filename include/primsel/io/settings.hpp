@@ -136,7 +136,7 @@ private:
 
 namespace detail {
 
-/// What a file of settings may be made of; one that needs more is none that a person wrote.
+/// The most depth and values of a file of settings; nobody writes more by hand.
 inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
 
 /// Builds settings from RapidJSON's events, whose names are RapidJSON's.

@@ -73,7 +73,7 @@ public:
         file_.cut(whole.size());
     }
 
-    /// What was in the file when it was opened, and every row since.
+    /// The rows that were in the file when it was opened, and every row since.
     [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
     /// Throws error where a name would not read back, or the line cannot be written.
     void append(Row const& row) {

@@ -111,7 +111,8 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
     if (!trial.failure.empty()) line.emplace_back("failure", trial.failure);
     return to_string(Json(std::move(line)), 0, JsonStrings::any);
 }
-/// What line_of wrote; `name` is what errors call it. Throws error for anything else, and a point of another space.
+/// Parses the line that line_of writes; errors call it `name`. Throws error for anything else, and for a point of
+/// another space.
 [[nodiscard]] inline Trial parse_trial(std::string_view name, std::string_view line, Space const& space) {
     const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     Trial trial;
@@ -149,7 +150,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
             .limits = detail::steps_of(at["limits"])};
 }
 
-/// What a log may say first: the file of the sweep as it stood, and facts without which its trials are not comparable.
+/// The first line of a log: the file of the sweep as it stood, and facts without which its trials are not comparable.
 struct TrialLogHeader {
     std::string file{}, sweep{};
     std::map<std::string, std::string> about{};
@@ -206,7 +207,7 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
     return begins(header) || begins(trial);
 }
 
-/// What the log says of its sweep; throws error where it says nothing, or there is no whole line.
+/// Reads the first line of a log. Throws error where it says nothing of its sweep, or there is no whole line.
 [[nodiscard]] inline TrialLogHeader read_log_header(std::string const& path) {
     const SharedBytes file = read_file(path);
     const std::size_t end = file.text().find('\n');

@@ -54,7 +54,7 @@ struct OpEntry {
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
-    /// So many outputs are packed independently of others, and lie one part after the other; 0: only all together.
+    /// The number of outputs that are packed independently of others, one part after the other; 0: only all together.
     std::size_t outputs_apart = 0;
 };
 
@@ -70,7 +70,7 @@ struct LayoutEntry {
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
-    /// What follows a convolution that fuses nothing; null in a layout of other elements than floats.
+    /// The pass after a convolution that fuses nothing; null in a layout of other elements than floats.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
 

@@ -41,8 +41,8 @@ struct Machine {
         }
         return bandwidth.back();
     }
-    /// Of bytes that were last used so many seconds ago. Whoever shares the caches pushes out the same share of what is
-    /// left in each millisecond.
+    /// The bandwidth of bytes that were last used `seconds` ago. Whoever shares the caches pushes out the same share of
+    /// what is left in each millisecond.
     [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
         constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
         const double near = bandwidth_for(bytes), memory = bandwidth.back();

@@ -86,7 +86,7 @@ double measure_half(double seconds, double full) {
     }
 }
 
-/// What the matrix product of a mid-sized layer reaches: 196 pixels, 192 channels to 192, in L2 where that holds 600
+/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 channels to 192, in L2 where that holds 600
 /// kB; L3 takes a dozen runs to hold the rest.
 template <class Arch>
 double measure_product() {
@@ -147,7 +147,7 @@ inline double measure_scalar() {
     });
 }
 
-/// Of a copy within a working set.
+/// Bytes a second of a copy within a working set.
 inline double copy_once(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
     const auto copy = [&] {
@@ -157,7 +157,7 @@ inline double copy_once(double working_set, float* src, float* dst) {
     };
     return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
 }
-/// Of copies within a working set that stays in the caches, which may need several passes to fill.
+/// Bytes a second of copies within a working set that stays in the caches, which may need several passes to fill.
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     constexpr int passes = 6;
     double best = 0;
@@ -168,7 +168,7 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     return best;
 }
 
-/// Of a copy from memory to memory: what is evicted first is in no cache, however large the caches are.
+/// Bytes a second of a copy from memory to memory. The buffers are evicted first, so that no cache holds them.
 inline double measure_memory(float* src, float* dst) {
     constexpr std::size_t bytes = std::size_t{1} << 20;
     double best = 0;
@@ -215,7 +215,7 @@ Machine measure_machine() {
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
-    // What disturbs makes slower, and pages that lie badly in L2 do: a smaller working set is no slower than a larger.
+    // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
     for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
         machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
     }

@@ -13,7 +13,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-/// Of a primitive that is not compiled.
+/// The answer of a primitive that is not compiled.
 template <class P>
 Support supports_nothing(ConvShape const& shape) {
     const Support support = P::supports(shape);

@@ -5,7 +5,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What transform<From, To> does for one image of the shape.
+/// The work of transform<From, To> for one image of the shape.
 template <Layout From, Layout To>
 [[nodiscard]] Work transform_work(Shape shape) {
     const auto size = static_cast<double>(shape.size());

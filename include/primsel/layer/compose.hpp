@@ -1,4 +1,4 @@
-// What network types are put together with: layers one after the other, beside each other, and by a name.
+// Parts of network types: layers one after the other, beside each other, and under a name.
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>

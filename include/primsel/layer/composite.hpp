@@ -24,7 +24,7 @@ using Normalized =
          Binary<BinaryKind::divide, Path<>,
                 Path<Product<Path<>, Path<>>, Reduce<ReduceKind::mean, axis>, ScaleBy<std::ratio<1>, Epsilon>, Sqrt>>>;
 
-/// What stands in the place of a layer whose groups do not divide the channels says so: it has the same fault.
+/// The layer, or one that has the same fault where its groups do not divide the channels.
 template <int groups, Shape in, class Layer>
 using IfGroupsDivide =
     std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
@@ -87,7 +87,8 @@ template <int channels, int squeezed, class Activation = Relu, class Gate = Sigm
 using SqueezeExcite =
     Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
 
-/// Of each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight + bias. Weights:
+/// Layer normalisation over each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight +
+/// bias. Weights:
 /// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <class Epsilon = std::ratio<1, 100'000>>
 using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;

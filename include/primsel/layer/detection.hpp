@@ -5,11 +5,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of boxes that overlap, the one with the best score, class by class: ONNX's NonMaxSuppression. Inputs: the corners
-/// (y, x, y, x) of boxes, images x boxes x 4, and their scores, images x classes x boxes. Output: 1 x rows x 3 with a
-/// row of image, class and box for each box that stays, by image, by class, the best scores first, of equal scores the
-/// first box first. How many stay is known only at run time; the rows are as many as there can be, images * classes *
-/// min(boxes_per_class, boxes), and those behind the last box are -1, -1, -1. A box whose score is NaN never stays.
+/// Keeps, class by class, the box with the best score among boxes that overlap: ONNX's NonMaxSuppression. Inputs: the
+/// corners (y, x, y, x) of boxes, images x boxes x 4, and their scores, images x classes x boxes. Output: 1 x rows x 3
+/// with a row of image, class and box for each box that stays, by image, by class, the best scores first, of equal
+/// scores the first box first. How many stay is known only at run time; the rows are as many as there can be, images *
+/// classes * min(boxes_per_class, boxes), and those behind the last box are -1, -1, -1. A box whose score is NaN never
+/// stays.
 struct NonMaxSuppressionParams {
     int boxes_per_class = 1;
     /// A box goes where intersection / union with a better one that stays is larger.

@@ -25,9 +25,9 @@ template <class Params>
 
 }  // namespace detail
 
-/// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an
-/// average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row,
-/// as in PyTorch.
+/// The gradient of a pooling of images of the given shape. Inputs for a maximum: x, y, dy, where y is the pooling of x;
+/// of an average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by
+/// row, as in PyTorch.
 struct PoolGradientParams {
     PoolParams pool{};
     Shape input{};
@@ -54,7 +54,7 @@ struct PoolGradientParams {
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
 };
 
-/// Of a pooling over whole images of the given shape. Inputs as PoolGradientParams.
+/// The gradient of a pooling over whole images of the given shape. Inputs as for PoolGradientParams.
 struct GlobalPoolGradientParams {
     PoolKind kind = PoolKind::average;
     Shape input{};
@@ -80,8 +80,9 @@ struct GlobalPoolGradientParams {
     friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
 };
 
-/// Of an elementwise function. Inputs: v and dy, of one shape, where v is the function's result if from_result says so,
-/// else its input. Where the function has a kink the derivative is PyTorch's: that of relu at 0 is 0.
+/// The gradient of an elementwise function. Inputs: v and dy, of one shape, where v is the function's result if
+/// from_result says so, else its input. Where the function has a kink the derivative is PyTorch's: that of relu at 0 is
+/// 0.
 struct ActivationGradientParams {
     ActivationParams activation{};
     static constexpr bool training = true;
@@ -133,7 +134,7 @@ struct ActivationGradientParams {
     friend constexpr bool operator==(ActivationGradientParams const&, ActivationGradientParams const&) = default;
 };
 
-/// Of a local response normalisation. Inputs: x, y, dy, of one shape.
+/// The gradient of a local response normalisation. Inputs: x, y, dy, of one shape.
 struct LrnGradientParams {
     LrnParams lrn{};
     static constexpr bool training = true;
@@ -150,7 +151,7 @@ struct LrnGradientParams {
     friend constexpr bool operator==(LrnGradientParams const&, LrnGradientParams const&) = default;
 };
 
-/// Of a softmax: y * (dy - sum of y * dy along the axis). Inputs: y, dy, of one shape.
+/// The gradient of a softmax: y * (dy - sum of y * dy along the axis). Inputs: y, dy, of one shape.
 struct SoftmaxGradientParams {
     SoftmaxParams softmax{};
     static constexpr bool training = true;

@@ -14,8 +14,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What can be wrong with a layer on its inputs. One enumeration, so that a Network<...> can say it with static_assert
-/// and a graph from a file with an error.
+/// The faults that a layer can have on its inputs. One enumeration, so that a Network<...> can say it with
+/// static_assert and a graph from a file with an error.
 enum class Fault {
     none,
     wrong_input_count,
@@ -59,7 +59,7 @@ enum class Fault {
     return "";
 }
 
-/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
+/// The values that a weight may have. A variance is positive where no epsilon is added to it. Scales and shifts may be
 /// infinite (masks are), and constants whatever they are.
 enum class WeightValues { finite, not_negative, positive, not_nan, any };
 

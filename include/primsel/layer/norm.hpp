@@ -114,7 +114,7 @@ template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::r
 struct Lrn {
     static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
 };
-/// Of each pixel's channels, unless told otherwise.
+/// Softmax along an axis: by default over each pixel's channels.
 template <Axis axis>
 struct SoftmaxAlong {
     static constexpr SoftmaxParams params{axis};

@@ -52,7 +52,7 @@ struct AsStridedParams {
     Dims dims;
     std::array<std::ptrdiff_t, Dims::max_rank> strides{};
     std::ptrdiff_t offset = 0;
-    /// Of the result.
+    /// The shape of the result.
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }

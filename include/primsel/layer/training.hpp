@@ -59,8 +59,7 @@ struct BatchStatisticsParams {
 
 namespace detail {
 
-/// What may be wrong with the inputs of a normalisation: x, statistics, gamma, beta, then, as far as there are, dy and
-/// sums.
+/// Checks the inputs of a normalisation: x, statistics, gamma, beta, then dy and sums as far as there are any.
 [[nodiscard]] constexpr Fault check_normalize(std::span<const Shape> inputs, std::size_t count) {
     if (inputs.size() != count) return Fault::wrong_input_count;
     const Shape x = inputs[0];

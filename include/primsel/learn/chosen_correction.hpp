@@ -26,9 +26,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is made of another machine's predictions, the simplest first: nothing; they are multiplied by a factor a
-/// target; by what a MultitaskProcess says of their deviations; averaged with what the samples alone say, both by
-/// Gaussian processes (DeviationCorrection of many samples); they are forgotten, and the samples alone answer.
+/// How far another machine's predictions are trusted, the simplest first: as they are; multiplied by a factor for each
+/// target; corrected by a MultitaskProcess of their deviations; averaged with a model of the samples alone, both
+/// Gaussian processes (DeviationCorrection of many samples); not at all, so that the samples alone answer.
 enum class Trust { direct, factors, deviations, blend, samples };
 [[nodiscard]] inline std::string_view to_string_view(Trust trust) {
     constexpr std::array<std::string_view, 5> names{"direct", "factors", "deviations", "blend", "samples"};
@@ -42,7 +42,7 @@ enum class Trust { direct, factors, deviations, blend, samples };
 /// (FactorCorrection::shrunk), as it is wherever the chosen one has no prediction.
 class ChosenCorrection {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "chosen";
     static constexpr std::size_t least_rows = 8;
 
@@ -53,7 +53,7 @@ public:
         return fit_as(choose(samples, labels, executor, seed), samples, labels, executor);
     }
 
-    /// What was chosen.
+    /// The correction that was chosen.
     [[nodiscard]] Trust trust() const { return trust_; }
 
     void correct(Table const& features, Table& predicted) const {
@@ -73,7 +73,7 @@ public:
         }
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         auto trust = static_cast<std::size_t>(trust_);
         archive(trust);
@@ -140,7 +140,7 @@ private:
                 for (std::size_t j = 0; j < off.values.size(); ++j) predicted.values[j] -= off.values[j];
                 fit_as(trust, {some[0], some[1], some[2]}, labels, executor).correct(at, predicted);
                 for (std::size_t j = 0; j < off.values.size(); ++j) {
-                    // What the source has no prediction of tells nothing of how good it is.
+                    // Rows without a prediction of the source say nothing of how good it is.
                     if (!is_prediction(off.values[j]) || !is_prediction(predicted.values[j])) continue;
                     errors[i].push_back(std::abs(static_cast<double>(predicted.values[j] - wanted.values[j])));
                 }

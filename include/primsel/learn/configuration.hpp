@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// size at stride 1.
 struct ConvConfiguration {
     int c = 1, k = 1, im = 1, f = 1, s = 1;
-    /// What the columns of a dataset are called.
+    /// The names of a dataset's columns.
     static constexpr std::array<std::string_view, 5> columns{"c", "k", "im", "f", "s"};
     [[nodiscard]] static std::vector<std::string> inputs() { return {columns.begin(), columns.end()}; }
 

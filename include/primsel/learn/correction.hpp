@@ -25,16 +25,16 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was measured on the machine to predict, a row a sample: its features, the logarithms of times, and by how much
-/// these are above another machine's predictions. NaN where either is missing.
+/// Samples of the machine to predict, a row each: features, logarithms of times, and how far these are above another
+/// machine's predictions. NaN where either is missing.
 struct TransferSamples {
     Table const& features;
     Table const& targets;
     Table const& deviations;
 };
 
-/// What turns predictions of one machine into those of another: Transferred's second part. `fit` is a static function
-/// of TransferSamples and whatever else it needs; `kind` is what it is called in files.
+/// Turns predictions of one machine into those of another: Transferred's second part. `fit` is a static function of
+/// TransferSamples and whatever else it needs; `kind` is its name in files.
 template <class C>
 concept Correction = requires(C correction, Table const& features, Table& predicted, Archive& archive) {
     C::kind;
@@ -60,7 +60,7 @@ public:
     /// The logarithm of a target's factor.
     [[nodiscard]] float of(std::size_t target) const { return factors_[target]; }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t, std::size_t targets) {
         archive(factors_);
         archive.require(factors_.size() == targets, factors_.size(), " factors of ", targets, " targets");
@@ -96,7 +96,7 @@ private:
 class DeviationCorrection {
 public:
     static constexpr std::string_view kind = "transferred";
-    /// So many measured times are.
+    /// The number of measured times from which on samples are many.
     static constexpr std::size_t many = 2000;
 
     /// A label (family) a target. No more than `few` samples must be of ConvFeatures. Throws error where they are not.
@@ -139,7 +139,7 @@ public:
         }
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         std::size_t parts = many_ ? 3 : 1;
         archive(parts);

@@ -20,11 +20,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was measured: for each configuration (row) the time of each subject (column), primitives or changes of layout.
+/// Measured times: for each configuration (row) that of each subject (column), primitives or changes of layout.
 /// Its text is CSV: lines "# key: value" that say where it was measured, a header, then a line a configuration with
 /// times in nanoseconds, 0 where there is none (Mulder et al. 2020).
 struct Dataset {
-    /// What describes a configuration: c, k, im, f, s for primitives; c, im for layouts. All are positive integers.
+    /// The numbers that describe a configuration: c, k, im, f, s for primitives; c, im for layouts. All are positive
+    /// integers.
     std::vector<std::string> inputs;
     std::vector<std::string> subjects;
     /// CPU, Arch, compiler and library version, as far as they are known.

@@ -20,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// of a layout to itself, do not count.
 struct ModelEvaluation {
     Evaluation errors;
-    /// What was measured and the model does not know.
+    /// Subjects that were measured and that the model does not know.
     std::vector<std::string> unknown;
 };
 
@@ -41,7 +41,7 @@ template <class IsKnown>
 
 }  // namespace detail
 
-/// Of what was learned. Throws error when it knows none of the subjects.
+/// Judges a learned model. Throws error when it knows none of the subjects.
 template <Regression R>
 [[nodiscard]] ModelEvaluation evaluate(NamedDataset const& measured, Trained<R> const& trained) {
     const auto position = [&](std::string const& subject) {
@@ -61,7 +61,7 @@ template <Regression R>
     return result;
 }
 
-/// Of a cost model. Throws error when none of the subjects is one of the kernels.
+/// Judges a cost model. Throws error when none of the subjects is one of the kernels.
 template <CostModel Model>
 [[nodiscard]] ModelEvaluation evaluate(NamedDataset const& measured, Kernels const& kernels, Model& model) {
     ModelEvaluation result;

@@ -39,7 +39,7 @@ struct FitReport {
     std::string what, name;
     /// Those that were learned from.
     std::size_t rows = 0;
-    /// What fitting took.
+    /// The time of fitting.
     double seconds = 0;
     /// On 10 % of the rows, which were held back.
     Evaluation test;
@@ -47,7 +47,7 @@ struct FitReport {
 
 struct FittedModel {
     TrainedModel model;
-    /// Of the primitives, then of the layouts if there are any.
+    /// Those of the primitives, then of the layouts if there are any.
     std::vector<FitReport> parts;
 };
 
@@ -98,7 +98,7 @@ namespace detail {
     if (data.rows() < least) fail(name, ": ", data.rows(), " rows are too few to learn from and to judge by");
     const Timer timer;
     const Split split = split_rows(data.rows(), options.seed);
-    // What was measured in none of the rows to learn from is left to other models.
+    // Subjects that no row to learn from has are left to other models.
     const Dataset some = with_subjects(data, without_idle(data.select(split.train)).subjects);
     const Table features = features_of(some), times = log_times(some);
     Trained<AnyRegression> trained{some.subjects, fit_named(options, some, split, features, times, executor)};

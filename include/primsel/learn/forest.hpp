@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// What trees of all targets share: each target is fitted by itself, on the rows that have it.
+/// A model for each target, fitted by itself to the rows that have the target.
 template <class Model>
 class PerTarget {
 public:
@@ -31,7 +31,7 @@ public:
         return result;
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(models_);
         archive.require(models_.size() == targets, "trees of ", models_.size(), " targets where there are ", targets);
@@ -86,7 +86,7 @@ struct MeanOfTrees {
 /// features at each split.
 class Forest : public detail::PerTarget<MeanOfTrees> {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "forest";
 
     /// A row a sample; NaN stands for a target that was not measured.
@@ -113,7 +113,7 @@ struct BoostingOptions {
     std::size_t trees = 600;
     double learning_rate = 0.06;
     TreeOptions tree{.depth = 6, .least_rows = 4, .feature_share = 0.5};
-    /// Of the rows, drawn for each tree.
+    /// The share of the rows that is drawn for each tree.
     double row_share = 0.7;
     std::uint64_t seed = 1;
 };
@@ -135,7 +135,7 @@ struct SumOfTrees {
 /// those before it left, on some of the rows.
 class BoostedTrees : public detail::PerTarget<SumOfTrees> {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "boosted";
 
     [[nodiscard]] static BoostedTrees fit(Table const& features, Table const& targets, BoostingOptions const& options,

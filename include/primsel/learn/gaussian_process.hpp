@@ -41,7 +41,7 @@ struct GaussianProcessOptions {
 /// samples.
 class GaussianProcess {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "gp";
 
     /// A row a sample; NaN stands for a target that was not measured. One label a target; none: all are alike.
@@ -82,7 +82,7 @@ public:
         return result;
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(targets_, groups_);
         archive.require(targets_ == targets, "a Gaussian process of ", targets_, " targets where there are ", targets);
@@ -96,7 +96,7 @@ private:
     /// Targets that share a covariance.
     struct Group {
         std::vector<std::size_t> targets;
-        /// Of the features, those that vary.
+        /// The features that vary.
         std::vector<std::size_t> columns;
         Standardizer inputs, outputs;
         detail::Covariance covariance;

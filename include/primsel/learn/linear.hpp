@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Linear regression, a target at a time: least squares with a little ridge, over the rows that have the target.
 class LinearRegression {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "linear";
 
     /// Features and targets, a row a sample; NaN stands for a target that was not measured.
@@ -62,7 +62,7 @@ public:
         return result;
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(inputs_, weights_);
         archive.require(inputs_.columns() == features && weights_.columns == features + 1 && weights_.rows() == targets,

@@ -58,8 +58,8 @@ template <class Query, class Model, class Question>
     return data.of_layouts() ? detail::layouts_of(kernels, name).has_value() : kernels.find_if_any(name).has_value();
 }
 
-/// What a cost model predicts for everything that was measured, a row for each row of the data and a column for each
-/// subject: logarithms of seconds. NaN where nothing was measured, and for what is none of the kernels.
+/// A cost model's predictions for everything that was measured, logarithms of seconds: a row for each row of the data
+/// and a column for each subject. NaN where nothing was measured, and for subjects that are none of the kernels.
 template <CostModel Model>
 [[nodiscard]] Table log_predictions(Dataset const& data, Kernels const& kernels, Model& model) {
     if (data.of_layouts()) {

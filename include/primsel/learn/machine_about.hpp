@@ -29,7 +29,7 @@ void each_speed(M& machine, Visit const& visit) {
     }
     visit("idle_bandwidth", machine.idle_bandwidth);
 }
-/// What older profiles do not say, and 0 stands for.
+/// The speed is missing in older profiles; 0 stands for it.
 [[nodiscard]] inline bool may_be_unknown(std::string_view speed) { return speed == "idle_bandwidth"; }
 }  // namespace detail
 

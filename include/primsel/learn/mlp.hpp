@@ -41,7 +41,7 @@ struct MlpOptions {
     }
 };
 
-/// What became of a training.
+/// The course of a training.
 struct MlpTraining {
     std::size_t epochs = 0, best_epoch = 0;
     double train_loss = 0, validation_loss = 0;
@@ -52,7 +52,7 @@ struct MlpTraining {
 /// Deterministic by seed, whatever the number of threads: gradients of fixed slices are added in a fixed order.
 class Mlp {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "mlp";
 
     /// A row a sample; NaN stands for a target that was not measured. Validation rows decide when to stop.
@@ -88,7 +88,7 @@ public:
         return outputs_.back(std::move(result));
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(inputs_, outputs_, layers_);
         archive.require(inputs_.columns() == features && outputs_.columns() == targets, "a perceptron of ",
@@ -148,7 +148,7 @@ private:
         }
     }
 
-    /// What one slice of a batch contributes: its gradient, sum of losses and measured targets.
+    /// The contribution of one slice of a batch: gradient, sum of losses and number of measured targets.
     struct Slice {
         Layers gradient;
         std::vector<Matrix> values;  // of each layer; [0] are the inputs

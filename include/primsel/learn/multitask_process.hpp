@@ -20,12 +20,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is known of a value before it is looked at: its mean and variance.
+/// The mean and variance that a value is believed to have before it is measured.
 struct Belief {
     double mean = 0, variance = 0;
 };
 
-/// What is usual of the hyperparameters of a MultitaskProcess: logarithms of variances (the machine's constant, a
+/// The prior of a MultitaskProcess's hyperparameters: logarithms of variances (the machine's constant, a
 /// family's, a primitive's; the part of each that changes with the configuration; noise), then of weights of the kinds
 /// of features. Means and standard deviations over pairs of machines.
 struct MultitaskPrior {
@@ -66,8 +66,8 @@ public:
         : labels_(std::move(labels)), prior_(prior), parameters_(prior.mean) {
         set_scales();
     }
-    /// What machines usually differ by, as samples that were drawn at random show it to tune(): fitted to pairs of
-    /// machines by `bench_tune_usual --samples`.
+    /// The usual differences between machines, for samples drawn at random: fitted to pairs of machines by
+    /// `bench_tune_usual --samples`.
     [[nodiscard]] static constexpr MultitaskPrior usual() {
         return {.mean = {-5, -2.6, -3.5, -2.5, -2.0, -2.1, -6.3, -0.8, -1.2, -0.9, -2, -1.8},
                 .deviation = {1, 1.6, 1.2, 1.2, 1.6, 1.1, 1.4, 0.7, 0.9, 0.8, 0.8, 0.9}};
@@ -86,7 +86,8 @@ public:
         values_.push_back(deviation);
     }
     void observe(std::size_t row, std::size_t primitive, double deviation) { observe(row, {primitive, 0}, deviation); }
-    /// Of the deviations of a primitive at two rows, and of what measuring one adds to it, before anything is observed.
+    /// The covariance of a primitive's deviations at two rows, with the noise of a measurement, before anything is
+    /// observed.
     [[nodiscard]] double covariance_of_rows(std::size_t primitive, std::size_t a, std::size_t b) const {
         return covariance({primitive, 0}, {primitive, 0}, near(rows_[a], rows_[b]));
     }
@@ -127,7 +128,7 @@ public:
         constexpr double before = 8;
         return (before + squares_) / (before + static_cast<double>(fitted_));
     }
-    /// What to believe of the deviations of some primitives at a configuration, as of the last fit().
+    /// Beliefs about the deviations of some primitives at a configuration, as of the last fit().
     void predict(std::array<float, ConvFeatures::count> const& features, std::span<const PredictedPrimitive> primitives,
                  std::span<Belief> beliefs) const {
         if (factors_.size() != fitted_) fail("multitask process: it was read, and tells variances only after fit()");
@@ -150,8 +151,8 @@ public:
         return means_of(covariance_of_fitted(features, primitives), primitives.size());
     }
 
-    /// Of so many primitives. All but the factors, n^2 numbers: what was read tells means at once, and variances after
-    /// fit(). Throws error where slowness matters: it is not kept.
+    /// Reads or writes a process of so many primitives, all but the n^2 numbers of the factors: means are there at
+    /// once, variances after fit(). Throws error where slowness matters: it is not kept.
     void archive(Archive& archive, std::size_t primitives) {
         if (prior_.slopes != std::array<double, 2>{}) fail("multitask process: files do not keep slowness");
         archive(labels_, parameters_, rows_, observed_, values_, weights_, mean_);
@@ -170,7 +171,7 @@ public:
     }
 
 private:
-    /// Of the parameters: logarithms of variances, then of weights of kinds of features.
+    /// Positions of the parameters: logarithms of variances, then of weights of kinds of features.
     enum Parameter : std::size_t {
         constant,
         family_constant,
@@ -223,7 +224,7 @@ private:
         for (Features const& row : rows_) result.push_back(near(row, at));
         return result;
     }
-    /// Of two primitives at configurations that are so near.
+    /// The covariance of two primitives at configurations of this nearness.
     [[nodiscard]] double covariance(PredictedPrimitive const& a, PredictedPrimitive const& b, double near) const {
         const double slow = a.slowness * b.slowness;
         double sum = variance_[constant] + near * variance_[shape] + slow * prior_.slopes[0];
@@ -233,7 +234,7 @@ private:
         if (a.primitive == b.primitive) sum += variance_[primitive_constant] + near * variance_[primitive_shape];
         return sum;
     }
-    /// Of what was fitted with those primitives at a configuration, a row an observation.
+    /// Covariances of the fitted observations, a row each, with these primitives at a configuration.
     [[nodiscard]] std::vector<double> covariance_of_fitted(std::array<float, ConvFeatures::count> const& features,
                                                            std::span<const PredictedPrimitive> primitives) const {
         const std::vector<double> near = covariance_of_rows(scaled(features));
@@ -257,7 +258,7 @@ private:
         for (std::size_t i = 0; i < variance_.size(); ++i) variance_[i] = std::exp(parameters_[i]);
         for (std::size_t i = 0; i < kinds; ++i) weight_[i] = std::exp(2 * parameters_[first_weight + i]);
     }
-    /// Of those observations, and what they make of their values.
+    /// Factorises the covariance of those observations and solves for their values.
     void factorize(std::span<const std::size_t> which) {
         set_scales();
         std::vector<std::vector<double>> near;

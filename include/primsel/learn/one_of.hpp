@@ -19,7 +19,7 @@ namespace primsel::inline PRIMSEL_ABI {
 template <class... Regressions>
 class OneOf {
 public:
-    /// What each is called in files.
+    /// The name of each in files.
     static constexpr std::array<std::string_view, sizeof...(Regressions)> kinds{Regressions::kind...};
 
     OneOf() = default;
@@ -37,13 +37,13 @@ public:
     [[nodiscard]] const R* get_if() const {
         return std::get_if<R>(&regression_);
     }
-    /// What the function returns for the regression that it is.
+    /// Calls the function with the regression that this is.
     template <class Function>
     [[nodiscard]] auto visit(Function&& function) const {
         return std::visit(std::forward<Function>(function), regression_);
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         std::string name(kind());
         archive(name);

@@ -28,7 +28,7 @@ public:
         Terms terms{};
         double seconds = 0;
     };
-    /// Of a time that was taken on such a machine.
+    /// The sample of a time that was taken on this machine.
     [[nodiscard]] static Sample sample(Machine const& machine, OpTime const& time) {
         return {time.op, time.layout, op_terms(Analytical::terms(machine, time.work), time.batch, time.rows),
                 time.seconds};
@@ -88,7 +88,7 @@ private:
         Terms values{};
     };
 
-    /// What takes less than a few microseconds need not be known to the percent. Many weights and their arithmetic grow
+    /// Times of less than a few microseconds need not be known to the percent. Many weights and their arithmetic grow
     /// together: where samples do not tell which of them bounds the time, it is the way of the weights, as on another
     /// machine. And a call takes microseconds, however well a hundred of them would explain samples that are all long.
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {

@@ -33,7 +33,7 @@ public:
         return process;
     }
 
-    /// Of the function, without noise, at points that are rows.
+    /// Beliefs about the function, without noise, at points that are rows.
     [[nodiscard]] Beliefs at(Eigen::MatrixXd const& points) const {
         Eigen::MatrixXd across = covariance(distances(scaled(points_), scaled(points)));
         Beliefs beliefs;
@@ -53,7 +53,7 @@ public:
         more.factorize();
         return more;
     }
-    /// Of the noise of a sample.
+    /// The variance of a sample's noise.
     [[nodiscard]] double noise_variance() const { return scale_ * scale_ * noise(); }
 
 private:
@@ -79,7 +79,7 @@ private:
         const Eigen::VectorXd weights = (-parameters_.tail(points_.cols())).array().exp();
         return points * weights.asDiagonal();
     }
-    /// Of each with each, times the root of 5.
+    /// Distances of each point of a to each of b, times the root of 5.
     [[nodiscard]] static Eigen::MatrixXd distances(Eigen::MatrixXd const& a, Eigen::MatrixXd const& b) {
         Eigen::MatrixXd squares = -2 * a * b.transpose();
         squares.colwise() += a.rowwise().squaredNorm();
@@ -96,7 +96,7 @@ private:
         weights_ = factors_.solve(values_);
     }
 
-    /// Of the logarithm of the probability of the samples and of the hyperparameters, by each of these.
+    /// The gradient of the logarithm of the probability of samples and hyperparameters, by each hyperparameter.
     [[nodiscard]] Eigen::VectorXd gradient() {
         const Eigen::MatrixXd z = scaled(points_), r = distances(z, z), near = covariance(r);
         Eigen::MatrixXd all = near;

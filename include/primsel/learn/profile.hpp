@@ -19,13 +19,13 @@ struct NamedDataset {
     Dataset data;
 };
 
-/// What was measured of a machine: times of primitives, and of changes of layout where there are any.
+/// Measurements of a machine: times of primitives, and of changes of layout where there are any.
 struct Profile {
     NamedDataset primitives;
     std::optional<NamedDataset> layouts = {};
 };
 
-/// What the subjects of a dataset are: "primitives" or "layouts".
+/// The kind of a dataset's subjects: "primitives" or "layouts".
 [[nodiscard]] inline std::string what_of(Dataset const& data) { return data.of_layouts() ? "layouts" : "primitives"; }
 
 /// Throws error when changes of layout were measured with the kernels of another instruction set than primitives were.

@@ -15,7 +15,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What one convolution of any shape took with one primitive. A Dataset has square ones, each with all primitives.
+/// The time of one convolution of any shape with one primitive. A Dataset has square ones, each with all primitives.
 struct Sample {
     ConvShape shape;
     std::string primitive;
@@ -27,7 +27,7 @@ struct Sample {
 struct Samples {
     std::map<std::string, std::string> about;
     std::vector<Sample> all;
-    /// What else was timed, by names without commas.
+    /// Other timed things, by names without commas.
     std::map<std::string, double> others = {};
 };
 
@@ -58,8 +58,8 @@ inline constexpr std::string_view sample_columns =
     return text;
 }
 
-/// What to_csv wrote; `name` is what errors call it. A last line that is cut short is left out. Throws error, naming
-/// the line, for anything else.
+/// Parses the text that to_csv writes; errors call it `name`. A last line that is cut short is left out. Throws error,
+/// naming the line, for anything else.
 [[nodiscard]] inline Samples parse_samples(std::string_view name, std::string_view text) {
     Samples samples;
     bool header = false;

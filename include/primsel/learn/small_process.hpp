@@ -28,7 +28,7 @@ public:
     static constexpr std::size_t most_points = 4096;
     struct Prediction {
         double mean = 0;
-        /// Of the function, without noise.
+        /// The standard deviation of the function, without noise.
         double deviation = 0;
     };
 

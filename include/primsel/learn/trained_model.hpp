@@ -18,14 +18,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was learned on a machine, to be kept: learned_cost makes a cost model of it. Either part may be empty.
+/// A model learned on a machine, to be kept: learned_cost makes a cost model of it. Either part may be empty.
 struct TrainedModel {
-    /// What the datasets say of the machine (arch, compiler, cpu, version), and how it was trained.
+    /// Facts that the datasets tell about the machine (arch, compiler, cpu, version), and how it was trained.
     std::map<std::string, std::string> about;
     /// By ConvFeatures and by LayoutFeatures; not relative to other models.
     Trained<AnyRegression> primitives, layouts;
 
-    /// What is known of that; empty where nothing is.
+    /// The fact of that key; empty where it is not known.
     [[nodiscard]] std::string_view about_of(std::string const& key) const {
         const auto found = about.find(key);
         return found == about.end() ? std::string_view() : found->second;

@@ -26,7 +26,7 @@ template <Regression Source>
 template <Regression Source, Correction By>
 class Transferred {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = By::kind;
 
     Transferred() = default;
@@ -38,7 +38,7 @@ public:
         return result;
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         source_.archive(archive, features, targets);
         correction_.archive(archive, features, targets);
@@ -52,8 +52,8 @@ private:
 };
 
 /// From samples of the other machine, a row each; `targets` are logarithms of seconds, NaN where nothing was measured.
-/// What follows is for the correction's own fit: transfer<FactorCorrection>(source, features, targets),
-/// transfer<DeviationCorrection>(source, features, targets, labels, executor).
+/// The arguments after the first are for the correction's own fit: transfer<FactorCorrection>(source, features,
+/// targets), transfer<DeviationCorrection>(source, features, targets, labels, executor).
 template <Correction By, Regression Source, class... Options>
 [[nodiscard]] Transferred<Source, By> transfer(Source source, Table const& features, Table const& targets,
                                                Options&&... options) {

@@ -48,17 +48,17 @@ struct TransferReport {
     std::optional<Trust> trust = {};
     /// Those that it was corrected by: 90 % of them, all of fewer than 50.
     std::size_t rows = 0;
-    /// What correcting took.
+    /// The time of correcting.
     double seconds = 0;
     /// On the rows that were held back: of what was learned, and of the model as it was. Nothing where none were.
     std::optional<Evaluation> test = {}, direct = {};
-    /// What was measured and the model does not know.
+    /// Subjects that were measured and that the model does not know.
     std::vector<std::string> unknown = {};
 };
 
 struct TransferredModel {
     TrainedModel model;
-    /// Of the primitives, then of the layouts if there are any.
+    /// Those of the primitives, then of the layouts if there are any.
     std::vector<TransferReport> parts;
 };
 
@@ -96,7 +96,7 @@ namespace detail {
     return transfer<DeviationCorrection>(std::move(source), features, times, labels_of(data), executor, few);
 }
 
-/// What the model does not know of what was measured. Throws error when that is all, or the model was made from it.
+/// Measured subjects that the model does not know. Throws error when that is all, or the model was made from it.
 [[nodiscard]] inline std::vector<std::string> unknown_to(TrainedModel const& source, std::string_view source_name,
                                                          NamedDataset const& measured,
                                                          std::vector<std::string> const& subjects) {

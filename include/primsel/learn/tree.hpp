@@ -42,7 +42,7 @@ public:
     [[nodiscard]] std::size_t rows() const { return rows_; }
     [[nodiscard]] std::size_t columns() const { return edges_.size(); }
     [[nodiscard]] std::size_t bins(std::size_t column) const { return edges_[column].size() + 1; }
-    /// Of a value up to that bin, and of one beyond it: the threshold between them.
+    /// The threshold between values up to that bin and values beyond it.
     [[nodiscard]] float edge(std::size_t column, std::size_t bin) const { return edges_[column][bin]; }
     [[nodiscard]] std::span<const std::uint8_t> column(std::size_t column) const {
         return std::span(bins_).subspan(column * rows_, rows_);
@@ -58,14 +58,14 @@ struct TreeOptions {
     std::size_t depth = 12;
     /// No leaf has fewer rows.
     std::size_t least_rows = 2;
-    /// Of the features, tried at each split.
+    /// The share of the features that is tried at each split.
     double feature_share = 1;
 };
 
 /// A regression tree: the mean of the training rows that fall into the same leaf.
 class RegressionTree {
 public:
-    /// Of those rows, which may repeat and are reordered; targets[row] for each.
+    /// Fits a tree to these rows, which may repeat and are reordered; targets[row] for each.
     [[nodiscard]] static RegressionTree fit(BinnedFeatures const& features, std::span<const float> targets,
                                             std::span<std::uint32_t> rows, TreeOptions const& options,
                                             std::mt19937_64& generator) {
@@ -108,7 +108,7 @@ public:
     }
 
 private:
-    /// Of a leaf its prediction; else the threshold: smaller features go to the node `below`, others to the one after.
+    /// The prediction of a leaf; else the threshold: smaller features go to the node `below`, others to the one after.
     struct Node {
         float value = 0;
         std::uint32_t below = 0;

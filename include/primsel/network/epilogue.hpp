@@ -17,7 +17,7 @@ struct Folded {
     friend bool operator==(Folded const&, Folded const&) = default;
 };
 
-/// What is done to a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
+/// Operations on a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
 /// that follow; epilogue_parts tells which layers may have which part.
 struct Epilogue {
     /// In the order in which they apply.

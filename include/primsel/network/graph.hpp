@@ -25,8 +25,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
-/// What a fault means for the layer: of an impossible parameter, which one it is; and the shape that the layer asks
-/// for.
+/// The fault in words: names an impossible parameter, and the shape that the layer asks for.
 [[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
     std::string text(message(fault));
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
@@ -70,8 +69,8 @@ struct SharedWeight {
 /// By the names of the weights.
 using SharedWeights = std::map<std::string, SharedWeight, std::less<>>;
 
-/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. Its
-/// results are those of some of its nodes: the last, unless told otherwise.
+/// A network as layers in an order in which they can run. The only intermediate representation; a plain value. Its
+/// outputs are results of some of its nodes: by default of the last.
 class Graph {
 public:
     /// Images that run together, all through the graph.
@@ -98,7 +97,7 @@ public:
         }
         const std::string_view excess = detail::excess(epilogue, epilogue_parts(layer));
         if (!excess.empty()) fail("graph: layer ", name, " (", kind(layer), ") cannot have ", excess);
-        // What the layer itself reads.
+        // The shapes that the layer itself reads.
         std::span<const Shape> own(shapes);
         if (epilogue.residual && !own.empty()) own = own.first(own.size() - 1);
         Fault fault = primsel::check(layer, own);

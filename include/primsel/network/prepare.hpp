@@ -52,7 +52,7 @@ using AffineLayer = decltype(Folded::layer);
     return finite;
 }
 
-/// What is wrong with a value; "" where nothing is.
+/// The fault of a value; "" where there is none.
 [[nodiscard]] inline std::string_view fault_of(float const& value, WeightValues values) {
     if (values == WeightValues::any) return "";
     if (is_nan(value)) return "not a number";
@@ -74,7 +74,7 @@ using AffineLayer = decltype(Folded::layer);
     return '[' + text + ']';
 }
 
-/// Of the first value that the weight may not have: a line, or nothing.
+/// A line about the first value that the weight may not have, or nothing.
 [[nodiscard]] inline std::string value_fault(WeightSpec const& spec, StoredFloats const& values) {
     const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
     if (spec.values == WeightValues::any || (!variance && all_finite(values, 0, values.size()))) return "";
@@ -98,7 +98,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// What check_weights looks at: names and dimensions, or values, too.
+/// The properties that check_weights checks: names and dimensions, or values, too.
 enum class WeightCheck { shapes, values };
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite

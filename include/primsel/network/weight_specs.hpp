@@ -137,7 +137,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     return static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
 }
 
-/// What a weight of these dimensions has that shares the owner's values: the same storage, but for a transposed one.
+/// The tensor of these dimensions that shares the owner's values: in the same storage unless it is transposed.
 [[nodiscard]] inline WeightTensor shared_tensor(WeightTensor const& owner, std::vector<std::int64_t> dims,
                                                 bool transposed) {
     if (!transposed || dims.empty()) return {std::move(dims), owner.values, owner.owner};

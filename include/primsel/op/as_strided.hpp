@@ -67,7 +67,7 @@ private:
         }
         add(columns);
         const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
-        // Of few columns, such as the colours of an image, the parts are of rows.
+        // The parts are of rows where columns are few, such as the colours of an image.
         const bool few = count < 4;
         walk.for_each_row(
             executor,

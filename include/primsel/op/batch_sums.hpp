@@ -9,8 +9,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of each piece first the mean, then sums of deviations from it and of their squares: neither is small beside what it
-/// is computed from. Pieces come together as deviations from the mean of the first one.
+/// For each piece computes the mean, then sums of deviations from it and of their squares: neither is small beside its
+/// terms. Pieces come together as deviations from the mean of the first one.
 template <>
 struct Op<BatchStatisticsParams> {
     static constexpr bool in_place = false;

@@ -56,7 +56,7 @@ private:
         const auto floats_of = [&args, axis, view](std::size_t input) {
             return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
         };
-        // Of short rows one input after the other: what is the same for all of an input's rows is then known.
+        // Takes short rows one input after the other, so that what all rows of an input share is computed once.
         if (row <= 4 * lanes<Arch>) {
             detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
                 float* dst = args.dst + first * row;

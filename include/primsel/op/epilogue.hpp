@@ -53,8 +53,8 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
 
 }  // namespace detail
 
-/// What follows a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of the
-/// shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
+/// The pass after a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of
+/// the shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
 /// executor.
 template <class Arch, Layout L>
     requires std::same_as<element_of<L>, float>

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of equal maxima, the first counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
+/// The first of equal maxima counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
 /// window lies in the padding.
 template <>
 struct Op<MaxPoolIndicesParams> {

@@ -18,7 +18,7 @@ struct NormalizedChannels {
     using V = Floats<Arch>;
     V mean, inverse, factor, shift;
 
-    /// Of n channels from c on, or of channel c in all lanes where n is 0.
+    /// Loads the factors of n channels from c on, or those of channel c in all lanes where n is 0.
     PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
         const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
         mean = channel_values<Arch>(statistics, c, n);

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout; but for
+/// The arguments of an op. Every tensor is a batch of images, one after the other, all in the op's one layout; but for
 /// results and parameters of the whole batch (of_batch in layer/all.hpp), of which there is one.
 struct OpArgs {
     std::span<const float* const> src;
@@ -19,9 +19,9 @@ struct OpArgs {
     int batch = 1;
     /// Where the first of them stands among all images of a run, which may come one by one.
     std::size_t first_image = 0;
-    /// What pack wrote; null for an op without weights.
+    /// The packed weights; null for an op without weights.
     const float* weights = nullptr;
-    /// Of the result; only for dense layers, sums and normalisations.
+    /// Bounds of the result; only for dense layers, sums and normalisations.
     Clamp clamp{};
     ExecutorRef executor;
 };

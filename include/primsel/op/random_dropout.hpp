@@ -23,7 +23,7 @@ namespace detail {
     return bits ^ bits >> 16U;
 }
 
-/// What is drawn for the elements of an image: each has a number of its own, whatever the order.
+/// Random numbers for the elements of an image: each element has its own, whatever the order.
 struct ImageKey {
     std::uint32_t first, second;
 

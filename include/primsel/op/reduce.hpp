@@ -61,7 +61,7 @@ private:
         }
         return static_cast<float>(best);
     }
-    /// Of lines that are neighbours, as many as a vector holds.
+    /// Positions in neighbouring lines, as many as a vector holds.
     template <class Arch>
     static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                                    float* dst) noexcept {

@@ -20,7 +20,7 @@ struct ExactPbqp {
     /// How many costs may be looked at beyond the reductions, for each node of the problem: about a nanosecond each. By
     /// this and not by a clock, so that equal problems have equal solutions.
     std::size_t work_per_node = 50'000;
-    /// Of the tables of dynamic programming together, 12 bytes each.
+    /// The most entries of all tables of dynamic programming together, 12 bytes each.
     std::size_t max_entries = 2'000'000;
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {

@@ -39,11 +39,11 @@ namespace primsel::inline PRIMSEL_ABI {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
 }
 
-/// What a layer asks of primitives: one of the three convolutions of a layer of this (forward) shape.
+/// The task of a primitive for a layer: one of the three convolutions of a layer of this (forward) shape.
 struct ConvTask {
     Pass pass = Pass::forward;
     ConvShape shape{};
-    /// Whose kernel it is, and whether that changes between runs: it is then packed at each.
+    /// The kernel's name, and whether it changes between runs, so that each run packs it.
     std::string kernel{};
     bool packs = false;
 };
@@ -52,7 +52,7 @@ struct ConvTask {
     Node const& node = graph[layer];
     if (std::holds_alternative<ConvParams>(node.layer)) {
         std::string kernel = detail::weight_name(node.name, "weight");
-        // What is folded in does not change, nor does the layer it is folded into.
+        // A folded weight does not change, nor does the layer it is folded into.
         const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
         return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
     }

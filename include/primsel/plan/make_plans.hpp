@@ -22,12 +22,12 @@ struct PlannedGraph {
     Graph const& graph;
     /// How often it runs, beside the others: any positive number.
     double use = 1;
-    /// Of each layer: layers of several graphs under the same name run alike, so that their weights are packed once.
-    /// Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
+    /// A name for each layer: layers of several graphs under the same name run alike, so that their weights are packed
+    /// once. Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
     std::vector<std::string> agrees = {};
 };
 
-/// What came of planning several graphs together.
+/// The plans of several graphs that were planned together.
 struct JointPlans {
     std::vector<Plan> plans;
     /// Predicted for a run, on average over the graphs as often as each is used: together, and if each graph had the
@@ -35,7 +35,7 @@ struct JointPlans {
     double seconds = 0, separate_seconds = 0;
     bool optimal = false;
 
-    /// What agreeing costs: 0.01 is one per cent.
+    /// The relative cost of agreeing: 0.01 is one per cent.
     [[nodiscard]] double price() const { return separate_seconds > 0 ? seconds / separate_seconds - 1 : 0; }
 };
 

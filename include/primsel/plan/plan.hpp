@@ -10,8 +10,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a plan was made for. A plan is good for nothing else: other weights are fine, another network, primitive list,
-/// library or processor is not.
+/// The network, kernels and machine that a plan was made for. It is good for nothing else: other weights are fine,
+/// another network, primitive list, library or processor is not.
 struct PlanKey {
     std::string network;     ///< fingerprint of the simplified graph
     std::string primitives;  ///< fingerprint of the primitives and layouts
@@ -89,7 +89,7 @@ public:
         }
         fail("plan: no layer is named ", name, "; there are ", names);
     }
-    /// What is known of how good the solution is, in words: "proven optimal", "within 0.9 % of optimal", ...
+    /// The quality of the solution in words: "proven optimal", "within 0.9 % of optimal", ...
     [[nodiscard]] std::string optimality() const;
     /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
     [[nodiscard]] std::string explain(std::string_view name) const;

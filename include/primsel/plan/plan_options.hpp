@@ -15,7 +15,7 @@ struct Refused {
     std::string layer, primitive, reason;
 };
 
-/// What a plan may use.
+/// The primitives, memory and threads that a plan may use.
 struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
     /// any.

@@ -46,7 +46,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// What another cost model says that a plan takes, in seconds: judges a plan made from predictions by measurements.
+/// The seconds that a cost model predicts for a plan: judges a plan made from predictions by measurements, for example.
 /// `workers` threads are to run it. Asks what make_plan asks, so the model that the plan was made by says its total.
 /// Throws error unless the plan was made for this graph and from these kernels, and the answers are costs.
 template <CostModel Model>

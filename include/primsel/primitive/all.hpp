@@ -68,8 +68,8 @@ using OtherPrimitives =
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
-/// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
-/// compiled sooner than all.
+/// The primitives that an engine considers by default: those of every family that win a layer somewhere. They compile
+/// faster than all.
 using DefaultPrimitives =
     TypeList<DirectSum2d, DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,

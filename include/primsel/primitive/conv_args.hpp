@@ -42,7 +42,7 @@ enum class Pass { forward, input_gradient, weight_gradient };
     return names[static_cast<std::size_t>(pass)];
 }
 
-/// What a primitive works on, and what the convolution does to its result, dst = clamp(conv(src) + bias + residual).
+/// The arguments of a primitive: dst = clamp(conv(src) + bias + residual).
 /// For the gradient of the input, src is that of the result and dst that of the input, without bias, residual and
 /// clamp; for the gradient of the weights, src is the input, and dst the kernel's gradient, k x c/groups x fh x fw,
 /// summed over the images.

@@ -84,7 +84,7 @@ private:
     };
     using Rows = Taps;
 
-    /// What the pixel of an axis went into by a tap: a place of the result, or -1. Divides only where it must.
+    /// The place of the result that a pixel of an axis goes into by a tap, or -1. Divides only where it must.
     [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
         int from = at - offset;
         if (from < 0) return -1;
@@ -194,7 +194,7 @@ private:
         return static_cast<std::size_t>((most_vectors + 1) * lanes<Arch> * s.taps());
     }
 
-    /// What a vector of channels, from c on, sums up in rows [begin, end) of all images' results.
+    /// Rows [begin, end) of all images' results that a vector of channels, from c on, sums up.
     struct Block {
         int c, begin, end;
         float* sums;  // tap after tap
@@ -291,7 +291,7 @@ private:
         for (int row = block.begin; row < block.end; ++row) {
             const float* const gradient = args.gradient + row * (out_w * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
-            // Of the first tap, which may be beside the image.
+            // The offset of the first tap, which may be beside the image.
             const std::ptrdiff_t first =
                 ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
             ask_for_later(s, out_w, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);

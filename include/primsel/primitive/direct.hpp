@@ -249,12 +249,12 @@ private:
 
 }  // namespace detail
 
-/// Of an image in hwc.
+/// The direct algorithm on an image in hwc.
 struct DirectHwc : detail::DirectFrom<hwc> {
     static constexpr FixedString id = "direct-hwc";
     static constexpr bool by_rows = true;
 };
-/// Of an image in chw, as most networks' own is: its change of layout is in the copy.
+/// The direct algorithm on an image in chw, as most networks' own is: its change of layout is in the copy.
 struct DirectChwHwc : detail::DirectFrom<chw> {
     static constexpr FixedString id = "direct-chw-hwc";
 };

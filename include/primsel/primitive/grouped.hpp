@@ -121,7 +121,7 @@ private:
     [[nodiscard]] static constexpr int vectors(ConvShape const& s) {
         return (s.c + lanes<Arch> - 1) / lanes<Arch>;
     }
-    /// Of a vector; the last one begins where it ends with the channels, and computes some of them again.
+    /// The first channel of a vector. The last vector ends with the channels, and computes some of them again.
     template <class Arch>
     [[nodiscard]] static constexpr int first_channel(ConvShape const& s, int vector) {
         return std::min(vector * lanes<Arch>, s.c - lanes<Arch>);

@@ -96,7 +96,7 @@ private:
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
         return detail::pointer_floats(block_pointers(s));
     }
-    /// Of one group, for `count` output pixels from `first` on.
+    /// The product of one group, for `count` output pixels from `first` on.
     template <class Arch>
     [[nodiscard]] static detail::IndirectProduct product(ConvShape const& s, ConvArgs const& args,
                                                          const float* const* pointers, std::size_t first, int count,

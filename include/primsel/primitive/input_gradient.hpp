@@ -99,7 +99,7 @@ struct IndirectInputGradient {
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
-    /// Of each group and phase a matrix of (taps x group_k) x group_c.
+    /// Floats of a matrix of (taps x group_k) x group_c for each group and phase.
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.groups) * group_floats<Arch>(s);

@@ -26,7 +26,7 @@ struct Kn2Group {
     float* dst;
 };
 
-/// What all kn2 primitives share: groups one after the other. `Way` says how to scratch, pack, run and price one group.
+/// Runs groups one after the other, for all kn2 primitives. `Way` says how to scratch, pack, run and price one group.
 template <class Way, bool reads_hwc>
 struct Kn2 {
     static constexpr Family family = Family::kn2;

@@ -195,7 +195,7 @@ struct PrimitiveTraits {
             std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
-    /// What one run does: with one image, or as many as a primitive that takes whole batches gets.
+    /// The work of one run: for one image, or for as many as a primitive that takes whole batches gets.
     [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
         if constexpr (requires { P::template work<Arch>(shape, images); }) {
             return P::template work<Arch>(shape, images);

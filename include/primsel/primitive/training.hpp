@@ -18,8 +18,8 @@ using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientDirec
 /// kernel, where the stride is 1.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;
 
-/// What a step of training considers unless told otherwise: of the forward primitives those that take a whole batch or
-/// win its layers.
+/// The primitives that a step of training considers by default: forward ones that take a whole batch or win its layers,
+/// and all gradients.
 using TrainingPrimitives = concatenate<
     TypeList<Indirect, DirectHwc, DepthwiseHwc, GroupedHwc, Winograd<2, 3, 16>, Winograd<4, 3, 16>,
              Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>>,

@@ -92,7 +92,7 @@ private:
     static constexpr std::size_t panel_floats =
         round_up_floats(block_pixels * static_cast<std::size_t>(detail::panel_width<Arch>));
 
-    /// Of the shape alone, so that the bits are the same for every number of threads.
+    /// The parts of a kernel's gradient: by the shape alone, so that the bits are the same for every number of threads.
     [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
         return std::clamp(8 / (panels * s.groups), 1, std::max(1, s.group_k() / 48));
     }

@@ -184,7 +184,7 @@ private:
             }
         }
     }
-    /// Of so many floats from where the pairs are on: a tap's channels, or those of several taps.
+    /// Adds `channels` floats from where the pairs are on: a tap's channels, or those of several taps.
     template <class Arch>
     static void add(Part const& part, int channels, detail::PixelPairs p, float* sums, bool accumulate) noexcept {
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {

@@ -111,7 +111,7 @@ private:
     }
     [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) { return detail::tile_stride(s.c); }
     [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) { return detail::tile_stride(s.k); }
-    /// Of a tap of a tile: that of the image and that of the gradient.
+    /// Floats of a tap of a tile: that of the image and that of the gradient.
     [[nodiscard]] static constexpr std::size_t tile_floats(ConvShape const& s) { return v_stride(s) + z_stride(s); }
     [[nodiscard]] static constexpr std::size_t sums_of_tap(ConvShape const& s) {
         return static_cast<std::size_t>(s.c) * columns(s);
@@ -150,7 +150,7 @@ private:
         detail::with_powers<most>(static_cast<int>(columns(s)) / lanes<Arch>, sum);
     }
 
-    /// Of one channel, all kernels.
+    /// Transforms the sums of one channel back, for all kernels.
     static void transform_back(ConvShape const& s, const float* sums, std::size_t c, float* dst) noexcept {
         const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
         alignas(alignment) float rows[r * r * vector];

@@ -24,7 +24,7 @@ struct Phase {
     double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
 };
 
-/// What a primitive does for one image: up to six phases, one after the other. An analytical cost model prices it.
+/// The work of a primitive for one image: up to six phases, one after the other. An analytical cost model prices it.
 struct Work {
     std::array<Phase, 6> phases{};
     std::size_t count = 0;

@@ -32,13 +32,13 @@ struct ProfileOptions {
     double accuracy = 0.01;
     /// For one primitive and configuration, in two parts.
     double seconds = 0.3;
-    /// What would need more memory is not timed.
+    /// The most memory that a timed candidate may need.
     std::size_t max_bytes = std::size_t{4} << 30;
     /// The processor to run on; negative: the current one.
     int cpu = -1;
     /// Spent on learning how fast the machine is.
     double learn_seconds = 0.2;
-    /// Of the values that are convolved.
+    /// The seed of the values that are convolved.
     std::uint64_t seed = 1;
     /// That a convolution is timed for: all at once by primitives that take whole batches.
     int images = 1;
@@ -185,7 +185,7 @@ public:
     /// Seconds of one change of layout; 0 where nothing need run.
     [[nodiscard]] double transform(Shape shape, std::size_t from, std::size_t to) { return time(shape, from, to); }
 
-    /// Of all runs so far, without those to warm up.
+    /// The number of runs so far, without those to warm up.
     [[nodiscard]] std::size_t runs() const { return timer_.runs(); }
     /// The share of them at about the nominal speed and without interruption.
     [[nodiscard]] double quiet_share() const {
@@ -193,7 +193,7 @@ public:
     }
     /// Seconds that the reference takes at the speed that times are for.
     [[nodiscard]] double nominal() const { return timer_.nominal(); }
-    /// What it took when the profile was begun that this goes on with: all times of a profile are for one speed.
+    /// Sets the reference's seconds from when the profile was begun, as all times of a profile are for one speed.
     void set_nominal(double seconds) { timer_.set_nominal(seconds); }
 
 private:

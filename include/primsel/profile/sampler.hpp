@@ -16,7 +16,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 struct SampleOptions {
-    /// Of a configuration, two for each multiply-add: larger ones take too long to time.
+    /// The most operations of a configuration, two for each multiply-add: larger ones take too long to time.
     double max_operations = 5e9;
     /// Draws the order.
     std::uint64_t seed = 1;
@@ -39,11 +39,11 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
 
 }  // namespace detail
 
-/// What to profile for networks that have these convolutions: each of their (c, k, im), once, with each kernel size and
-/// stride of the published data and with those that the networks have. Left out are convolutions with groups, dilation
-/// or sides that differ, kernels larger than their image and what is above max_operations. The order is drawn by the
-/// seed and depends on the set of shapes alone, so that any first part is a fair sample: of the networks' own layers,
-/// and behind their end of all others, or with networks_first = false of both.
+/// Configurations to profile for networks that have these convolutions: each of their (c, k, im), once, with each
+/// kernel size and stride of the published data and with those that the networks have. Left out are convolutions with
+/// groups, dilation or sides that differ, kernels larger than their image and what is above max_operations. The order
+/// is drawn by the seed and depends on the set of shapes alone, so that any first part is a fair sample: of the
+/// networks' own layers, and behind their end of all others, or with networks_first = false of both.
 [[nodiscard]] inline std::vector<ConvConfiguration> sample_convolutions(std::span<const ConvShape> shapes,
                                                                         SampleOptions const& options = {}) {
     std::set<ConvConfiguration> own, others;

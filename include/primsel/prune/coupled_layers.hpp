@@ -20,8 +20,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Layers whose channels go together: a row of the table of what is coupled to what.
 struct CoupledLayers {
-    /// Whose filters go, whose results have the channels besides (depthwise convolutions, batch norms, sums, ...), and
-    /// whose kernels that read them go. Names, in the order of the network.
+    /// Names of layers, in the order of the network: those that lose filters, those whose results have the channels
+    /// besides (depthwise convolutions, batch norms, sums, ...), and those whose kernels lose the channels that they
+    /// read.
     std::vector<std::string> made_by, passed_by, read_by;
     /// The groups of channels, by their numbers in the coupling; how many of them may go, and why others must stay.
     std::vector<std::size_t> groups;

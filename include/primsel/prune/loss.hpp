@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is lost when the first so many groups of a ranking go: 0 where none does, and never less for more. The losses
+/// The loss when the first `gone` groups of a ranking go: 0 for none, and never less for more. The losses
 /// of several rankings add up.
 ///
 /// A minimal model:

@@ -45,7 +45,7 @@ struct PruneTarget {
     double share = 0.5;
     /// As many channels stay as a multiple of this.
     std::size_t multiple = 1;
-    /// Of each ranking at most this share goes.
+    /// The largest share of a ranking that goes.
     double most = 0.9;
 };
 
@@ -53,7 +53,7 @@ struct PrunedTo {
     Choice choice;
     /// In the measure, of the whole network and of the thinned one.
     double before = 0, after = 0;
-    /// Of all rankings.
+    /// The loss of all rankings.
     double loss = 0;
 };
 
@@ -64,8 +64,7 @@ struct PrunedTo {
     return sum;
 }
 
-/// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
-/// does.
+/// The predicted seconds of a run: the total of the plan that is made for the network. Throws error as make_plan does.
 template <CostModel Model, Solver S>
 [[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                                        PlanOptions options = {}) {

@@ -50,7 +50,7 @@ public:
             trainer.keep_zero(zeros());
         }
     }
-    /// What is gone.
+    /// The groups that are gone.
     [[nodiscard]] Choice const& choice() const { return choice_; }
     /// The network of the weights, without what is gone.
     [[nodiscard]] Pruned thinned(Weights const& weights) const { return prune(graph_, weights, coupling_, choice_); }
@@ -100,7 +100,7 @@ private:
         more.insert(choice_.begin(), choice_.end());
         choice_ = sparing(graph_, coupling_, std::move(more));
     }
-    /// What is gone already goes before all else, whatever the criterion says of zeros.
+    /// Puts groups that are gone already first, whatever the criterion says of zeros.
     void first_gone(Ranking& ranking) const {
         std::vector<std::pair<double, std::size_t>> order;  // score, group
         for (std::size_t i = 0; i < ranking.groups.size(); ++i) {

@@ -21,8 +21,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes takes the
-/// filters that make it.
+/// The groups that a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes
+/// takes the filters that make it.
 enum class GroupType { filters, channels };
 
 /// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
@@ -33,7 +33,7 @@ struct Ranking {
     /// groups of the same layers are ranked among themselves and then mixed: of the first so many each layer has about
     /// the same share.
     std::vector<std::size_t> groups;
-    /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    /// How much each of them matters. The mean over a layer's rows is 1, and what several layers say adds up.
     std::vector<double> scores;
     /// All groups, those that must stay too.
     std::size_t count = 0;
@@ -82,7 +82,7 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
     std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return before[group]; });
 }
 
-/// Of each row, as shares of their mean. Throws error where the criterion gives none.
+/// The score of each row, as a share of their mean. Throws error where the criterion gives none.
 [[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
     std::vector<double> scores(rows.count, 0.0);
     criterion(rows, std::span<double>(scores));

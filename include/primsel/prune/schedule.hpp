@@ -32,7 +32,7 @@ struct SchedulePruner {
     /// The share of channels that goes, and where pruning is gradual, that it begins with.
     double sparsity = 0, initial_sparsity = 0;
     bool gradual = false;
-    /// Of a layer's channels each, or of those of all layers at once.
+    /// The share is of all layers' channels at once, not of each layer's.
     bool together = false;
     /// Names of weights, in which * stands for any characters, and what errors call the place of each.
     std::vector<std::string> weights = {}, places = {};
@@ -76,7 +76,7 @@ private:
 
 /// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
 struct SchedulePolicy {
-    /// Of the schedule's pruners or rates, by its place there.
+    /// Names one of the schedule's pruners or rates, by its place there.
     bool prunes = true;
     std::size_t instance = 0;
     /// Ascending.

@@ -12,8 +12,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a normally distributed value is expected to stay below a bound by, E[(bound - y)+]; never below 0. A deviation
-/// of 0 stands for a value that is known. (Jones et al. 1998, eq. 15.)
+/// The expected amount by which a normally distributed value stays below a bound, E[(bound - y)+]; never below 0. A
+/// deviation of 0 stands for a value that is known. (Jones et al. 1998, eq. 15.)
 [[nodiscard]] inline double expected_improvement(double mean, double deviation, double bound) {
     const double below = bound - mean;
     if (!(deviation > 0)) return std::max(below, 0.0);
@@ -33,7 +33,7 @@ namespace primsel::inline PRIMSEL_ABI {
            std::log1p(-3 * square + 15 * square * square);
 }
 
-/// Of the probability that a normally distributed value is at most 0.
+/// The logarithm of the probability that a normally distributed value is at most 0.
 [[nodiscard]] inline double log_probability_of_feasible(double mean, double deviation) {
     if (!(deviation > 0)) return mean <= 0 ? 0 : -mean - 1e3;
     const double z = -mean / deviation;
@@ -47,7 +47,7 @@ struct Pair {
     friend bool operator==(Pair const&, Pair const&) = default;
 };
 
-/// Of some points those that no other surpasses in both objectives, by the first of them; of equal ones one.
+/// The points that no other surpasses in both objectives, ordered by the first; one of equal ones.
 [[nodiscard]] inline std::vector<Pair> front_of(std::vector<Pair> points) {
     std::ranges::sort(points, {}, [](Pair const& p) { return std::pair(p.first, p.second); });
     std::vector<Pair> front;
@@ -68,7 +68,7 @@ struct Pair {
     return area;
 }
 
-/// What an independently and normally distributed pair is expected to add to the area that a front covers: a sum over
+/// The expected area that an independently and normally distributed pair adds to the area of a front: a sum over
 /// the strips between its points, in each of which both objectives go apart (Emmerich et al. 2011).
 [[nodiscard]] inline double expected_hypervolume_improvement(std::span<const Pair> front, Pair const& reference,
                                                              Pair const& mean, Pair const& deviation) {

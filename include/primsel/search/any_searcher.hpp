@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 template <class Known = NothingKnown>
 class AnySearcher {
 public:
-    /// Of `options` counts what the sweep does not say; Known as Bayes says. A grid has as many levels as the budget
+    /// `options` count where the sweep does not say; Known is as for Bayes. A grid has as many levels as the budget
     /// allows. Throws error as the searchers do.
     explicit AnySearcher(Sweep const& sweep, BayesOptions options = {}, Known known = {})
         : searcher_(made(sweep, options, std::move(known))) {}

@@ -37,9 +37,9 @@ struct ScoredSubnet {
     friend bool operator==(ScoredSubnet const&, ScoredSubnet const&) = default;
 };
 
-/// What a search came to.
+/// The result of a search.
 struct Evolution {
-    /// Of the last population and its parents, the best first; all keep the bounds, and no two are the same.
+    /// The last population and its parents, the best first; all keep the bounds, and no two are the same.
     std::vector<ScoredSubnet> best;
     /// Sub-networks that were asked about, and those of them that kept the bounds.
     std::size_t asked = 0, kept = 0;

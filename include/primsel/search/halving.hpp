@@ -37,7 +37,7 @@ public:
         const auto [place, added] = rung.try_emplace(trial);
         if (!added) return place->second.goes_on;
         place->second.loss = loss;
-        // Of fewer than `factor` trials nothing can be said.
+        // Fewer than `factor` trials do not decide anything.
         std::vector<double> losses;
         for (auto const& [number, entry] : rung) losses.push_back(entry.loss);
         std::ranges::sort(losses);

@@ -53,7 +53,7 @@ namespace detail {
     return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// What a parameter has to do with a metric.
+/// The influence of a parameter on a metric.
 struct Influence {
     /// Rank correlation; NaN for a parameter that has no order or did not change.
     double correlation = std::numeric_limits<double>::quiet_NaN();

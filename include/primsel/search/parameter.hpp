@@ -15,7 +15,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a parameter may be.
+/// A value of a parameter.
 using Value = std::variant<std::int64_t, double, std::string>;
 
 /// A number in the fewest digits that read back as the same, a text as it is.
@@ -24,7 +24,7 @@ using Value = std::variant<std::int64_t, double, std::string>;
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     return detail::exact_text(std::get<double>(value));
 }
-/// Of an integer or a real number; NaN of a text.
+/// The number of an integer or a real value; NaN for a text.
 [[nodiscard]] inline double number_of(Value const& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
     const auto* real = std::get_if<double>(&value);
@@ -33,7 +33,7 @@ using Value = std::variant<std::int64_t, double, std::string>;
 
 enum class Spacing { linear, logarithmic };
 
-/// What may be chosen for one quantity, and how it lies between 0 and 1: a real number, an integer, or one of some
+/// The values of one quantity, and how they lie between 0 and 1: a real number, an integer, or one of some
 /// values. Each value has a share, its place from 0 to 1; each share stands for a value.
 class Parameter {
 public:
@@ -96,7 +96,7 @@ public:
         if (kind_ == Kind::integer) return static_cast<std::int64_t>(std::floor(value));
         return value;
     }
-    /// Of a value that this parameter has. Integers and values lie in the middle of their shares.
+    /// The share of a value that this parameter has. Integers and values lie in the middle of their shares.
     [[nodiscard]] double share_of(Value const& value) const {
         if (kind_ == Kind::values) {
             const auto place = std::ranges::find(values_, value) - values_.begin();

@@ -24,7 +24,7 @@ struct Lease {
     std::uint64_t number = 0;
     std::string message, worker, id;
 };
-/// What came of a trial, in the order in which results came in.
+/// The result of a trial, in the order in which results came in.
 struct QueuedResult {
     std::uint64_t number = 0;
     std::string message;
@@ -94,7 +94,7 @@ public:
         trial->until = after(lease_.count());
         return true;
     }
-    /// Of a trial that was handed out again, the first to finish counts.
+    /// Where a trial was handed out again, the first to finish counts.
     [[nodiscard]] bool finish(Lease const& lease, std::string const& result) {
         const std::scoped_lock lock(mutex_);
         const auto found = trials_.find(lease.number);

@@ -84,7 +84,7 @@ public:
                    {entry_of(lease), lease.worker, times_of(lease)})
                    .integer == 1;
     }
-    /// Of a trial that was handed out again, the first to finish counts.
+    /// Where a trial was handed out again, the first to finish counts.
     [[nodiscard]] bool finish(Lease const& lease, std::string const& result) {
         // Asked again because the answer was lost, it says the same again.
         return script(
@@ -216,7 +216,7 @@ private:
 
     [[nodiscard]] static std::string entry_of(Lease const& lease) { return lease.id.substr(0, lease.id.find('/')); }
     [[nodiscard]] static std::string times_of(Lease const& lease) { return lease.id.substr(lease.id.find('/') + 1); }
-    /// Of each call another.
+    /// A token that differs for each call.
     [[nodiscard]] std::string token() {
         const std::scoped_lock lock(mutex_);
         return join(own_, '-', ++tokens_);

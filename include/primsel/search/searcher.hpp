@@ -14,7 +14,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What came of a trial.
+/// The outcome of a trial.
 struct Outcome {
     /// To be minimised. Not finite: the trial failed.
     std::vector<double> objectives;

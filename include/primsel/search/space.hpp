@@ -19,7 +19,7 @@ struct Point {
     friend bool operator==(Point const&, Point const&) = default;
 };
 
-/// What may be chosen at once: some parameters.
+/// The parameters of a search.
 class Space {
 public:
     /// Throws error where there is no parameter, or two of one name.

@@ -16,19 +16,19 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a sub-network takes. What is not known is not a number.
+/// The costs of a sub-network. A cost that is not known is NaN.
 struct SubnetCosts {
-    /// Of a step of training, and of a run.
+    /// Memory of a step of training, and of a run.
     double training_bytes = 0, inference_bytes = 0;
-    /// Of a run.
+    /// The time of a run.
     double seconds = 0;
 };
-/// What a sub-network may take at most.
+/// The most that a sub-network may take.
 struct SubnetBounds {
     double training_bytes = std::numeric_limits<double>::infinity(),
            inference_bytes = std::numeric_limits<double>::infinity(), seconds = std::numeric_limits<double>::infinity();
 
-    /// What is not known keeps no bound but the infinite.
+    /// A cost that is not known keeps no bound but the infinite one.
     [[nodiscard]] bool hold(SubnetCosts const& costs) const {
         const auto within = [](double value, double most) { return value <= most || is_infinite(most); };
         return within(costs.training_bytes, training_bytes) && within(costs.inference_bytes, inference_bytes) &&
@@ -41,8 +41,8 @@ struct SubnetBatches {
     int training = 32, inference = 1;
 };
 
-/// What an engine and a trainer of this library take, by their plans: exact in memory, and some tenths of a second's
-/// work. Throws error as planning does.
+/// The costs of an engine and a trainer of this library, by their plans: exact in memory, in some tenths of a second.
+/// Throws error as planning does.
 template <Supernet S>
 [[nodiscard]] SubnetCosts engine_costs(S const& supernet, Subnet const& subnet, SubnetBatches const& batches) {
     const EngineForecast run = forecast_inference(supernet.graph(subnet, batches.inference));

@@ -22,20 +22,20 @@ namespace primsel::inline PRIMSEL_ABI {
 
 enum class SweepMethod { grid, random, bayes };
 
-/// What is looked for: the least of a metric, or the most.
+/// A goal of a sweep: the least of a metric, or the most.
 struct Goal {
     std::string metric;
     bool maximize = false;
     friend bool operator==(Goal const&, Goal const&) = default;
 };
-/// What a metric must be for a point to be chosen.
+/// A bound that a metric must keep for a point to be chosen.
 struct Bound {
     std::string metric;
     double at_least = -std::numeric_limits<double>::infinity(), at_most = std::numeric_limits<double>::infinity();
     friend bool operator==(Bound const&, Bound const&) = default;
 };
 
-/// What to try, how, and how long.
+/// The description of a sweep: what to try, how, and how long.
 struct Sweep {
     SweepMethod method = SweepMethod::bayes;
     std::vector<Goal> goals{};
@@ -48,7 +48,7 @@ struct Sweep {
     std::uint64_t seed = 1;
     /// The script of a file that another program wrote; nothing is done with it.
     std::string program{};
-    /// What the file says to the program that runs the sweep, by name; nothing is done with it here.
+    /// Options of the file for the program that runs the sweep, by name; the library does nothing with them.
     std::vector<std::pair<std::string, std::vector<std::string>>> options{};
 };
 
@@ -61,11 +61,11 @@ struct TrialTask {
     std::map<std::size_t, double> limits{};
 };
 
-/// What a network took, measured alone on a machine.
+/// Times of a network that was measured alone on a machine.
 struct TrialMeasurement {
     /// From the image to the result, and what was predicted for that.
     double milliseconds = 0, predicted = 0;
-    /// Of several together.
+    /// Images a second of several together.
     double images_per_second = 0;
     /// Milliseconds of each layer, in the order in which they run.
     std::vector<std::pair<std::string, double>> layers{};
@@ -87,14 +87,14 @@ struct Trial {
     /// Its loss after so many steps, where trials are judged, and whether it was stopped there.
     std::map<std::size_t, double> rungs{};
     bool stopped = false;
-    /// Of those that were kept, where somebody measures.
+    /// The measurement of a trial that was kept, where somebody measures.
     std::optional<TrialMeasurement> measured{};
     /// Why it failed; empty where it did not.
     std::string failure{};
 };
 
-/// What the searcher is told of a trial's metrics: goals to be minimised, bounds to be at most 0. A metric that is
-/// missing is NaN, and the trial one that failed.
+/// The outcome that the searcher is told for a trial's metrics: goals to be minimised, bounds to be at most 0. A metric
+/// that is missing is NaN, and the trial one that failed.
 [[nodiscard]] inline Outcome outcome_of(Sweep const& sweep, std::map<std::string, double> const& metrics) {
     const auto value = [&](std::string const& name) {
         const auto found = metrics.find(name);
@@ -111,13 +111,13 @@ struct Trial {
     return outcome;
 }
 [[nodiscard]] inline std::size_t constraints_of(Sweep const& sweep) { return outcome_of(sweep, {}).constraints.size(); }
-/// Of one that failed whatever its metrics are.
+/// The same for a trial; one that failed has no metrics.
 [[nodiscard]] inline Outcome outcome_of_trial(Sweep const& sweep, Trial const& trial) {
     return trial.failure.empty() ? outcome_of(sweep, trial.metrics) : outcome_of(sweep, {});
 }
 
-/// What trials of a sweep of one goal are compared by before they are over, to be minimised: the goal, where the bounds
-/// are kept, and above all such values, by how much they are exceeded; NaN where a metric is missing.
+/// The loss by which halving compares trials of a sweep of one goal: the goal where the bounds are kept, and above all
+/// such values the excess where they are not; NaN where a metric is missing.
 [[nodiscard]] inline double halving_loss(Sweep const& sweep, std::map<std::string, double> const& metrics) {
     const Outcome outcome = outcome_of(sweep, metrics);
     if (outcome.failed() || outcome.objectives.empty()) return std::numeric_limits<double>::quiet_NaN();

@@ -27,7 +27,7 @@ struct SweepProgress {
     std::size_t done = 0, failed = 0, under_way = 0;
     /// Not begun yet; nothing where only the seconds are bounded.
     std::optional<std::size_t> left{};
-    /// Of the trials until now, all together.
+    /// Seconds of all trials so far.
     double seconds = 0;
     /// Until the sweep ends, as many trials at once as are under way; NaN before the first is done.
     double seconds_left = std::numeric_limits<double>::quiet_NaN();
@@ -36,9 +36,9 @@ struct SweepProgress {
 /// A sweep while it runs: which trial is next, and what is known. It does nothing itself: somebody takes trials from
 /// it, has them done, here or elsewhere, in any order, and adds what came of them.
 ///
-/// What it hands out follows from the sweep, the searcher and the trials that were added, in their order. So a sweep
-/// that was killed goes on from those that were kept, and where one trial is done after the other, it ends as if it had
-/// not been killed.
+/// The trials that it hands out follow from the sweep, the searcher and the trials that were added, in their order. So
+/// a sweep that was killed goes on from those that were kept, and where one trial is done after the other, it ends as
+/// if it had not been killed.
 template <Searcher S>
 class SweepRun {
 public:
@@ -80,8 +80,8 @@ public:
         return under_way_.emplace(task.number, task).first->second;
     }
 
-    /// What came of a trial, which need not have been handed out here: it may be of before. False, and nothing is
-    /// changed, where one of its number is done. Throws error for a point of another space.
+    /// Takes a trial's result, which need not have been handed out here: it may be of an earlier run. Returns false,
+    /// and changes nothing, where a trial of its number is done. Throws error for a point of another space.
     bool add(Trial trial) {
         sweep_.space.check(trial.point);
         const auto task = under_way_.find(trial.number);
@@ -127,7 +127,7 @@ public:
         return progress;
     }
 
-    /// What each parameter has to do with a metric, by the trials until now.
+    /// The influence of each parameter on a metric, by the trials so far.
     [[nodiscard]] std::vector<Influence> influences(std::string const& metric) const {
         return trial_influences(sweep_.space, trials_, metric, sweep_.seed);
     }

@@ -23,7 +23,7 @@ struct WorkOptions {
 };
 
 struct DriveOptions {
-    /// So many trials wait or are done at once.
+    /// The number of trials that wait or are done at once.
     std::size_t ahead = 1;
     /// After so long without a result the queue is asked for trials that were set aside, and given all that are under
     /// way once more, which it has unless it lost them.

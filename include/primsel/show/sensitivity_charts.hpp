@@ -29,7 +29,7 @@ namespace primsel::inline PRIMSEL_ABI {
                 }
             }
         }
-        // What really went: small layers cannot lose every share.
+        // The share that really went, as small layers cannot lose every share.
         const double gone = 1 - static_cast<double>(point.left) / static_cast<double>(point.channels);
         for (Chart* chart : {&accuracy, &time}) {
             chart->series.back().x.push_back(gone);

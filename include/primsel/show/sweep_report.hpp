@@ -27,7 +27,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a report of a sweep shows.
+/// The contents of a report of a sweep.
 struct SweepReport {
     std::string title;
     /// Facts that the page begins with.
@@ -242,7 +242,7 @@ private:
         return "<h2>Over time</h2>\n" + to_svg(charts);
     }
 
-    /// Of two goals; of one, with the first other metric.
+    /// The front of two goals, or of one goal and the first other metric.
     [[nodiscard]] std::string front() const {
         if (metrics_.size() < 2) return {};
         std::string const &x = metrics_[0], &y = metrics_[1];

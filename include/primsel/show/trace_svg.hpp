@@ -14,7 +14,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a machine gives at most, in one second of the cores that ran.
+/// The most that a machine gives in one second of the cores that ran.
 struct Limits {
     double operations = 0;  ///< floating-point operations
     double bytes = 0;       ///< read from memory

@@ -40,7 +40,7 @@ struct ElementOf<L> {
 
 }  // namespace detail
 
-/// What images in a layout consist of.
+/// The element type of images in a layout.
 template <class L>
 using element_of = typename detail::ElementOf<L>::type;
 

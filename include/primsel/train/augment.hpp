@@ -29,7 +29,7 @@ struct NoAugment {
     void operator()(Shape, float* /*image*/, float* /*scratch*/, Random&) const noexcept {}
 };
 
-/// What is customary for small photographs: first the crop, then the flip, then what is erased.
+/// The customary augmentation of small photographs: first the crop, then the flip, then the erased patch.
 struct Augment {
     /// Mirrors half of the images, left to right.
     bool flip = false;

@@ -25,11 +25,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 struct BatchOptions {
     int batch = 32;
-    /// Of the order and of what augmentation draws.
+    /// The seed of the order and of augmentation.
     std::uint64_t seed = 0;
     /// Each epoch in an order of its own; otherwise in that of the source.
     bool shuffle = true;
-    /// What an epoch has beyond whole batches is a batch filled up with padding; otherwise it is left out.
+    /// The images of an epoch beyond whole batches are a batch filled up with padding; otherwise they are left out.
     bool pad_last = false;
     /// The batch to begin with, counted from the first one of the first epoch: that which an earlier training was to do
     /// next.
@@ -50,7 +50,7 @@ struct Batch {
     /// Images that are no padding; 0 when there are no more batches.
     int count = 0;
     std::int64_t epoch = 0;
-    /// What BatchOptions::first says to begin with this one.
+    /// The value of BatchOptions::first that begins with this batch.
     std::int64_t number = 0;
 };
 

@@ -29,13 +29,14 @@ struct Checkpoint {
     Weights tensors;
     /// How far the training is, and what else the bits depend on.
     std::map<std::string, std::string, std::less<>> facts;
-    /// Of a step. Another plan may round otherwise, and what is measured of a machine is not the same twice.
+    /// The plan of a step. Another plan may round otherwise, and a machine is not measured the same twice.
     std::optional<Plan> plan{};
 };
 
 namespace detail {
 
-/// What the options make of the bits. The patience is left out, and how many epochs there are counts for the schedule.
+/// The options that decide the bits of a training. The patience is left out; the number of epochs counts for the
+/// schedule.
 [[nodiscard]] inline std::map<std::string, std::string, std::less<>> facts_of(TrainingOptions const& options) {
     std::map<std::string, std::string, std::less<>> facts{
         {"batch", exact_text(options.batch)},
@@ -76,7 +77,7 @@ struct KnownOrPredicted : Predict<> {
     std::optional<Plan> known;
 };
 
-/// What a checkpoint says, with errors that name it.
+/// Reads a checkpoint, with errors that name it.
 class CheckpointReader {
 public:
     explicit CheckpointReader(Checkpoint const& checkpoint) : checkpoint_(checkpoint) {}

@@ -31,8 +31,8 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::sqrt(sum);
 }
 
-/// What to multiply gradients of this length by so that it is at most `most`: 1 for those that are short enough, and
-/// for one that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
+/// The factor that shortens gradients of this length to at most `most`: 1 for those that are short enough, and for a
+/// length that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
 /// difficulty of training recurrent neural networks, 2013).
 [[nodiscard]] inline double clip_factor(double norm, double most) noexcept {
     const double factor = most / (norm + 1e-6);

@@ -17,9 +17,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a network is trained with: images of one shape, each with a label of 0 to classes() - 1. `read(i, dst)` writes
-/// the shape().size() floats of image i, chw, by custom 0 to 1; it may throw, and is called from the thread of Batches.
-/// See docs/train/data.md.
+/// A source of images to train with: images of one shape, each with a label of 0 to classes() - 1. `read(i, dst)`
+/// writes the shape().size() floats of image i, chw, by custom 0 to 1; it may throw, and is called from the thread of
+/// Batches. See docs/train/data.md.
 ///
 /// A minimal model:
 ///     struct Mine {

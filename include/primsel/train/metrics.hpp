@@ -47,7 +47,7 @@ public:
     /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
     /// result is not a number, the network is wrong.
     [[nodiscard]] double accuracy() const { return share(first_, samples_); }
-    /// Of samples whose class is among the five largest.
+    /// The share of samples whose class is among the five largest results.
     [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
     /// How many samples of one class had the largest result at another.
     [[nodiscard]] std::int64_t count(int wanted, int largest) const {

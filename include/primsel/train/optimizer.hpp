@@ -86,7 +86,7 @@ struct Sgd {
 
 namespace detail {
 
-/// What Adam and AdamW share.
+/// The update of Adam, for Adam and AdamW.
 struct AdamStep {
     double beta1, beta2, epsilon;
 

@@ -21,7 +21,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of weights, by their names, the places of values that are to be zero.
+/// Places of values that are to be zero, by the weights' names.
 using ZeroWeights = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
 /// The weights of a network while they change: a copy of its own of each, that stays where it is. Weights that are

@@ -91,7 +91,7 @@ template <class Make>
     return again;
 }
 
-/// What of a plan's time goes to layers that are computed again, in seconds.
+/// Seconds of a plan that go to recomputed layers.
 [[nodiscard]] inline double recomputing_seconds(Plan const& plan) {
     double seconds = 0;
     for (PlannedLayer const& layer : plan.layers) {

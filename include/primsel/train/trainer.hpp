@@ -51,12 +51,12 @@ public:
     using Updates = typename Policies::optimizer;
     using Losses = typename Policies::loss;
 
-    /// What the policies' types are to be, where their defaults are not wanted.
+    /// Values of the policies' types, where defaults are not wanted.
     struct Parts {
         Updates optimizer{};
         Losses loss{};
         Rates learning_rate{};
-        /// Of a step, where it is known: that of a checkpoint. Left out where it was made for something else.
+        /// The plan of a step, where it is known from a checkpoint. Ignored where it was made for something else.
         std::optional<Plan> plan{};
     };
 
@@ -264,12 +264,12 @@ public:
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
     [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
-    /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
+    /// Bytes that a step needs beside weights, gradients and the optimiser's state: known before the first step.
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
-    /// Of weights that do not change, packed.
+    /// Bytes of packed weights that do not change.
     [[nodiscard]] std::size_t weight_bytes() const { return step_.program().weight_bytes(); }
-    /// What the training holds in all, known before the first step: the arena, weights, gradients, and what the
-    /// optimiser remembers. The images come on top, and a copy of the weights where the best are kept.
+    /// Bytes that the training holds in all, known before the first step: the arena, weights, gradients and the
+    /// optimiser's state. The images come on top, and a copy of the weights where the best are kept.
     [[nodiscard]] std::size_t memory_bytes() const {
         std::size_t floats = parameters_->floats();
         for (auto const& state : state_) floats += state.size();

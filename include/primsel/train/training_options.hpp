@@ -32,7 +32,7 @@ struct TrainingOptions {
     /// Images at once; a batch is then several parts, whose gradients are added up. 0: all.
     int part = 0;
     std::int64_t epochs = 1;
-    /// What schedules begin with.
+    /// The rate that schedules begin with.
     double learning_rate = 0.1;
     double weight_decay = 0;
     /// The greatest length of all gradients together; 0: any.
@@ -55,7 +55,7 @@ struct TrainingOptions {
     [[nodiscard]] int parts() const { return batch / images_at_once(); }
 };
 
-/// What an epoch has brought.
+/// The results of an epoch.
 struct EpochReport {
     std::int64_t epoch = 0;  ///< how many are done
     std::int64_t batches = 0;

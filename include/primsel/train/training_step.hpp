@@ -102,7 +102,7 @@ public:
     [[nodiscard]] Plan const& plan() const { return planned_.plan; }
     [[nodiscard]] Program& program() { return program_; }
     [[nodiscard]] Program const& program() const { return program_; }
-    /// What it holds beside the parameters: the arena, packed weights, results and gradients.
+    /// Bytes that it holds beside the parameters: the arena, packed weights, results and gradients.
     [[nodiscard]] std::size_t memory_bytes() const {
         std::size_t floats = gradient_.size();
         for (AlignedBuffer const& result : results_) floats += result.size();

@@ -23,7 +23,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// What was measured before and says most about a graph: all of its own convolutions, then the latest of others. So
+/// The earlier measurements that say most about a graph: all of its own convolutions, then the latest of others; as
 /// many as are learned from within a fraction of a second.
 [[nodiscard]] inline std::vector<Sample> relevant_samples(std::vector<Sample> const& samples, Graph const& graph) {
     constexpr std::size_t most = 400;

@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was measured of these kernels on this machine. It lasts as long as the object; io/calibration.hpp has one that
+/// Measurements of these kernels on this machine. It lasts as long as the object; io/calibration.hpp has one that
 /// is kept in a file.
 class Calibration {
 public:
@@ -35,7 +35,7 @@ public:
         if (samples_.all.size() < 2 * most) return;
         forget();
     }
-    /// What else was timed, by its name; 0 where it is not known.
+    /// The seconds of another thing that was timed, by its name; 0 where it is not known.
     [[nodiscard]] double find(std::string const& name) const {
         const auto found = samples_.others.find(name);
         return found == samples_.others.end() ? 0 : found->second;

@@ -35,7 +35,7 @@ namespace primsel::inline PRIMSEL_ABI {
     add(targets);
     const std::size_t rows = candidates.rows(), aims = targets.rows();
 
-    // What is left of each target's covariance with each candidate, and of the candidates' own variances.
+    // The remaining covariance of each target with each candidate, and the candidates' remaining variances.
     std::vector<float> between(aims * rows), told(rows, 0.0F);
     std::vector<double> left(rows);
     for (std::size_t i = 0; i < rows; ++i) left[i] = process.covariance_of_rows(0, i, i);

@@ -19,11 +19,11 @@ namespace primsel::inline PRIMSEL_ABI {
 struct BeliefTails {
     /// The share of beliefs whose deviation is really `outlying` times as large.
     static constexpr double outliers = 0.1, outlying = 3;
-    /// So many deviations on either side of the mean are where 95 % of all times lie.
+    /// 95 % of all times lie within this many deviations on either side of the mean.
     static constexpr double within_95 = 2.53;
 };
 
-/// What machines usually differ by, as measurements of what plans would take show it: by which the times of primitives
+/// The usual differences between machines where plans choose what is measured: those by which the times of primitives
 /// that were not measured are the most likely, over all pairs of machines of `bench_tune_usual`.
 inline constexpr MultitaskPrior usual_of_plans{
     .mean = {0, -4.0, -4.9, -2.1, -3.4, -3.5, -6.9, -0.6, -1.0, -0.5, -1.4, -0.8},
@@ -41,8 +41,8 @@ public:
     Corrected(Kernels const& kernels, Model& model, MultitaskPrior const& prior = usual_of_plans)
         : model_(&model), process_(families(kernels), prior) {}
 
-    /// What one image of each of these convolutions takes with these primitives. Believed at once; what that says of
-    /// others comes with update().
+    /// Learns the seconds that one image of each of these convolutions took with these primitives. They are believed at
+    /// once; update() draws conclusions about others.
     void learn(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<const double> seconds) {
         std::vector<ConvQuery> ones(queries.begin(), queries.end());
         for (ConvQuery& one : ones) one.run.batch = 1;
@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    /// Of a configuration.
+    /// Facts and beliefs about a configuration.
     struct Known {
         std::vector<PredictedPrimitive> all;
         std::optional<std::size_t> row;

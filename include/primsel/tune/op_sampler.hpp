@@ -59,7 +59,7 @@ public:
         }
     }
 
-    /// What was timed so far.
+    /// The times so far.
     [[nodiscard]] std::vector<OpTime> const& times() const { return times_; }
 
 private:

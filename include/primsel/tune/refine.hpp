@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a convolution took, and what finding out took.
+/// The seconds of a convolution, and the seconds spent measuring it.
 struct Measurement {
     double seconds = 0, spent = 0;
 };
@@ -61,8 +61,8 @@ struct Candidature {
     [[nodiscard]] double urgency() const { return gain / (seconds + 1e-4); }
 };
 
-/// What choosing the cheaper of two saves over taking the first: both are log-normal, with those means, and their
-/// logarithms differ with that standard deviation (Margrabe 1978), or by far more where the belief is an outlier.
+/// The expected saving of choosing the cheaper of two over taking the first: both are log-normal, with those means, and
+/// their logarithms differ with that standard deviation (Margrabe 1978), or by far more where the belief is an outlier.
 [[nodiscard]] inline double expected_saving(double first, double second, double deviation) {
     if (!(deviation > 0)) return std::max(0.0, first - second);
     const auto saving = [&](double spread) {
@@ -74,7 +74,7 @@ struct Candidature {
            BeliefTails::outliers * saving(BeliefTails::outlying * deviation);
 }
 
-/// What the cheapest assignment costs in which a node takes that alternative.
+/// The cost of the cheapest assignment in which a node takes that alternative.
 template <Solver S>
 [[nodiscard]] double cost_with(PbqpProblem problem, S const& solver, std::size_t node, std::size_t alternative) {
     const std::size_t count = problem.costs(node).size(), witness = problem.add_node({0.0});
@@ -117,7 +117,7 @@ template <CostModel Model, Solver S>
             return query;
         };
         const double chosen_doubt = model.deviation(kernels, {shape, chosen.primitive});
-        // Of each pair of layouts: what the plan costs more with it, without the layer itself.
+        // For each pair of layouts, what the plan costs more with it, without the layer itself.
         std::vector<double> around(prices.alternatives[i].size(), -1);
         double saving = 0;
         for (Candidate const& candidate : prices.candidates(i)) {

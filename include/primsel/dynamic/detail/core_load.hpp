@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What was learned of a core set: how many times the predicted time, energy and power it takes.
+/// Learned factors of a core set on predicted time, energy and power.
 class CoreLoad {
 public:
     /// `memory`: for how many images the last times are believed after the last of them.

@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What the system's sensors of energy and power have counted together since they were added.
+/// The sum of the system's sensors of energy and power since they were added.
 class EnergyCounter {
 public:
     /// A counter of microjoules that begins again after `most`; 0 where it does not.

@@ -28,9 +28,9 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 struct IncrementState {
     /// A model that a step may end with.
     struct Candidate {
-        /// Of the whole network.
+        /// Weights of the whole network.
         Weights weights;
-        /// Of all configurations up to the one that is trained.
+        /// Accuracies of all configurations up to the one that is trained.
         std::vector<double> accuracies;
         bool limit_kept = true;
         /// The most that an earlier configuration has lost.
@@ -44,7 +44,7 @@ struct IncrementState {
 
     int step = 1, attempt = 1;
     bool in_attempt = false;
-    /// Of the whole network, as the last step left them.
+    /// Weights of the whole network as the last step left them.
     Weights base;
     std::optional<Candidate> candidate;
     std::vector<Increment> increments;

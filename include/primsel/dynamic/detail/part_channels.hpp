@@ -26,7 +26,7 @@ struct PartChannels {
     Graph const& part;
     /// The layer's positions.
     std::size_t in_whole, in_part;
-    /// Of the part's layers before it.
+    /// The channels of the part's layers before it.
     std::vector<Channels> const& of;
 
     [[nodiscard]] int count() const { return part[in_part].shape.c; }
@@ -68,7 +68,7 @@ struct PartChannels {
     }
 
 private:
-    /// Of inputs with the same channels, or a single one that meets all.
+    /// The channels of inputs that have the same ones, or of a single input that meets all.
     [[nodiscard]] Channels of_same() const {
         const Channels* most = &input();
         for (std::size_t place = 1; place < part[in_part].inputs.size(); ++place) {

@@ -16,7 +16,7 @@ public:
     /// Another image for which there is something better. Whether that was so for long enough.
     bool wait() noexcept { return ++waited_ > images_; }
     void nothing_better() noexcept { waited_ = 0; }
-    /// What was better is taken.
+    /// The better choice is taken.
     void take() noexcept { waited_ = 0, since_taken_ = 0; }
     /// The present choice has to be left.
     void give_up() noexcept {
@@ -28,7 +28,7 @@ public:
         if (since_taken_ >= lasting || ++since_taken_ < lasting) return;
         images_ = std::max(images_ / 2, least_);
     }
-    /// What was learned of the machine holds no longer.
+    /// Forgets the machine, as after a change of it.
     void reset() noexcept { images_ = least_, since_taken_ = lasting; }
 
 private:

@@ -11,10 +11,10 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Ratios of measured to predicted times since they last changed for good, and a bound for the next one.
 ///
-/// Of values in any order the next is above the k-th smallest of n with a probability of 1 - k / (n + 1), whatever they
-/// are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of what disturbs a
-/// machine, and neither do the two tests for a change: most ratios after a surprise are above the old bound as well; or
-/// the last few are all below nine tenths of the others.
+/// Where values come in any order, the next is above the k-th smallest of n with a probability of 1 - k / (n + 1),
+/// whatever they are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of
+/// what disturbs a machine, and neither do the two tests for a change: most ratios after a surprise are above the old
+/// bound as well; or the last few are all below nine tenths of the others.
 class RecentRatios {
 public:
     /// `share`: of ratios that must be within the bound. `margin`: the bound where nothing was measured yet.
@@ -46,9 +46,8 @@ public:
     [[nodiscard]] double bound() const noexcept {
         return alarm_ > 0 ? std::max(settled_bound(), alarmed_) : settled_bound();
     }
-    /// What the bound is as a multiple of the median where nothing changes. From how far each ratio is from the one
-    /// before, of which changes are few: for normal deviations the mean of that is 1.13 of them, and 2.6 are exceeded
-    /// once in 200.
+    /// The bound as a multiple of the median where nothing changes. It comes from the differences of successive ratios,
+    /// few of which are changes: their mean is 1.13 normal deviations, and 2.6 deviations are exceeded once in 200.
     [[nodiscard]] double spread() const noexcept { return 1 + 2.6 / 1.13 * step_; }
     [[nodiscard]] bool is_alarmed() const noexcept { return alarm_ > 0; }
     /// Takes the last surprise for an exception, and forgets it.
@@ -103,7 +102,7 @@ private:
         for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
         std::sort(sorted_.data(), sorted_.data() + count);
     }
-    /// What came before a rise says nothing of what comes.
+    /// Forgets the ratios before a rise.
     void follow_rise(double ratio) noexcept {
         if (since_alarm_ >= rise_run) return;
         ++since_alarm_;

@@ -86,7 +86,7 @@ public:
         std::array<char, 64> room;
         return read_whole(read(room.data(), room.size()), value);
     }
-    /// Of what need not be readable.
+    /// Writes to a file that need not be readable.
     [[nodiscard]] bool write(std::int64_t value) const noexcept {
         std::array<char, 32> room;
         const char* const end = std::to_chars(room.data(), room.data() + room.size(), value).ptr;

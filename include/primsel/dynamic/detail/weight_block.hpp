@@ -14,10 +14,10 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a configuration has of a weight: some rows, and of each some columns.
+/// The part of a weight that a configuration has: some rows, and some columns of each.
 struct WeightBlock {
     std::string name;
-    /// Of the whole weight, and of the part.
+    /// Dimensions of the whole weight, and of the part.
     std::vector<std::int64_t> whole, dims;
     std::vector<std::size_t> rows, columns;
 

@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Of addresses that this process has, in bytes; 0 where the system does not say.
+/// Bytes of addresses that this process has; 0 where the system does not say.
 [[nodiscard]] inline std::size_t address_bytes() {
     std::FILE* const file = std::fopen("/proc/self/statm", "r");
     if (file == nullptr) return 0;
@@ -35,9 +35,9 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
-/// What work() returns in a process of its own, which may take most_bytes more than this one has; nothing where it
-/// threw, asked for more, or was killed. The process is a copy of this one: no other thread may hold a lock that work()
-/// needs. Throws error where the system makes no process.
+/// Returns the result of work() in a process of its own, which may take most_bytes more than this one has; nothing
+/// where it threw, asked for more, or was killed. The process is a copy of this one: no other thread may hold a lock
+/// that work() needs. Throws error where the system makes no process.
 template <class Work, class Result = std::invoke_result_t<Work const&>>
     requires std::is_trivially_copyable_v<Result>
 [[nodiscard]] std::optional<Result> in_child(Work const& work, std::size_t most_bytes) {

@@ -32,7 +32,7 @@ public:
     }
 
     [[nodiscard]] std::size_t size() const { return size_; }
-    /// Of A, its half.
+    /// Half the logarithm of A's determinant.
     [[nodiscard]] double half_log_determinant() const {
         double sum = 0;
         for (std::size_t k = 0; k < size_; ++k) sum += std::log(row(k)[k]);
@@ -82,7 +82,7 @@ private:
         for (; j < count; ++j) to[j] -= factor * from[j];
     }
 
-    /// So many rows at a time are subtracted from each of the others, which are then read and written once for all.
+    /// The rows that are subtracted at a time from each of the others, which are then read and written once for all.
     static constexpr std::size_t pivots = 4;
     /// to -= U' from, of the pivots from the first on, which precede i.
     void subtract_all(const double* from, std::size_t first, std::size_t i, double* to, std::size_t columns) const {

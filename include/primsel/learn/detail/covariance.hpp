@@ -67,7 +67,7 @@ public:
         sum += rough_amplitude * (1 + r) * (-r).exp();
         return sum;
     }
-    /// Of each point with each, noise on the diagonal.
+    /// Covariances of each point with each, noise on the diagonal.
     [[nodiscard]] Eigen::MatrixXd among(Eigen::MatrixXd const& points) const {
         const ScaledPoints<double> smooth(scaled(points, 0)), rough(scaled(points, 1));
         const Eigen::MatrixXd line = scaled(points, 2);

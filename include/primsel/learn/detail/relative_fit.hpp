@@ -10,8 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a time is made of, and the time, each as a share of it: the target is 1 where every time is known to the
-/// percent.
+/// The terms of a time and the time, each as a share of it: the target is 1 where every time is known to the percent.
 template <std::size_t n>
 struct RelativeRow {
     std::array<double, n> terms{};

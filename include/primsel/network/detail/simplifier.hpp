@@ -86,7 +86,8 @@ private:
         return true;
     }
 
-    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
+    /// Gives a pooling the plainest of the parameters that mean the same; a window as large as the image is global
+    /// pooling.
     bool plain_pool(std::size_t i) {
         if (auto* indices = as<MaxPoolIndicesParams>(i); indices != nullptr && !indices->pool.count_include_pad) {
             MaxPoolIndicesParams plain = *indices;
@@ -234,7 +235,8 @@ private:
         edit_.rewire(i, std::move(inputs));
         return true;
     }
-    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
+    /// The tensors that are concatenated along the axis in the end: inputs of inputs, as far as they are
+    /// concatenations.
     [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) const {
         auto* concat = as<ConcatParams>(i);
         if (concat == nullptr || concat->axis != axis) return {&i, 1};

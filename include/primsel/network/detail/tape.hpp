@@ -21,7 +21,7 @@ template <class L>
 concept HasParams = requires { L::params; };
 template <class L>
 concept Leaf = HasParams<L> && is_kind_of_layer<std::remove_cvref_t<decltype(L::params)>>;
-/// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
+/// A layer whose parts depend on its input's shape: expansion<shape> is a layer, or several.
 template <class L>
 concept Expanding = requires { requires L::expands; };
 
@@ -42,7 +42,7 @@ struct TapeMark {
     Kind kind = Kind::layer;
     std::string_view name{};
     const AnyLayer* layer = nullptr;
-    /// Of a layer that reads one other.
+    /// The input's shape, for a layer that reads one other.
     Shape input{};
 };
 

@@ -35,7 +35,7 @@ public:
     constexpr Scope() = default;
     constexpr explicit Scope(Text name) : own(name), prefix_(std::move(name)) { prefix_ += "."; }
 
-    /// Of the scope itself.
+    /// The name of the scope itself.
     Text own;
 
     [[nodiscard]] constexpr Text named(std::string_view name) const {

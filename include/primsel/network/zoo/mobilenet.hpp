@@ -66,7 +66,7 @@ template <int c, int k, int stride, int expansion>
 using MobileNetV2Block = InvertedResidual<layer::Named<"conv", typename MobileNetV2Path<c, k, stride, expansion>::type>,
                                           stride == 1 && c == k>;
 
-/// So many blocks from a position of `features` on (Sandler et al. 2018, table 2).
+/// `count` blocks from a position of `features` on (Sandler et al. 2018, table 2).
 template <unsigned first, class Width, int c, int k, unsigned count, int stride, int expansion = 6>
 using MobileNetV2Stage = layer::Path<
     layer::Named<fixed_decimal<first>(), MobileNetV2Block<rounded<Width, c>, rounded<Width, k>, stride, expansion>>,

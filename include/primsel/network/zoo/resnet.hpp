@@ -40,7 +40,7 @@ struct Bottleneck {
 template <class Path, class Shortcut>
 using ResidualRelu = layer::Path<layer::Named<"", layer::Sum<Path, Shortcut>>, layer::Relu>;
 
-/// So many blocks, named as in torchvision: `layer1.0.conv1`. The first has a shortcut of its own.
+/// `count` blocks, named as in torchvision: `layer1.0.conv1`. The first has a shortcut of its own.
 template <FixedString name, class Block, int k, unsigned count, int stride, class Shortcut>
 using ResNetStage =
     layer::Named<name,

@@ -9,7 +9,7 @@ namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
 
-/// So many convolutions from a position of torchvision's `features` on, each with its ReLU, and pooling.
+/// Convolutions from a position of torchvision's `features` on, each with its ReLU, and pooling.
 template <unsigned first, int k, class Indices>
 struct VggStageOf;
 template <unsigned first, int k, unsigned... index>

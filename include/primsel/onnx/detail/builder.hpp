@@ -29,7 +29,7 @@ struct MixesImages {
     std::string reason;
 };
 
-/// What an operator works on: the result of a layer, or a constant.
+/// An operand of an operator: the result of a layer, or a constant.
 struct Operand {
     Sizes dims;
     std::optional<std::size_t> node;
@@ -54,7 +54,7 @@ public:
           trains_(trains),
           graph_(images == 0 ? 1 : bounded(images, 1, 1 << 24, "a batch")) {}
 
-    /// Of whatever is made and not in the file.
+    /// Constants that are made and not in the file.
     Constants constants;
 
     [[nodiscard]] bool trains() const { return trains_; }
@@ -212,7 +212,7 @@ public:
             return operand.is_weight ? parameter(operand.constant, shape) : constant(operand.constant, shape);
         std::size_t node = *operand.node;
         if (graph_[node].shape == shape) return node;
-        // What a reshape reads may have the shape already.
+        // The input of a reshape may have the shape already.
         while (std::holds_alternative<ReshapeParams>(graph_[node].layer) ||
                std::holds_alternative<FlattenParams>(graph_[node].layer)) {
             node = graph_[node].inputs[0];

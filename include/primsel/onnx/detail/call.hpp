@@ -93,7 +93,7 @@ public:
         if (!tensor.is_float()) fail("its ", role, " is of ", to_string(tensor.type));
         return tensor;
     }
-    /// Of a list, or of a scalar.
+    /// The integers of a list, or of a scalar.
     [[nodiscard]] Sizes integers(std::size_t i, std::string_view role) const {
         OnnxTensor const& tensor = constant(i, role);
         if (tensor.is_float()) fail("its ", role, " is of ", to_string(tensor.type));
@@ -182,7 +182,7 @@ public:
         value.type = tensor.type;
         value.known = std::move(tensor);
     }
-    /// Of the first input's type, if none is given.
+    /// Gives a result, by default of the first input's type.
     void give(Operand operand, std::size_t i = 0, OnnxType type = OnnxType::undefined) const {
         if (!wants(i)) return;
         if (type == OnnxType::undefined && has(0)) type = input(0).type;

@@ -71,7 +71,7 @@ inline void translate_conv(Call& call) { call.give(detail::emit_conv(call)); }
 namespace detail {
 /// Padding and extra pixels along an axis of a transposed convolution so that its result has a given size.
 inline void pad_to(std::int64_t wanted, std::int64_t natural, bool more_at_end, int& before, int& after, int& extra) {
-    // What extra pixels were asked for is part of the natural size. More are added at the end, where output_padding
+    // Extra pixels that were asked for are part of the natural size. More are added at the end, where output_padding
     // adds them too: TensorFlow, where SAME comes from, has no negative padding either.
     const int total = bounded(natural - wanted, -largest_padding, largest_padding, "a padding");
     if (total < 0) {

@@ -301,7 +301,7 @@ inline void translate_pow(Call& call) {
     call.give(emit_unary(call.build, ActivationKind::power, call.operand(0), number));
 }
 
-/// Of any number of inputs. One that is a single constant is a bound.
+/// Translates Min or Max of any number of inputs. An input that is a single constant is a bound.
 inline void translate_extremum(Call& call, BinaryKind kind) {
     if (call.input_count() == 0) fail("no inputs");
     if (call.input_count() == 1) return call.pass();

@@ -78,7 +78,7 @@ inline void write_layer(LayerWriter& layer, PoolParams const& p) {
     std::string input = layer.image();
     PoolParams counted = pool;
     if (p.count_include_pad && pool != p) {
-        // Of the padding, count_include_pad counts all or nothing: what counts becomes part of the image.
+        // count_include_pad counts all padding or none: the part that counts becomes part of the image.
         const Padding zeros{p.padding.top, std::min(p.padding.bottom, pool.padding.bottom), p.padding.left,
                             std::min(p.padding.right, pool.padding.right)};
         if (zeros != Padding{}) {

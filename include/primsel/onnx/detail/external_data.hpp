@@ -24,7 +24,7 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 struct ReadFile {
     std::shared_ptr<const HeldFile> file;
     SharedBytes bytes;
-    /// Of all its bytes; empty until it is needed.
+    /// The digest of all its bytes; empty until it is needed.
     std::string digest{};
 
     explicit ReadFile(std::string const& path)

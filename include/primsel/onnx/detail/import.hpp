@@ -20,7 +20,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a model leaves open, fixed when it is loaded.
+/// Sizes that a model leaves open, fixed when it is loaded.
 struct OnnxOptions {
     /// Images that run together, where a model leaves that open; 0: one.
     int batch = 0;
@@ -59,7 +59,7 @@ struct OnnxModel : OnnxSignature {
 
 namespace onnx {
 
-/// What became of ONNX's operators up to here is known.
+/// The newest opset whose changes to operators are known.
 inline constexpr std::int64_t newest_opset = 28;
 
 /// Null where there is none.
@@ -419,7 +419,7 @@ private:
     const auto is_image = [](const Value* input) { return input->type != OnnxType::undefined && !input->dims.empty(); };
     const auto first = std::ranges::find_if(whole.inputs(), is_image);
     const std::int64_t images = first == whole.inputs().end() ? 1 : (*first)->dims[0];
-    // Of one image, both ways are the same.
+    // For one image, both ways are the same.
     if (images == 1) return whole.run();
     std::string reason;
     try {

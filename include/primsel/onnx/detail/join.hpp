@@ -68,7 +68,7 @@ namespace detail {
 struct Border {
     Sizes before, after;
 };
-/// Of all axes.
+/// Reads the border of all axes.
 [[nodiscard]] inline Border read_border(Call const& call) {
     const std::size_t rank = call.rank(0);
     const Sizes pads = call.opset() >= 11  ? call.integers(1, "padding")
@@ -90,7 +90,7 @@ struct Border {
     }
     return border;
 }
-/// What negative padding takes away.
+/// Takes away the pixels of negative padding.
 inline Operand crop(Builder& build, Operand src, Border& border) {
     std::vector<Range> ranges;
     for (std::size_t axis = 0; axis < src.dims.size(); ++axis) {

@@ -1,4 +1,4 @@
-// What the export of every kind of layer is written with: a layer's inputs as ONNX has them, its nodes, its names.
+// Writes the nodes of a layer: its inputs as ONNX has them, its nodes, its names.
 #pragma once
 
 #include <primsel/core/finite.hpp>
@@ -23,7 +23,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 struct OnnxExportOptions {
-    /// Of ONNX's operators: 13 to 21.
+    /// The opset of ONNX's operators: 13 to 21.
     int opset = 17;
     /// The file runs any number of images at once; else the graph's batch.
     bool open_batch = true;

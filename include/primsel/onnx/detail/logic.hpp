@@ -15,7 +15,7 @@ namespace detail {
 [[nodiscard]] inline OnnxTensor fold_not(Builder& build, OnnxTensor const& x) {
     return fold_truth(build, BinaryKind::equal, x, build.constants.zero_like(x));
 }
-/// Of two inputs, which may change places.
+/// Gives the truth of a comparison of two inputs, which may change places.
 inline void give_truth(Call& call, BinaryKind kind, bool swaps) {
     const std::size_t first = swaps ? 1 : 0, second = swaps ? 0 : 1;
     if (call.known(0) != nullptr && call.known(1) != nullptr) {

@@ -31,7 +31,7 @@ struct NodeProto {
     std::vector<std::string_view> inputs, outputs;
     std::string_view name, op, domain;
     std::vector<AttributeProto> attributes;
-    /// What its subgraphs read from around them.
+    /// Names that its subgraphs read from around them.
     std::vector<std::string_view> captured;
 };
 
@@ -52,7 +52,7 @@ struct InitializerProto {
 
 struct ModelProto {
     std::string_view producer;
-    /// Of ONNX's own operators; 0: not stated.
+    /// The opset of ONNX's own operators; 0: not stated.
     std::int64_t opset = 0;
     std::vector<NodeProto> nodes;
     std::vector<InitializerProto> initializers;
@@ -176,7 +176,7 @@ inline void read_tensor_type(std::string_view bytes, ValueInfoProto& info) {
 }
 
 namespace detail {
-/// What a subgraph reads and does not define; so do the subgraphs within it.
+/// Appends the names that a subgraph, or one within it, reads and does not define.
 inline void append_captured(std::string_view graph, std::vector<std::string_view>& captured, int depth);
 }  // namespace detail
 

@@ -59,7 +59,7 @@ inline Operand emit_pool(Call const& call, Pooling const& pooling) {
     if (pooling.params.padding != Padding{} && pooling.params.dilation != Extent{1}) {
         fail("indices of windows with gaps, with padding along one axis and pixels between the windows of the other");
     }
-    // Of an image as large, whose pixels have all moved by as many places. No window has those that come after them.
+    // An image of the same size whose pixels have all moved by this many places. No window has those after them.
     const Operand rest = without_first(build, image, skipped, axes);
     const std::size_t padded = build.emit(PadParams{.padding = {0, skipped.h, 0, skipped.w}}, {build.view(rest)});
     const int moved = skipped.h * build.graph()[padded].shape.w + skipped.w;

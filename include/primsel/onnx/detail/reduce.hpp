@@ -41,7 +41,7 @@ inline Operand emit_reduce(Builder& build, ReduceKind kind, Operand src, std::ve
 
 namespace detail {
 
-/// What a model can ask for: some of it is made of layers before and after a reduction.
+/// The reductions that a model can ask for. Some are made of layers before and after a reduction.
 enum class Reduction { mean, sum, max, min, product, l1, l2, sum_square, log_sum, log_sum_exp };
 
 template <class T>

@@ -67,7 +67,7 @@ struct Scaling {
     fail("nearest_mode ", name, " is unknown");
 }
 
-/// What gives the same pixel of a place half a pixel before.
+/// The rounding that gives the same pixel of a place half a pixel before.
 [[nodiscard]] inline ResizeRounding half_a_pixel_on(ResizeRounding rounding) {
     if (rounding == ResizeRounding::floor) return ResizeRounding::round_prefer_ceil;
     if (rounding == ResizeRounding::round_prefer_floor) return ResizeRounding::ceil;

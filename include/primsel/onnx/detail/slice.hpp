@@ -17,7 +17,7 @@ struct Range {
     std::int64_t first = 0, count = 0, step = 1;
     [[nodiscard]] bool is_all_of(std::int64_t dim) const { return first == 0 && count == dim && step == 1; }
 };
-/// Of an image. Slices that are contiguous along an axis have a layer of their own.
+/// Emits a slice of an image. Slices that are contiguous along an axis have a layer of their own.
 inline Operand emit_slice(Builder& build, Operand src, std::vector<Range> const& ranges) {
     const Sizes strides = row_major(src.dims);
     Strided places{{}, {}, 0};

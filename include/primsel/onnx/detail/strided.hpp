@@ -20,7 +20,7 @@ struct StridedBox {
     };
     /// The input's shape.
     std::vector<std::int64_t> view;
-    /// Of the axes of which not all elements are taken in their order.
+    /// Slices of the axes whose elements are not all taken in order.
     std::vector<Slice> slices;
     /// The axes in the result's order; then come those of one element.
     std::vector<std::int64_t> order;

@@ -19,7 +19,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What the elements of an ONNX tensor are, with the numbers of the standard.
+/// The element type of an ONNX tensor, with the numbers of the standard.
 using OnnxType = onnx::DataType;
 
 [[nodiscard]] constexpr std::string_view to_string(OnnxType type) {

@@ -1,4 +1,4 @@
-// What convolutions and poolings share: a kernel or window that moves over the image.
+// A kernel or window that moves over the image, for convolutions and poolings.
 #pragma once
 
 #include <primsel/onnx/detail/call.hpp>

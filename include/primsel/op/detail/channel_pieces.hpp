@@ -174,7 +174,7 @@ public:
         }
         copy(total, total_);
     }
-    /// Of each channel.
+    /// The sums of each channel.
     void get(bool one_channel, double (&result)[sums][channel_group]) const {
         for (std::size_t s = 0; s < sums; ++s) {
             alignas(64) float lane[channel_group];

@@ -30,7 +30,7 @@ struct GradientAxis {
         while (first < last && at(out, last - 1) >= in) --last;
         return {first < last ? at(out, first) : 0, last - first};
     }
-    /// What an average divides by.
+    /// The divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out, bool count_pad) const {
         std::ptrdiff_t counted = 0;
         for (std::ptrdiff_t tap = 0; tap < size; ++tap) {

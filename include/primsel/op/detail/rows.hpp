@@ -1,4 +1,4 @@
-// What is the same for all layouts, seen from the rows of an image. A layout is one of chw, hcw and hwc, or one of
+// A view of images by rows that is the same for all layouts. A layout is one of chw, hcw and hwc, or one of
 // these with rows and columns in each other's place.
 #pragma once
 

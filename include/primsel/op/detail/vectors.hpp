@@ -140,7 +140,7 @@ PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
     return refine(root);
 }
 
-/// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
+/// Splits the 2 * lanes elements of a and b, one after the other: those of even index go to a, the others to b.
 template <class Arch>
 PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     const Floats<Arch> left = a, right = b;
@@ -235,7 +235,7 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
         return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
     }
 #endif
-    // Of the two orders one returns the NaN, and a NaN with further bits set is still one.
+    // One of the two orders returns the NaN, and a NaN with further bits set is still one.
     return max<Arch>(a, b) | max<Arch>(b, a);
 #endif
 }

@@ -32,7 +32,7 @@ public:
     [[nodiscard]] std::size_t extent(std::size_t axis) const { return extents_[axis]; }
     [[nodiscard]] Offsets const& step(std::size_t axis) const { return steps_[axis]; }
     [[nodiscard]] std::size_t row_floats() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
-    /// Of the row, from one element to the next.
+    /// Offsets from one element of a row to the next.
     [[nodiscard]] Offsets row_step() const { return rank_ == 0 ? Offsets{} : steps_[rank_ - 1]; }
     [[nodiscard]] std::size_t rows() const {
         std::size_t rows = 1;

@@ -19,7 +19,7 @@ struct PoolAxis {
     /// The part inside the image: [first, last).
     [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
     [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
-    /// What an average divides by.
+    /// The divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
     }
@@ -82,7 +82,7 @@ PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at
 /// A row of outputs and the input rows of its windows.
 struct OutputRow {
     WindowRows window;
-    /// What an average divides by, along the other axis.
+    /// The divisor of an average along the other axis.
     float counted;
     float* dst;
 };

@@ -100,7 +100,7 @@ private:
                 const std::size_t other = edges_[e].u == node ? edges_[e].v : edges_[e].u;
                 return forwards ? other > node : other < node;
             };
-            // What the alternatives cost beside the choices that were made, and at best beside those to come.
+            // The cost of each alternative given the choices made so far, and the least it can be given those to come.
             given_earlier = costs_[node];
             std::size_t to_come = 0;
             for (const std::size_t e : edges_of_[node]) {

@@ -94,7 +94,7 @@ private:
         std::vector<std::size_t> scope, strides;
         std::vector<double> const* values;
     };
-    /// What a node takes, by what the nodes of `scope` have taken.
+    /// The best alternative of a node for each choice of the nodes of `scope`.
     struct Answers {
         std::vector<std::size_t> scope;
         std::vector<std::uint32_t> best;

@@ -60,7 +60,8 @@ public:
         for (Edge const& edge : edges_) problem.add_edge(edge.u, edge.v, edge.matrix);
         return problem;
     }
-    /// Of the nodes of the problem that was added as number `graph`. A choice of too few nodes stays that.
+    /// The choice for the nodes of the problem that was added as number `graph`. A choice of too few nodes stays as it
+    /// is.
     [[nodiscard]] std::vector<std::size_t> choice_of(std::size_t graph, std::vector<std::size_t> const& choice) const {
         if (choice.size() != costs_.size()) return choice;
         std::vector<std::size_t> own;

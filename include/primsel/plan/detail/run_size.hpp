@@ -13,7 +13,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a run of a network reads and computes before it reads the same weights again.
+/// The bytes that a run of a network reads, and the operations that it computes, before it reads the same weights
+/// again.
 class RunSize {
 public:
     RunSize() = default;
@@ -40,10 +41,10 @@ public:
 
     /// All weights as they are stored, and the images that the largest layer reads and writes.
     [[nodiscard]] double stored() const { return stored_; }
-    /// Of all convolutions.
+    /// Operations of all convolutions.
     [[nodiscard]] double operations() const { return operations_; }
-    /// ConvQuery::run_bytes where this convolution's kernel is packed into so many bytes: kernels of the same extents
-    /// and strides are then taken to grow as it does.
+    /// RunContext::weight_reuse_bytes where this convolution's kernel is packed into so many bytes: kernels of the same
+    /// extents and strides are then taken to grow as it does.
     [[nodiscard]] double packed(ConvShape const& shape, std::size_t bytes) const {
         const auto alike = alike_.find(key(shape));
         if (alike == alike_.end()) return stored_;

@@ -22,7 +22,7 @@ struct DepthwiseBlocks {
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
     }
 
-    /// What the blocks take, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
+    /// The work of the blocks, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
     /// last blocks and channels that overlap their neighbours included, and as many as five taps have for what each
     /// block does before and after.
     template <class Arch>

@@ -1,4 +1,4 @@
-// What im2 and conv-1x1 share: a convolution as one product of the kernel and a matrix of patches.
+// A convolution as one product of the kernel and a matrix of patches, for im2 and conv-1x1.
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>

@@ -32,9 +32,9 @@ template <class Arch>
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
 }
 
-/// What a product of `rows` rows, n columns and that depth takes in the register tile, in operations at its best speed:
-/// two for each multiply-add, those with the padding of panels included; those that a tile of few sums could have made
-/// while it waits for one; and about twenty for what each tile does before and after.
+/// The work of a product of `rows` rows, n columns and that depth in the register tile, in operations at its best
+/// speed: two for each multiply-add, those with the padding of panels included; those that a tile of few sums could
+/// have made while it waits for one; and about twenty for what each tile does before and after.
 template <class Arch>
 [[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
     constexpr double in_flight = 8, around_a_tile = 20;

@@ -61,8 +61,8 @@ template <std::size_t rows, std::size_t columns>
     }
     return columns;
 }
-/// What is left to multiply with once the elements of each mirrored pair of columns have been replaced by their sum and
-/// their difference: even rows take the sum, odd rows the difference.
+/// The factors that remain once each mirrored pair of columns is replaced by its sum and its difference: even rows take
+/// the sum, odd rows the difference.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr Factors<rows, columns> after_pairing(Factors<rows, columns> const& matrix) {
     Factors<rows, columns> left = matrix;
@@ -187,7 +187,7 @@ template <class Arch, int vec>
             .working_set = working_set};
 }
 
-/// What becomes of an output pixel of n channels: dst = clamp(value + bias + residual). A copy of what it needs, since
+/// Finishes an output pixel of n channels: dst = clamp(value + bias + residual). Copies what it needs, since
 /// the compiler must take any store of floats for a change of the arguments.
 template <int n>
 class Finish {

@@ -26,11 +26,11 @@ struct QuietOptions {
     double accuracy = 0.01;
     /// Time for a subject, waiting and what stands between its runs included.
     double seconds = 0.3;
-    /// Of that, at most so much is spent waiting for the machine to become quiet.
+    /// The part of that which may be spent waiting for the machine to become quiet.
     double patience = 0.1;
     /// One run is enough for what takes longer.
     double long_run = 1.0;
-    /// What is so many times slower than the best so far gets few runs.
+    /// Candidates this many times slower than the best so far get few runs.
     double hopeless = 10;
     std::size_t hopeless_runs = 3;
     /// Several calls that are shorter count as one run.
@@ -78,7 +78,7 @@ public:
         std::ranges::nth_element(all, fast);
         nominal_ = *fast;
     }
-    /// Of the reference, in seconds.
+    /// The nominal seconds of the reference.
     [[nodiscard]] double nominal() const { return nominal_; }
     void set_nominal(double seconds) { nominal_ = seconds; }
     /// All runs so far.
@@ -119,8 +119,8 @@ public:
         return conclude(std::move(quiet), noisy, std::min<std::size_t>(3, wanted));
     }
 
-    /// What runs may call this between its blocks, outside of its own loops. A reference now and then, whose time does
-    /// not count.
+    /// A timed run may call this between its blocks, outside of its own loops. It times the reference now and then,
+    /// which does not count.
     void between_blocks() {
         // Blocks may be as short as reading the clock.
         if (!running_ || ++blocks_ < blocks_between_) return;
@@ -170,7 +170,7 @@ private:
         return clock_.now() - start;
     }
 
-    /// So many runs between two references. Seconds are for one call.
+    /// Takes `runs` runs between two references. Seconds are for one call.
     template <class Run, class Prepare>
     void take(Run& run, Prepare& prepare, std::size_t calls, std::size_t runs, Group& group) {
         group.seconds.clear();
@@ -227,10 +227,10 @@ private:
     Reference reference_;
     double nominal_ = 0, last_ = 0, last_end_ = -1;
     std::size_t runs_ = 0, quiet_runs_ = 0;
-    /// Of the group that is being timed.
+    /// References of the group that is being timed.
     double references_ = 0;
     std::size_t reference_count_ = 0;
-    /// Of the run that is being timed: what references within it took, and when to look at the clock again.
+    /// For the run that is being timed: seconds of references within it, and when to look at the clock again.
     bool running_ = false;
     double inside_ = 0, last_check_ = 0;
     std::size_t blocks_ = 0, blocks_between_ = 1;

@@ -88,13 +88,13 @@ public:
 
     /// The sum of all layers' prices.
     [[nodiscard]] double total() const { return now_.total; }
-    /// Of all rankings.
+    /// The loss of all rankings.
     [[nodiscard]] double loss() const {
         double sum = 0;
         for (std::size_t r = 0; r < ladders_.size(); ++r) sum += ladders_[r].losses[now_.at[r]];
         return sum;
     }
-    /// What is gone.
+    /// The groups that are gone.
     [[nodiscard]] std::set<std::size_t> choice() const {
         std::set<std::size_t> gone;
         for (std::size_t r = 0; r < ladders_.size(); ++r) {
@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    /// Of a ranking: how many groups may be gone, and what is then lost.
+    /// The numbers of groups of a ranking that may be gone, and the loss of each.
     struct Ladder {
         std::vector<std::size_t> gone;
         std::vector<double> losses;
@@ -188,7 +188,7 @@ private:
             set(r, at);
             if (empty) break;
             const double loss = ladder.losses[at + steps] - ladder.losses[at];
-            // What saves nothing comes last, that which loses least first.
+            // Steps that save nothing come last, those that lose least first.
             const double loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
             if (loss_per_saving < best.loss_per_saving) best = {loss_per_saving, steps};
         }

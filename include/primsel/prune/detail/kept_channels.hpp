@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Of each layer's result, the channels that stay, in their order.
+/// The channels of each layer's result that stay, in their order.
 class KeptChannels {
 public:
     KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
@@ -34,7 +34,7 @@ public:
     }
     [[nodiscard]] std::vector<std::size_t> const& of(std::size_t node) const { return kept_[node]; }
     [[nodiscard]] int count(std::size_t node) const { return static_cast<int>(kept_[node].size()); }
-    /// Of the channels before this one.
+    /// The number of channels kept before this one.
     [[nodiscard]] int count_before(std::size_t node, int channel) const {
         const auto end = std::ranges::lower_bound(kept_[node], static_cast<std::size_t>(channel));
         return static_cast<int>(end - kept_[node].begin());

@@ -41,7 +41,7 @@ struct ThinLayer {
     return thin;
 }
 
-/// Of each layer's result.
+/// The channels of each layer's result.
 [[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
     std::vector<int> channels;
     for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);

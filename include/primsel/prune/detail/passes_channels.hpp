@@ -34,7 +34,7 @@ template <Convolves Params>
 struct PassesChannels {
     Graph const& graph;
     std::size_t at;
-    /// Of each layer before it.
+    /// The channels of each layer before it.
     std::vector<std::vector<std::size_t>> const& of;
     ChannelSets& sets;
 

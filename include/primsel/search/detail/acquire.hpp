@@ -140,7 +140,7 @@ private:
             if (!learned_[column]) continue;
             Eigen::VectorXd values(rows.size());
             for (std::size_t i = 0; i < rows.size(); ++i) values[static_cast<Eigen::Index>(i)] = rows[i][column];
-            // Of one objective only the order matters; of a constraint, where 0 is, of two, their areas.
+            // For one objective only the order matters; for a constraint, where 0 is; for two objectives, their areas.
             if (column == 0 && objectives_ == 1) {
                 values = warped(values);
                 for (std::size_t i = 0; i < rows.size(); ++i) rows[i][0] = values[static_cast<Eigen::Index>(i)];

@@ -23,7 +23,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a Redis server answers.
+/// An answer of a Redis server.
 struct RedisReply {
     std::int64_t integer = 0;
     std::string text;

@@ -43,7 +43,7 @@ public:
 
     [[nodiscard]] std::size_t count() const { return rows_.size(); }
 
-    /// Of each node: its row and the middle of its place in it.
+    /// Each node's row, and the middle of its place in the row.
     std::vector<std::size_t> row;
     std::vector<double> x;
     std::vector<Route> routes;

@@ -20,7 +20,7 @@ public:
             const auto [least, most] = std::ranges::minmax(values);
             low_ = std::max(least, -largest), high_ = std::min(most, largest);
         }
-        // Of equal values, and of such that double cannot tell from each other, an axis is made around them.
+        // An axis around values that are equal, or that double cannot tell from each other.
         const double smallest = 1e-9 * std::max({1e-6, std::abs(low_), std::abs(high_)});
         if (high_ - low_ < smallest) {
             const double middle = low_, room = std::max(0.5, 0.5 * std::abs(middle));

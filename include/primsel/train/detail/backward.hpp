@@ -114,7 +114,7 @@ private:
     [[nodiscard]] bool reads_batch(Node const& node) const {
         return std::holds_alternative<BatchNormParams>(node.layer) && trains(node);
     }
-    /// What an activation cuts its input to, if it does nothing else.
+    /// The bounds of an activation that does nothing but clamp.
     [[nodiscard]] std::optional<Clamp> cut(std::size_t i) const {
         auto const& activation = std::get<ActivationParams>(form_[i].layer);
         if (activation.kind == ActivationKind::relu) return relu_clamp;

@@ -13,12 +13,12 @@ struct NumberedOf<Whole, prefix, first, Layer, std::integer_sequence<unsigned, i
     using type = Whole<layer::Named<prefix + fixed_decimal<first + index>(), Layer>...>;
 };
 
-/// So many of a layer in a row, named by the numbers from `first` on, as in PyTorch's Sequential.
+/// `count` of a layer in a row, named by the numbers from `first` on, as in PyTorch's Sequential.
 template <unsigned first, unsigned count, class Layer, FixedString prefix = "">
 using Numbered =
     typename NumberedOf<layer::Path, prefix, first, Layer, std::make_integer_sequence<unsigned, count>>::type;
 
-/// So many of a layer beside each other, named by the numbers from 1 on.
+/// `count` of a layer beside each other, named by the numbers from 1 on.
 template <unsigned count, class Layer, FixedString prefix>
 using NumberedConcat =
     typename NumberedOf<layer::Concat, prefix, 1, Layer, std::make_integer_sequence<unsigned, count>>::type;
