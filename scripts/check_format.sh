@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Names the committed C++ files that clang-format would change (its own --dry-run also reports namespace comments that
-# it would replace by themselves), and the pages of docs/reference/ that do not say what the headers do.
+# it would replace by themselves), comments that do not begin with their subject, and the pages of docs/reference/ that do
+# not say what the headers do.
 set -euo pipefail
 format=${CLANG_FORMAT:-clang-format-16}
 
@@ -11,5 +12,9 @@ while IFS= read -r file; do
         changed=1
     fi
 done < <(git ls-files '*.hpp' '*.cpp' ':!single_include')
+if git grep -nE '^\s*///?<? ?(Of|What|So many|Whose) ' -- 'include/*.hpp' 'examples/*.hpp' 'examples/*.cpp'; then
+    echo "these comments do not begin with a subject or a verb"
+    changed=1
+fi
 python3 scripts/reference.py --check || changed=1
 exit $changed

@@ -29,7 +29,7 @@
 #define PRIMSEL_VERSION_PATCH 0
 #define PRIMSEL_VERSION "0.1.0"
 
-// What is needed, in words, before anything else fails for want of it.
+// Requirements, checked in words before anything else fails without them.
 #if __cplusplus < 202002L
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
 #elif defined(_WIN32)
@@ -532,7 +532,7 @@ public:
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return state_->shares.size(); }
-    /// Of its own threads, all workers but the first, for what the system lets a program do with them, such as pinning.
+    /// Handles of the pool's own threads, which are all workers but the first: for pinning, for example.
     [[nodiscard]] std::vector<std::thread::native_handle_type> native_handles() const {
         std::vector<std::thread::native_handle_type> handles;
         if (!state_->process.is_this()) return handles;
@@ -668,7 +668,7 @@ private:
         alignas(apart) std::size_t depth = 0;
         std::size_t elsewhere = 0;
         alignas(apart) std::atomic<Phase> phase = Phase::asleep;
-        // Of those blocks, how many are done.
+        // The number of those blocks that are done.
         alignas(apart) std::atomic<std::size_t> done = 0;
     };
 
@@ -836,7 +836,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
+/// Bounds between which a layer holds its result before storing it. ReLU is [0, inf), ReLU6 [0, 6];
 /// without an activation the bounds are infinite and the value passes unchanged.
 struct Clamp {
     float low = -std::numeric_limits<float>::infinity();
@@ -992,8 +992,8 @@ struct Machine {
         }
         return bandwidth.back();
     }
-    /// Of bytes that were last used so many seconds ago. Whoever shares the caches pushes out the same share of what is
-    /// left in each millisecond.
+    /// The bandwidth of bytes that were last used `seconds` ago. Whoever shares the caches pushes out the same share of
+    /// what is left in each millisecond.
     [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
         constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
         const double near = bandwidth_for(bytes), memory = bandwidth.back();
@@ -1161,8 +1161,8 @@ enum class Axis { c, h, w };
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What can be wrong with a layer on its inputs. One enumeration, so that a Network<...> can say it with static_assert
-/// and a graph from a file with an error.
+/// The faults that a layer can have on its inputs. One enumeration, so that a Network<...> can say it with
+/// static_assert and a graph from a file with an error.
 enum class Fault {
     none,
     wrong_input_count,
@@ -1206,7 +1206,7 @@ enum class Fault {
     return "";
 }
 
-/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
+/// The values that a weight may have. A variance is positive where no epsilon is added to it. Scales and shifts may be
 /// infinite (masks are), and constants whatever they are.
 enum class WeightValues { finite, not_negative, positive, not_nan, any };
 
@@ -1860,11 +1860,12 @@ public:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of boxes that overlap, the one with the best score, class by class: ONNX's NonMaxSuppression. Inputs: the corners
-/// (y, x, y, x) of boxes, images x boxes x 4, and their scores, images x classes x boxes. Output: 1 x rows x 3 with a
-/// row of image, class and box for each box that stays, by image, by class, the best scores first, of equal scores the
-/// first box first. How many stay is known only at run time; the rows are as many as there can be, images * classes *
-/// min(boxes_per_class, boxes), and those behind the last box are -1, -1, -1. A box whose score is NaN never stays.
+/// Keeps, class by class, the box with the best score among boxes that overlap: ONNX's NonMaxSuppression. Inputs: the
+/// corners (y, x, y, x) of boxes, images x boxes x 4, and their scores, images x classes x boxes. Output: 1 x rows x 3
+/// with a row of image, class and box for each box that stays, by image, by class, the best scores first, of equal
+/// scores the first box first. How many stay is known only at run time; the rows are as many as there can be, images *
+/// classes * min(boxes_per_class, boxes), and those behind the last box are -1, -1, -1. A box whose score is NaN never
+/// stays.
 struct NonMaxSuppressionParams {
     int boxes_per_class = 1;
     /// A box goes where intersection / union with a better one that stays is larger.
@@ -2045,7 +2046,7 @@ template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::r
 struct Lrn {
     static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
 };
-/// Of each pixel's channels, unless told otherwise.
+/// Softmax along an axis: by default over each pixel's channels.
 template <Axis axis>
 struct SoftmaxAlong {
     static constexpr SoftmaxParams params{axis};
@@ -2362,7 +2363,7 @@ struct AsStridedParams {
     Dims dims;
     std::array<std::ptrdiff_t, Dims::max_rank> strides{};
     std::ptrdiff_t offset = 0;
-    /// Of the result.
+    /// The shape of the result.
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }
@@ -2635,9 +2636,9 @@ template <class Params>
 
 }  // namespace detail
 
-/// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an
-/// average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row,
-/// as in PyTorch.
+/// The gradient of a pooling of images of the given shape. Inputs for a maximum: x, y, dy, where y is the pooling of x;
+/// of an average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by
+/// row, as in PyTorch.
 struct PoolGradientParams {
     PoolParams pool{};
     Shape input{};
@@ -2664,7 +2665,7 @@ struct PoolGradientParams {
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
 };
 
-/// Of a pooling over whole images of the given shape. Inputs as PoolGradientParams.
+/// The gradient of a pooling over whole images of the given shape. Inputs as for PoolGradientParams.
 struct GlobalPoolGradientParams {
     PoolKind kind = PoolKind::average;
     Shape input{};
@@ -2690,8 +2691,9 @@ struct GlobalPoolGradientParams {
     friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
 };
 
-/// Of an elementwise function. Inputs: v and dy, of one shape, where v is the function's result if from_result says so,
-/// else its input. Where the function has a kink the derivative is PyTorch's: that of relu at 0 is 0.
+/// The gradient of an elementwise function. Inputs: v and dy, of one shape, where v is the function's result if
+/// from_result says so, else its input. Where the function has a kink the derivative is PyTorch's: that of relu at 0 is
+/// 0.
 struct ActivationGradientParams {
     ActivationParams activation{};
     static constexpr bool training = true;
@@ -2743,7 +2745,7 @@ struct ActivationGradientParams {
     friend constexpr bool operator==(ActivationGradientParams const&, ActivationGradientParams const&) = default;
 };
 
-/// Of a local response normalisation. Inputs: x, y, dy, of one shape.
+/// The gradient of a local response normalisation. Inputs: x, y, dy, of one shape.
 struct LrnGradientParams {
     LrnParams lrn{};
     static constexpr bool training = true;
@@ -2760,7 +2762,7 @@ struct LrnGradientParams {
     friend constexpr bool operator==(LrnGradientParams const&, LrnGradientParams const&) = default;
 };
 
-/// Of a softmax: y * (dy - sum of y * dy along the axis). Inputs: y, dy, of one shape.
+/// The gradient of a softmax: y * (dy - sum of y * dy along the axis). Inputs: y, dy, of one shape.
 struct SoftmaxGradientParams {
     SoftmaxParams softmax{};
     static constexpr bool training = true;
@@ -2928,8 +2930,7 @@ struct BatchStatisticsParams {
 
 namespace detail {
 
-/// What may be wrong with the inputs of a normalisation: x, statistics, gamma, beta, then, as far as there are, dy and
-/// sums.
+/// Checks the inputs of a normalisation: x, statistics, gamma, beta, then dy and sums as far as there are any.
 [[nodiscard]] constexpr Fault check_normalize(std::span<const Shape> inputs, std::size_t count) {
     if (inputs.size() != count) return Fault::wrong_input_count;
     const Shape x = inputs[0];
@@ -3098,7 +3099,7 @@ inline constexpr bool trains = requires { Params::training; };
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout; but for
+/// The arguments of an op. Every tensor is a batch of images, one after the other, all in the op's one layout; but for
 /// results and parameters of the whole batch (of_batch in layer/all.hpp), of which there is one.
 struct OpArgs {
     std::span<const float* const> src;
@@ -3108,9 +3109,9 @@ struct OpArgs {
     int batch = 1;
     /// Where the first of them stands among all images of a run, which may come one by one.
     std::size_t first_image = 0;
-    /// What pack wrote; null for an op without weights.
+    /// The packed weights; null for an op without weights.
     const float* weights = nullptr;
-    /// Of the result; only for dense layers, sums and normalisations.
+    /// Bounds of the result; only for dense layers, sums and normalisations.
     Clamp clamp{};
     ExecutorRef executor;
 };
@@ -3244,7 +3245,7 @@ enum class Pass { forward, input_gradient, weight_gradient };
     return names[static_cast<std::size_t>(pass)];
 }
 
-/// What a primitive works on, and what the convolution does to its result, dst = clamp(conv(src) + bias + residual).
+/// The arguments of a primitive: dst = clamp(conv(src) + bias + residual).
 /// For the gradient of the input, src is that of the result and dst that of the input, without bias, residual and
 /// clamp; for the gradient of the weights, src is the input, and dst the kernel's gradient, k x c/groups x fh x fw,
 /// summed over the images.
@@ -3326,7 +3327,7 @@ struct Phase {
     double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
 };
 
-/// What a primitive does for one image: up to six phases, one after the other. An analytical cost model prices it.
+/// The work of a primitive for one image: up to six phases, one after the other. An analytical cost model prices it.
 struct Work {
     std::array<Phase, 6> phases{};
     std::size_t count = 0;
@@ -3392,7 +3393,7 @@ struct OpEntry {
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
-    /// So many outputs are packed independently of others, and lie one part after the other; 0: only all together.
+    /// The number of outputs that are packed independently of others, one part after the other; 0: only all together.
     std::size_t outputs_apart = 0;
 };
 
@@ -3408,7 +3409,7 @@ struct LayoutEntry {
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
-    /// What follows a convolution that fuses nothing; null in a layout of other elements than floats.
+    /// The pass after a convolution that fuses nothing; null in a layout of other elements than floats.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
 
@@ -3509,8 +3510,8 @@ struct Step {
     std::size_t node = 0;
     ConvShape shape{};  // of one image
     PrimitiveEntry const* primitive = nullptr;
-    /// Of a convolution: the weight that is its kernel, whether it is turned first, and, where it changes between runs,
-    /// where each run packs it.
+    /// For a convolution: the weight that is its kernel, whether it is rotated first, and, where it changes between
+    /// runs, where each run packs it.
     std::string kernel{};
     bool turned = false;
     std::size_t packed = none;
@@ -3527,8 +3528,8 @@ struct Step {
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
-    /// Of strips: the convolutions, of whose tensors only the image of the first, the residuals and the result of the
-    /// last are whole, and as how many rows of the result a strip makes.
+    /// For strips: the convolutions, of whose tensors only the first one's image, the residuals and the last one's
+    /// result are whole, and the rows of the result that a strip makes.
     std::vector<Step> parts{};
     int rows = 0;
 };
@@ -3546,7 +3547,7 @@ struct SharedParameter {
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
 /// lifetime each, constants one of no bytes.
 ///
-/// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
+/// With a batch, the first `single` steps take one image after another, from the first of them to the last; the other
 /// steps take all images each.
 struct Schedule {
     std::size_t inputs = 0, outputs = 0, single = 0;
@@ -3572,8 +3573,8 @@ struct Schedule {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What the library takes L2 to hold, in floats: a megabyte. Whatever is cut to stay there takes a part of it, found by
-/// measurements; blocks, and with them the bits of results, must not depend on the processor.
+/// The floats that the library takes L2 to hold: a megabyte. Blocks are cut to stay in a part of it. It is the same on
+/// every processor, because blocks decide the bits of results.
 inline constexpr int l2_floats = 256 << 10;
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3596,7 +3597,7 @@ struct Folded {
     friend bool operator==(Folded const&, Folded const&) = default;
 };
 
-/// What is done to a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
+/// Operations on a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
 /// that follow; epilogue_parts tells which layers may have which part.
 struct Epilogue {
     /// In the order in which they apply.
@@ -3652,8 +3653,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
-/// What a fault means for the layer: of an impossible parameter, which one it is; and the shape that the layer asks
-/// for.
+/// The fault in words: names an impossible parameter, and the shape that the layer asks for.
 [[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
     std::string text(message(fault));
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
@@ -3697,8 +3697,8 @@ struct SharedWeight {
 /// By the names of the weights.
 using SharedWeights = std::map<std::string, SharedWeight, std::less<>>;
 
-/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. Its
-/// results are those of some of its nodes: the last, unless told otherwise.
+/// A network as layers in an order in which they can run. The only intermediate representation; a plain value. Its
+/// outputs are results of some of its nodes: by default of the last.
 class Graph {
 public:
     /// Images that run together, all through the graph.
@@ -3725,7 +3725,7 @@ public:
         }
         const std::string_view excess = detail::excess(epilogue, epilogue_parts(layer));
         if (!excess.empty()) fail("graph: layer ", name, " (", kind(layer), ") cannot have ", excess);
-        // What the layer itself reads.
+        // The shapes that the layer itself reads.
         std::span<const Shape> own(shapes);
         if (epilogue.residual && !own.empty()) own = own.first(own.size() - 1);
         Fault fault = primsel::check(layer, own);
@@ -4341,7 +4341,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     return static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
 }
 
-/// What a weight of these dimensions has that shares the owner's values: the same storage, but for a transposed one.
+/// The tensor of these dimensions that shares the owner's values: in the same storage unless it is transposed.
 [[nodiscard]] inline WeightTensor shared_tensor(WeightTensor const& owner, std::vector<std::int64_t> dims,
                                                 bool transposed) {
     if (!transposed || dims.empty()) return {std::move(dims), owner.values, owner.owner};
@@ -4437,7 +4437,7 @@ using AffineLayer = decltype(Folded::layer);
     return finite;
 }
 
-/// What is wrong with a value; "" where nothing is.
+/// The fault of a value; "" where there is none.
 [[nodiscard]] inline std::string_view fault_of(float const& value, WeightValues values) {
     if (values == WeightValues::any) return "";
     if (is_nan(value)) return "not a number";
@@ -4459,7 +4459,7 @@ using AffineLayer = decltype(Folded::layer);
     return '[' + text + ']';
 }
 
-/// Of the first value that the weight may not have: a line, or nothing.
+/// A line about the first value that the weight may not have, or nothing.
 [[nodiscard]] inline std::string value_fault(WeightSpec const& spec, StoredFloats const& values) {
     const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
     if (spec.values == WeightValues::any || (!variance && all_finite(values, 0, values.size()))) return "";
@@ -4483,7 +4483,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// What check_weights looks at: names and dimensions, or values, too.
+/// The properties that check_weights checks: names and dimensions, or values, too.
 enum class WeightCheck { shapes, values };
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
@@ -4740,11 +4740,11 @@ namespace primsel::inline PRIMSEL_ABI {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
 }
 
-/// What a layer asks of primitives: one of the three convolutions of a layer of this (forward) shape.
+/// The task of a primitive for a layer: one of the three convolutions of a layer of this (forward) shape.
 struct ConvTask {
     Pass pass = Pass::forward;
     ConvShape shape{};
-    /// Whose kernel it is, and whether that changes between runs: it is then packed at each.
+    /// The kernel's name, and whether it changes between runs, so that each run packs it.
     std::string kernel{};
     bool packs = false;
 };
@@ -4753,7 +4753,7 @@ struct ConvTask {
     Node const& node = graph[layer];
     if (std::holds_alternative<ConvParams>(node.layer)) {
         std::string kernel = detail::weight_name(node.name, "weight");
-        // What is folded in does not change, nor does the layer it is folded into.
+        // A folded weight does not change, nor does the layer it is folded into.
         const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
         return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
     }
@@ -4796,8 +4796,8 @@ struct ConvTask {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a plan was made for. A plan is good for nothing else: other weights are fine, another network, primitive list,
-/// library or processor is not.
+/// The network, kernels and machine that a plan was made for. It is good for nothing else: other weights are fine,
+/// another network, primitive list, library or processor is not.
 struct PlanKey {
     std::string network;     ///< fingerprint of the simplified graph
     std::string primitives;  ///< fingerprint of the primitives and layouts
@@ -4875,7 +4875,7 @@ public:
         }
         fail("plan: no layer is named ", name, "; there are ", names);
     }
-    /// What is known of how good the solution is, in words: "proven optimal", "within 0.9 % of optimal", ...
+    /// The quality of the solution in words: "proven optimal", "within 0.9 % of optimal", ...
     [[nodiscard]] std::string optimality() const;
     /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
     [[nodiscard]] std::string explain(std::string_view name) const;
@@ -5025,7 +5025,7 @@ struct ElementOf<L> {
 
 }  // namespace detail
 
-/// What images in a layout consist of.
+/// The element type of images in a layout.
 template <class L>
 using element_of = typename detail::ElementOf<L>::type;
 
@@ -5343,7 +5343,7 @@ public:
         worker_floats_ += floats_for_bytes(scratch);
     }
 
-    /// Of the room for so many workers.
+    /// Bytes of the room for this many workers.
     [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
     [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
 
@@ -5383,7 +5383,7 @@ private:
 
     void run_band(Rows band, const float* src, float* dst, std::size_t dst_stride, float* room) const noexcept {
         const std::size_t last = parts_.size() - 1;
-        // Of each part, the rows that are in its room.
+        // The rows of each part that are in its room.
         std::array<Rows, most_strip_layers> kept{};
         kept[last] = {band.begin, band.begin};
         for (std::size_t i = last; i > 0; --i) {
@@ -5755,7 +5755,8 @@ template <class InPlace>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a run of a network reads and computes before it reads the same weights again.
+/// The bytes that a run of a network reads, and the operations that it computes, before it reads the same weights
+/// again.
 class RunSize {
 public:
     RunSize() = default;
@@ -5782,10 +5783,10 @@ public:
 
     /// All weights as they are stored, and the images that the largest layer reads and writes.
     [[nodiscard]] double stored() const { return stored_; }
-    /// Of all convolutions.
+    /// Operations of all convolutions.
     [[nodiscard]] double operations() const { return operations_; }
-    /// ConvQuery::run_bytes where this convolution's kernel is packed into so many bytes: kernels of the same extents
-    /// and strides are then taken to grow as it does.
+    /// RunContext::weight_reuse_bytes where this convolution's kernel is packed into so many bytes: kernels of the same
+    /// extents and strides are then taken to grow as it does.
     [[nodiscard]] double packed(ConvShape const& shape, std::size_t bytes) const {
         const auto alike = alike_.find(key(shape));
         if (alike == alike_.end()) return stored_;
@@ -5972,7 +5973,7 @@ struct Refused {
     std::string layer, primitive, reason;
 };
 
-/// What a plan may use.
+/// The primitives, memory and threads that a plan may use.
 struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
     /// any.
@@ -6830,7 +6831,7 @@ namespace detail {
     }
     return Strips(std::move(parts), step.rows);
 }
-/// Of a step of one image.
+/// Scratch of a step for one image.
 [[nodiscard]] inline std::size_t scratch_bytes(Step const& step, std::size_t workers) {
     return step.kind == Step::Kind::strips ? strips_of(step).bytes(workers)
                                            : step.primitive->scratch_bytes(step.shape, workers, 1);
@@ -7442,8 +7443,8 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What programs have in common of which no two run at a time: one arena, and of weights that several packed alike one
-/// copy. It must outlive them.
+/// Memory shared by programs of which no two run at a time: one arena, and one copy of weights that several packed
+/// alike. It must outlive them.
 class SharedRoom {
 public:
     /// Throws std::bad_alloc.
@@ -7471,9 +7472,9 @@ public:
         weight_bytes_ += packed.size() * sizeof(float);
         return known.emplace_back(std::move(packed)).data();
     }
-    /// Of all that it keeps.
+    /// Bytes of all weights that it keeps.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
-    /// Of what it keeps of a layer.
+    /// Bytes that it keeps of a layer.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const {
         std::size_t bytes = 0;
         if (const auto found = kept_.find(layer); found != kept_.end()) {
@@ -7598,11 +7599,11 @@ public:
     [[nodiscard]] int batch() const { return batch_; }
     [[nodiscard]] std::vector<Shape> const& in_shapes() const { return in_shapes_; }
     [[nodiscard]] std::vector<Shape> const& out_shapes() const { return out_shapes_; }
-    /// Of all images of an input and of a result in the first layout.
+    /// Floats of all images of an input, and of a result, in the first layout.
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
-    /// Of packed weights, those too that a room has in common with others.
+    /// Bytes of packed weights, including those that a room shares with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
@@ -7610,7 +7611,7 @@ public:
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
     [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
 
-    /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
+    /// The layer that each step computes: its name, or that of the layer whose result changes its layout.
     [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
     [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
@@ -7650,7 +7651,7 @@ private:
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);
     }
 
-    /// Of a dense layer's weights all but the largest, whose parts are checked as they are packed.
+    /// Checks the weights of a dense layer, but for the largest, whose parts are checked as they are packed.
     static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
                                   Weights const& weights) {
         Node const& node = graph[at];
@@ -7688,7 +7689,7 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
-    /// Of what was packed last, where it stays: in the room, if there is one.
+    /// Moves the weights that were packed last to the room, if there is one, and returns where they stay.
     [[nodiscard]] float* settled(float* packed, Node const& node) {
         if (room_ == nullptr) return packed;
         AlignedBuffer last = std::move(kept_.back());
@@ -7868,7 +7869,7 @@ private:
         if (faulty && graph.changing().empty()) check_weights(graph, weights);
     }
 
-    /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
+    /// The address `bytes` bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
     [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
         return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
     }
@@ -7876,7 +7877,7 @@ private:
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
         return further(tensors_[tensor], image * image_bytes_[tensor]);
     }
-    /// Of so many images from `first` on.
+    /// Runs the step for `images` images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
         Step const& step = packed.step;
         const std::size_t end = first + static_cast<std::size_t>(images);
@@ -8053,7 +8054,7 @@ private:
                 const std::size_t other = edges_[e].u == node ? edges_[e].v : edges_[e].u;
                 return forwards ? other > node : other < node;
             };
-            // What the alternatives cost beside the choices that were made, and at best beside those to come.
+            // The cost of each alternative given the choices made so far, and the least it can be given those to come.
             given_earlier = costs_[node];
             std::size_t to_come = 0;
             for (const std::size_t e : edges_of_[node]) {
@@ -8199,7 +8200,7 @@ private:
         std::vector<std::size_t> scope, strides;
         std::vector<double> const* values;
     };
-    /// What a node takes, by what the nodes of `scope` have taken.
+    /// The best alternative of a node for each choice of the nodes of `scope`.
     struct Answers {
         std::vector<std::size_t> scope;
         std::vector<std::uint32_t> best;
@@ -8605,7 +8606,7 @@ struct ExactPbqp {
     /// How many costs may be looked at beyond the reductions, for each node of the problem: about a nanosecond each. By
     /// this and not by a clock, so that equal problems have equal solutions.
     std::size_t work_per_node = 50'000;
-    /// Of the tables of dynamic programming together, 12 bytes each.
+    /// The most entries of all tables of dynamic programming together, 12 bytes each.
     std::size_t max_entries = 2'000'000;
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
@@ -8939,7 +8940,7 @@ struct CompileTraining {
 // primsel/network/network.hpp
 
 // primsel/layer/compose.hpp
-// What network types are put together with: layers one after the other, beside each other, and by a name.
+// Parts of network types: layers one after the other, beside each other, and under a name.
 
 // primsel/core/fixed_string.hpp
 
@@ -9046,7 +9047,7 @@ using Normalized =
          Binary<BinaryKind::divide, Path<>,
                 Path<Product<Path<>, Path<>>, Reduce<ReduceKind::mean, axis>, ScaleBy<std::ratio<1>, Epsilon>, Sqrt>>>;
 
-/// What stands in the place of a layer whose groups do not divide the channels says so: it has the same fault.
+/// The layer, or one that has the same fault where its groups do not divide the channels.
 template <int groups, Shape in, class Layer>
 using IfGroupsDivide =
     std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
@@ -9109,7 +9110,8 @@ template <int channels, int squeezed, class Activation = Relu, class Gate = Sigm
 using SqueezeExcite =
     Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
 
-/// Of each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight + bias. Weights:
+/// Layer normalisation over each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight +
+/// bias. Weights:
 /// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <class Epsilon = std::ratio<1, 100'000>>
 using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
@@ -9274,7 +9276,7 @@ template <class L>
 concept HasParams = requires { L::params; };
 template <class L>
 concept Leaf = HasParams<L> && is_kind_of_layer<std::remove_cvref_t<decltype(L::params)>>;
-/// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
+/// A layer whose parts depend on its input's shape: expansion<shape> is a layer, or several.
 template <class L>
 concept Expanding = requires { requires L::expands; };
 
@@ -9295,7 +9297,7 @@ struct TapeMark {
     Kind kind = Kind::layer;
     std::string_view name{};
     const AnyLayer* layer = nullptr;
-    /// Of a layer that reads one other.
+    /// The input's shape, for a layer that reads one other.
     Shape input{};
 };
 
@@ -9514,7 +9516,7 @@ public:
     constexpr Scope() = default;
     constexpr explicit Scope(Text name) : own(name), prefix_(std::move(name)) { prefix_ += "."; }
 
-    /// Of the scope itself.
+    /// The name of the scope itself.
     Text own;
 
     [[nodiscard]] constexpr Text named(std::string_view name) const {
@@ -10118,7 +10120,8 @@ private:
         return true;
     }
 
-    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
+    /// Gives a pooling the plainest of the parameters that mean the same; a window as large as the image is global
+    /// pooling.
     bool plain_pool(std::size_t i) {
         if (auto* indices = as<MaxPoolIndicesParams>(i); indices != nullptr && !indices->pool.count_include_pad) {
             MaxPoolIndicesParams plain = *indices;
@@ -10266,7 +10269,8 @@ private:
         edit_.rewire(i, std::move(inputs));
         return true;
     }
-    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
+    /// The tensors that are concatenated along the axis in the end: inputs of inputs, as far as they are
+    /// concatenations.
     [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) const {
         auto* concat = as<ConcatParams>(i);
         if (concat == nullptr || concat->axis != axis) return {&i, 1};
@@ -10675,7 +10679,7 @@ PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);
 }
 
-/// Of each run of `size` lanes, which divides their number, the one at position `at` in all of them.
+/// In each run of `size` lanes, copies the lane at position `at` to all of them. `size` divides the number of lanes.
 template <class Arch, int size, int at>
 PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
     static_assert(lanes<Arch> % size == 0 && at < size);
@@ -10713,23 +10717,21 @@ PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, Fo
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op does, on whatever machine: the bytes that an image moves and those of the memory level that they come
-/// from, its operations, the bytes of its packed weights and those that a run of the network reads (0: more than any
-/// cache), and that run's operations.
+/// The work of an op, whatever the machine: bytes that an image moves, bytes of the working set that they belong to,
+/// operations, bytes of packed weights, and the reuse distance of the weights as in RunContext.
 struct OpWork {
     double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
-/// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
-/// bounds it, and the traffic of its weights.
+/// The terms of an op's time, in seconds: the traffic and the arithmetic of an image, of which the longer bounds it,
+/// and the traffic of its weights.
 struct OpTerms {
     double memory = 0, arithmetic = 0, weights = 0;
 };
 
-/// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, writing
-/// the gradient of one, and how much longer the way of its images is than that of a batch which has the caches to
-/// itself.
+/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights, its
+/// calls; all of these `times` times. `besides` is what a step of training adds: packing a kernel that changes, writing
+/// the gradient of one, and the traffic of images that come from farther than the batch itself would.
 struct ConvTerms {
     double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
@@ -10775,11 +10777,11 @@ public:
         const double compute = of.products + of.rest + of.calls;
         return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.besides;
     }
-    /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
+    /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1, double run_bytes = 0,
                                          double run_operations = 0) {
-        // Of a batch, a network takes all images at once (see Schedule) where weights are larger than images, and then
+        // A network takes all images of a batch at once (see Schedule) where weights are larger than images, and then
         // reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
@@ -10792,8 +10794,9 @@ public:
         }
         return result;
     }
-    /// Of a batch that goes through it together, by a primitive that does this work for what a run takes: all images,
-    /// or one of them, which then come from where the whole batch is; or from farther, where so many bytes went by.
+    /// The terms where all images go through the layer before the next layer runs. `work` is that of the whole batch or
+    /// of one image, which then comes from the memory level that holds the batch, or from farther by the reuse
+    /// distance.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                             ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
         ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
@@ -10809,7 +10812,7 @@ public:
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
         return terms(machine_of(kernels), kernels, query);
     }
-    /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
+    /// The terms of an op; for a convolution, those of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         return terms(machine_of(kernels), work(kernels, query));
     }
@@ -10871,8 +10874,8 @@ private:
 
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
-    /// Of a weight that each step of training packs anew, in vector operations: fitted to steps of six networks
-    /// on a Zen 4 alone.
+    /// Vector operations for each weight that a step of training packs: fitted to steps of six networks on a Zen 4
+    /// alone.
     static constexpr double packing = 17;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
@@ -10914,14 +10917,13 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a primitive takes: a sum of what Analytical knows of it (ConvTerms), with coefficients that measurements
-/// taught. They are near 1 wherever the roofline is right, and so mean the same on any machine and for any instruction
-/// set.
+/// A primitive's seconds as a sum of Analytical's terms (ConvTerms) with fitted coefficients. They are near 1 wherever
+/// the roofline is right, and so mean the same on any machine and for any instruction set.
 struct ConvCoefficients {
     /// Its matrix products, its other steps, its weights' way from memory, its calls.
     static constexpr std::size_t terms = 4;
     using Terms = std::array<double, terms>;
-    /// Of a primitive that nothing is known of.
+    /// The coefficients of a primitive that was never measured.
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -10932,8 +10934,8 @@ struct ConvCoefficients {
     return {of.products, of.rest, of.weights, of.calls};
 }
 
-/// What convolutions take by coefficients that are sorted by their primitives. What has none, as Analytical says, and
-/// so grouped convolutions, which profiles do not have: their steps are of other proportions.
+/// Predicts convolutions by coefficients that are sorted by their primitives. Primitives without coefficients take what
+/// Analytical says, and so do grouped convolutions, which profiles lack: their steps have other proportions.
 inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
                                  Kernels const& kernels, std::span<const ConvQuery> queries,
                                  std::span<double> seconds) {
@@ -10964,8 +10966,8 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op takes in a layout: a sum of what Analytical knows of it (OpTerms) and of the rows that its loops run
-/// over, with coefficients that measurements taught. The op "conv" is the pass that adds bias and activation to a
+/// An op's seconds in a layout as a sum of Analytical's terms (OpTerms) and of the rows that its loops run over, with
+/// fitted coefficients. The op "conv" is the pass that adds bias and activation to a
 /// convolution.
 struct OpCoefficients {
     /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
@@ -10976,12 +10978,12 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-/// What took so long: all that an op does in a layout, whatever the machine.
+/// One timed op: its layout, its work and its seconds.
 struct OpTime {
     std::string op, layout;
     int batch = 1;
     OpWork work{};
-    /// Of values that follow each other, in an image.
+    /// Rows of values that follow each other, in an image.
     double rows = 0;
     double seconds = 0;
 };
@@ -11318,16 +11320,15 @@ struct ops_training_avx512 {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What `primsel pretrain --ops` writes into a header: coefficients that were fitted to the times of kernels of one
-/// Arch.
+/// Coefficients of ops, fitted to the times of kernels of one Arch: what `primsel pretrain --ops` writes into a header.
 template <class M>
 concept OpModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
     std::span<const OpCoefficients>(M::ops);
 };
 
-/// What `primsel pretrain --convolutions` writes into a header: coefficients that were fitted to the times of
-/// primitives on several machines and for several instruction sets, sorted by the primitives' ids.
+/// Coefficients of primitives, sorted by id, fitted to times of several machines and instruction sets: what
+/// `primsel pretrain --convolutions` writes into a header.
 template <class M>
 concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
 
@@ -11995,9 +11996,9 @@ template <class Arch>
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
 }
 
-/// What a product of `rows` rows, n columns and that depth takes in the register tile, in operations at its best speed:
-/// two for each multiply-add, those with the padding of panels included; those that a tile of few sums could have made
-/// while it waits for one; and about twenty for what each tile does before and after.
+/// The work of a product of `rows` rows, n columns and that depth in the register tile, in operations at its best
+/// speed: two for each multiply-add, those with the padding of panels included; those that a tile of few sums could
+/// have made while it waits for one; and about twenty for what each tile does before and after.
 template <class Arch>
 [[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
     constexpr double in_flight = 8, around_a_tile = 20;
@@ -12255,7 +12256,7 @@ double measure_half(double seconds, double full) {
     }
 }
 
-/// What the matrix product of a mid-sized layer reaches: 196 pixels, 192 channels to 192, in L2 where that holds 600
+/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 channels to 192, in L2 where that holds 600
 /// kB; L3 takes a dozen runs to hold the rest.
 template <class Arch>
 double measure_product() {
@@ -12316,7 +12317,7 @@ inline double measure_scalar() {
     });
 }
 
-/// Of a copy within a working set.
+/// Bytes a second of a copy within a working set.
 inline double copy_once(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
     const auto copy = [&] {
@@ -12326,7 +12327,7 @@ inline double copy_once(double working_set, float* src, float* dst) {
     };
     return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
 }
-/// Of copies within a working set that stays in the caches, which may need several passes to fill.
+/// Bytes a second of copies within a working set that stays in the caches, which may need several passes to fill.
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     constexpr int passes = 6;
     double best = 0;
@@ -12337,7 +12338,7 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     return best;
 }
 
-/// Of a copy from memory to memory: what is evicted first is in no cache, however large the caches are.
+/// Bytes a second of a copy from memory to memory. The buffers are evicted first, so that no cache holds them.
 inline double measure_memory(float* src, float* dst) {
     constexpr std::size_t bytes = std::size_t{1} << 20;
     double best = 0;
@@ -12384,7 +12385,7 @@ Machine measure_machine() {
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
-    // What disturbs makes slower, and pages that lie badly in L2 do: a smaller working set is no slower than a larger.
+    // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
     for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
         machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
     }
@@ -12602,7 +12603,7 @@ PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
     return refine(root);
 }
 
-/// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
+/// Splits the 2 * lanes elements of a and b, one after the other: those of even index go to a, the others to b.
 template <class Arch>
 PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     const Floats<Arch> left = a, right = b;
@@ -12697,7 +12698,7 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
         return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
     }
 #endif
-    // Of the two orders one returns the NaN, and a NaN with further bits set is still one.
+    // One of the two orders returns the NaN, and a NaN with further bits set is still one.
     return max<Arch>(a, b) | max<Arch>(b, a);
 #endif
 }
@@ -13294,7 +13295,7 @@ public:
     [[nodiscard]] std::size_t extent(std::size_t axis) const { return extents_[axis]; }
     [[nodiscard]] Offsets const& step(std::size_t axis) const { return steps_[axis]; }
     [[nodiscard]] std::size_t row_floats() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
-    /// Of the row, from one element to the next.
+    /// Offsets from one element of a row to the next.
     [[nodiscard]] Offsets row_step() const { return rank_ == 0 ? Offsets{} : steps_[rank_ - 1]; }
     [[nodiscard]] std::size_t rows() const {
         std::size_t rows = 1;
@@ -13409,7 +13410,7 @@ private:
         }
         add(columns);
         const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
-        // Of few columns, such as the colours of an image, the parts are of rows.
+        // The parts are of rows where columns are few, such as the colours of an image.
         const bool few = count < 4;
         walk.for_each_row(
             executor,
@@ -13652,7 +13653,7 @@ public:
         }
         copy(total, total_);
     }
-    /// Of each channel.
+    /// The sums of each channel.
     void get(bool one_channel, double (&result)[sums][channel_group]) const {
         for (std::size_t s = 0; s < sums; ++s) {
             alignas(64) float lane[channel_group];
@@ -13685,8 +13686,8 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of each piece first the mean, then sums of deviations from it and of their squares: neither is small beside what it
-/// is computed from. Pieces come together as deviations from the mean of the first one.
+/// For each piece computes the mean, then sums of deviations from it and of their squares: neither is small beside its
+/// terms. Pieces come together as deviations from the mean of the first one.
 template <>
 struct Op<BatchStatisticsParams> {
     static constexpr bool in_place = false;
@@ -14045,7 +14046,7 @@ private:
         const auto floats_of = [&args, axis, view](std::size_t input) {
             return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
         };
-        // Of short rows one input after the other: what is the same for all of an input's rows is then known.
+        // Takes short rows one input after the other, so that what all rows of an input share is computed once.
         if (row <= 4 * lanes<Arch>) {
             detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
                 float* dst = args.dst + first * row;
@@ -14601,8 +14602,8 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
 
 }  // namespace detail
 
-/// What follows a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of the
-/// shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
+/// The pass after a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of
+/// the shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
 /// executor.
 template <class Arch, Layout L>
     requires std::same_as<element_of<L>, float>
@@ -14668,7 +14669,7 @@ private:
 // primsel/op/global_pool.hpp
 
 // primsel/op/detail/rows.hpp
-// What is the same for all layouts, seen from the rows of an image. A layout is one of chw, hcw and hwc, or one of
+// A view of images by rows that is the same for all layouts. A layout is one of chw, hcw and hwc, or one of
 // these with rows and columns in each other's place.
 
 #include <cstddef>
@@ -14989,7 +14990,7 @@ struct PoolAxis {
     /// The part inside the image: [first, last).
     [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
     [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
-    /// What an average divides by.
+    /// The divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
     }
@@ -15052,7 +15053,7 @@ PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at
 /// A row of outputs and the input rows of its windows.
 struct OutputRow {
     WindowRows window;
-    /// What an average divides by, along the other axis.
+    /// The divisor of an average along the other axis.
     float counted;
     float* dst;
 };
@@ -15785,7 +15786,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of equal maxima, the first counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
+/// The first of equal maxima counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
 /// window lies in the padding.
 template <>
 struct Op<MaxPoolIndicesParams> {
@@ -15972,7 +15973,7 @@ struct NormalizedChannels {
     using V = Floats<Arch>;
     V mean, inverse, factor, shift;
 
-    /// Of n channels from c on, or of channel c in all lanes where n is 0.
+    /// Loads the factors of n channels from c on, or those of channel c in all lanes where n is 0.
     PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
         const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
         mean = channel_values<Arch>(statistics, c, n);
@@ -16489,7 +16490,7 @@ struct GradientAxis {
         while (first < last && at(out, last - 1) >= in) --last;
         return {first < last ? at(out, first) : 0, last - first};
     }
-    /// What an average divides by.
+    /// The divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out, bool count_pad) const {
         std::ptrdiff_t counted = 0;
         for (std::ptrdiff_t tap = 0; tap < size; ++tap) {
@@ -16914,7 +16915,7 @@ namespace detail {
     return bits ^ bits >> 16U;
 }
 
-/// What is drawn for the elements of an image: each has a number of its own, whatever the order.
+/// Random numbers for the elements of an image: each element has its own, whatever the order.
 struct ImageKey {
     std::uint32_t first, second;
 
@@ -17052,7 +17053,7 @@ private:
         }
         return static_cast<float>(best);
     }
-    /// Of lines that are neighbours, as many as a vector holds.
+    /// Positions in neighbouring lines, as many as a vector holds.
     template <class Arch>
     static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                                    float* dst) noexcept {
@@ -18245,7 +18246,7 @@ struct PrimitiveTraits {
             std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
-    /// What one run does: with one image, or as many as a primitive that takes whole batches gets.
+    /// The work of one run: for one image, or for as many as a primitive that takes whole batches gets.
     [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
         if constexpr (requires { P::template work<Arch>(shape, images); }) {
             return P::template work<Arch>(shape, images);
@@ -18269,7 +18270,7 @@ struct PrimitiveTraits {
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-/// Of a primitive that is not compiled.
+/// The answer of a primitive that is not compiled.
 template <class P>
 Support supports_nothing(ConvShape const& shape) {
     const Support support = P::supports(shape);
@@ -18347,7 +18348,7 @@ inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What transform<From, To> does for one image of the shape.
+/// The work of transform<From, To> for one image of the shape.
 template <Layout From, Layout To>
 [[nodiscard]] Work transform_work(Shape shape) {
     const auto size = static_cast<double>(shape.size());
@@ -18445,7 +18446,7 @@ template <class Primitives, class Arch, class Layouts, class Compiled = CompileA
 // primsel/primitive/conv1x1.hpp
 
 // primsel/primitive/detail/gemm_form.hpp
-// What im2 and conv-1x1 share: a convolution as one product of the kernel and a matrix of patches.
+// A convolution as one product of the kernel and a matrix of patches, for im2 and conv-1x1.
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -18630,7 +18631,7 @@ struct DepthwiseBlocks {
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
     }
 
-    /// What the blocks take, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
+    /// The work of the blocks, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
     /// last blocks and channels that overlap their neighbours included, and as many as five taps have for what each
     /// block does before and after.
     template <class Arch>
@@ -19509,12 +19510,12 @@ private:
 
 }  // namespace detail
 
-/// Of an image in hwc.
+/// The direct algorithm on an image in hwc.
 struct DirectHwc : detail::DirectFrom<hwc> {
     static constexpr FixedString id = "direct-hwc";
     static constexpr bool by_rows = true;
 };
-/// Of an image in chw, as most networks' own is: its change of layout is in the copy.
+/// The direct algorithm on an image in chw, as most networks' own is: its change of layout is in the copy.
 struct DirectChwHwc : detail::DirectFrom<chw> {
     static constexpr FixedString id = "direct-chw-hwc";
 };
@@ -19680,7 +19681,7 @@ private:
     [[nodiscard]] static constexpr int vectors(ConvShape const& s) {
         return (s.c + lanes<Arch> - 1) / lanes<Arch>;
     }
-    /// Of a vector; the last one begins where it ends with the channels, and computes some of them again.
+    /// The first channel of a vector. The last vector ends with the channels, and computes some of them again.
     template <class Arch>
     [[nodiscard]] static constexpr int first_channel(ConvShape const& s, int vector) {
         return std::min(vector * lanes<Arch>, s.c - lanes<Arch>);
@@ -20373,7 +20374,7 @@ private:
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
         return detail::pointer_floats(block_pointers(s));
     }
-    /// Of one group, for `count` output pixels from `first` on.
+    /// The product of one group, for `count` output pixels from `first` on.
     template <class Arch>
     [[nodiscard]] static detail::IndirectProduct product(ConvShape const& s, ConvArgs const& args,
                                                          const float* const* pointers, std::size_t first, int count,
@@ -20449,7 +20450,7 @@ struct Kn2Group {
     float* dst;
 };
 
-/// What all kn2 primitives share: groups one after the other. `Way` says how to scratch, pack, run and price one group.
+/// Runs groups one after the other, for all kn2 primitives. `Way` says how to scratch, pack, run and price one group.
 template <class Way, bool reads_hwc>
 struct Kn2 {
     static constexpr Family family = Family::kn2;
@@ -21305,8 +21306,8 @@ template <std::size_t rows, std::size_t columns>
     }
     return columns;
 }
-/// What is left to multiply with once the elements of each mirrored pair of columns have been replaced by their sum and
-/// their difference: even rows take the sum, odd rows the difference.
+/// The factors that remain once each mirrored pair of columns is replaced by its sum and its difference: even rows take
+/// the sum, odd rows the difference.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr Factors<rows, columns> after_pairing(Factors<rows, columns> const& matrix) {
     Factors<rows, columns> left = matrix;
@@ -21431,7 +21432,7 @@ template <class Arch, int vec>
             .working_set = working_set};
 }
 
-/// What becomes of an output pixel of n channels: dst = clamp(value + bias + residual). A copy of what it needs, since
+/// Finishes an output pixel of n channels: dst = clamp(value + bias + residual). Copies what it needs, since
 /// the compiler must take any store of floats for a change of the arguments.
 template <int n>
 class Finish {
@@ -22158,8 +22159,8 @@ using OtherPrimitives =
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
-/// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
-/// compiled sooner than all.
+/// The primitives that an engine considers by default: those of every family that win a layer somewhere. They compile
+/// faster than all.
 using DefaultPrimitives =
     TypeList<DirectSum2d, DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
@@ -22223,7 +22224,7 @@ struct DefaultPolicies {
 
 namespace detail {
 
-// What is asked of each policy, without an error where the member is missing.
+// A concept for each policy, without an error where the member is missing.
 template <class P>
 concept HasArch = requires { typename P::arch; };
 template <class P>
@@ -22407,7 +22408,7 @@ struct CheckOwnSolver {
     static constexpr bool value = true;
 };
 
-/// What an engine goes on with after one of these messages, lest others follow.
+/// The policies that an engine goes on with after one of these messages, lest others follow.
 struct FewPolicies : DefaultPolicies {
     using primitives = TypeList<DirectSum2d>;
 };
@@ -22773,13 +22774,13 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
     { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
 };
 
-/// What an engine may be given to plan by.
+/// The ways to tell an engine how to plan.
 template <class T, class Policies>
 concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
 
 namespace detail {
 
-/// What engines of all networks have in common, with those of the kernels that are compiled.
+/// The part of an engine that depends on policies and compiled kernels, but not on the network.
 template <class Policies, class Compiled>
 class EngineOf {
 public:
@@ -22894,7 +22895,7 @@ public:
     [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
-    /// Of the first image and the first result.
+    /// Shapes of the first image and the first result.
     [[nodiscard]] Shape in_shape() const { return in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return out_shapes().at(0); }
     [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program().in_shapes(); }
@@ -23366,8 +23367,8 @@ namespace detail {
 template <class T>
 concept ReadByCharconv = requires(const char* text, T& value) { std::from_chars(text, text, value); };
 
-/// What std::from_chars does for a whole text, by the C library, which would bear more: blanks and a plus sign before
-/// the number, and hexadecimal digits.
+/// Reads a whole text as std::from_chars does, by the C library's strtod. Refuses what strtod would accept besides:
+/// blanks and a plus sign before the number, and hexadecimal digits.
 template <std::floating_point T>
 [[nodiscard]] bool read_number_by_strtod(std::string_view text, T& value) {
     static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
@@ -23489,7 +23490,7 @@ private:
 /// "\udcff": as Python does, whose os.fsencode gives the bytes back.
 enum class JsonStrings { utf8, any };
 
-/// What a text may make the parser build; a text that needs more is refused.
+/// The most that a text may make the parser build; a text that needs more is refused.
 struct JsonLimits {
     std::size_t depth = 64;
     std::size_t values = std::size_t{1} << 24;
@@ -23867,7 +23868,7 @@ private:
         // "inf" and "nan"; a comparison would be gone with -ffast-math.
         if (shortest.find('n') != std::string_view::npos) fail("JSON: the number ", shortest, " is not finite");
         text_ += shortest;
-        // What was a floating-point number stays one.
+        // A floating-point number stays one.
         if (shortest.find_first_of(".e") == std::string_view::npos) text_ += ".0";
     }
 
@@ -24000,7 +24001,7 @@ namespace detail {
 // dimensions: this is enough for half a million tensors.
 inline constexpr JsonLimits safetensors_limits{.depth = 3, .values = std::size_t{1} << 22};
 
-/// What the elements of a tensor in a file are.
+/// An element type of tensors in files.
 struct Dtype {
     std::string_view name;
     std::size_t bytes;
@@ -24320,12 +24321,12 @@ struct NumberedOf<Whole, prefix, first, Layer, std::integer_sequence<unsigned, i
     using type = Whole<layer::Named<prefix + fixed_decimal<first + index>(), Layer>...>;
 };
 
-/// So many of a layer in a row, named by the numbers from `first` on, as in PyTorch's Sequential.
+/// `count` of a layer in a row, named by the numbers from `first` on, as in PyTorch's Sequential.
 template <unsigned first, unsigned count, class Layer, FixedString prefix = "">
 using Numbered =
     typename NumberedOf<layer::Path, prefix, first, Layer, std::make_integer_sequence<unsigned, count>>::type;
 
-/// So many of a layer beside each other, named by the numbers from 1 on.
+/// `count` of a layer beside each other, named by the numbers from 1 on.
 template <unsigned count, class Layer, FixedString prefix>
 using NumberedConcat =
     typename NumberedOf<layer::Concat, prefix, 1, Layer, std::make_integer_sequence<unsigned, count>>::type;
@@ -24806,7 +24807,7 @@ template <int c, int k, int stride, int expansion>
 using MobileNetV2Block = InvertedResidual<layer::Named<"conv", typename MobileNetV2Path<c, k, stride, expansion>::type>,
                                           stride == 1 && c == k>;
 
-/// So many blocks from a position of `features` on (Sandler et al. 2018, table 2).
+/// `count` blocks from a position of `features` on (Sandler et al. 2018, table 2).
 template <unsigned first, class Width, int c, int k, unsigned count, int stride, int expansion = 6>
 using MobileNetV2Stage = layer::Path<
     layer::Named<fixed_decimal<first>(), MobileNetV2Block<rounded<Width, c>, rounded<Width, k>, stride, expansion>>,
@@ -24877,7 +24878,7 @@ struct Bottleneck {
 template <class Path, class Shortcut>
 using ResidualRelu = layer::Path<layer::Named<"", layer::Sum<Path, Shortcut>>, layer::Relu>;
 
-/// So many blocks, named as in torchvision: `layer1.0.conv1`. The first has a shortcut of its own.
+/// `count` blocks, named as in torchvision: `layer1.0.conv1`. The first has a shortcut of its own.
 template <FixedString name, class Block, int k, unsigned count, int stride, class Shortcut>
 using ResNetStage =
     layer::Named<name,
@@ -25095,7 +25096,7 @@ namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
 
-/// So many convolutions from a position of torchvision's `features` on, each with its ReLU, and pooling.
+/// Convolutions from a position of torchvision's `features` on, each with its ReLU, and pooling.
 template <unsigned first, int k, class Indices>
 struct VggStageOf;
 template <unsigned first, int k, unsigned... index>
@@ -25581,7 +25582,8 @@ struct TracedStep {
     std::string computed_by;
     /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
     double predicted = 0;
-    /// Of the direct algorithm, of a convolution; and what must be read and written at least: images and weights.
+    /// Operations, by the direct algorithm for a convolution; and bytes that must be read and written: images and
+    /// weights.
     double operations = 0, bytes = 0;
     double begin = 0, end = 0;
     /// The median over all runs of what it took.
@@ -25628,9 +25630,9 @@ public:
     void begin_run() noexcept { executor_.begin_run(); }
     void end_run() noexcept { executor_.end_run(); }
 
-    /// What parallel_for runs belongs to this step until told otherwise.
+    /// Counts what parallel_for runs to this step from now on.
     void begin_step(std::size_t step) noexcept { step_ = step; }
-    /// Of all workers since the last restart.
+    /// The blocks that all workers ran since the last restart.
     [[nodiscard]] std::size_t count() const noexcept {
         std::size_t count = 0;
         for (Lane const& lane : lanes_) count += lane.count;
@@ -25884,7 +25886,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
-/// What the elements of an array in a file are. Here they are floats.
+/// The element types of arrays in files. In memory they are floats.
 enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
@@ -26772,7 +26774,7 @@ public:
 
     [[nodiscard]] std::size_t count() const { return rows_.size(); }
 
-    /// Of each node: its row and the middle of its place in it.
+    /// Each node's row, and the middle of its place in the row.
     std::vector<std::size_t> row;
     std::vector<double> x;
     std::vector<Route> routes;
@@ -27249,7 +27251,7 @@ struct NoAugment {
     void operator()(Shape, float* /*image*/, float* /*scratch*/, Random&) const noexcept {}
 };
 
-/// What is customary for small photographs: first the crop, then the flip, then what is erased.
+/// The customary augmentation of small photographs: first the crop, then the flip, then the erased patch.
 struct Augment {
     /// Mirrors half of the images, left to right.
     bool flip = false;
@@ -27328,9 +27330,9 @@ static_assert(Augmentation<NoAugment> && Augmentation<Augment>);
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a network is trained with: images of one shape, each with a label of 0 to classes() - 1. `read(i, dst)` writes
-/// the shape().size() floats of image i, chw, by custom 0 to 1; it may throw, and is called from the thread of Batches.
-/// See docs/train/data.md.
+/// A source of images to train with: images of one shape, each with a label of 0 to classes() - 1. `read(i, dst)`
+/// writes the shape().size() floats of image i, chw, by custom 0 to 1; it may throw, and is called from the thread of
+/// Batches. See docs/train/data.md.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -27538,11 +27540,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 struct BatchOptions {
     int batch = 32;
-    /// Of the order and of what augmentation draws.
+    /// The seed of the order and of augmentation.
     std::uint64_t seed = 0;
     /// Each epoch in an order of its own; otherwise in that of the source.
     bool shuffle = true;
-    /// What an epoch has beyond whole batches is a batch filled up with padding; otherwise it is left out.
+    /// The images of an epoch beyond whole batches are a batch filled up with padding; otherwise they are left out.
     bool pad_last = false;
     /// The batch to begin with, counted from the first one of the first epoch: that which an earlier training was to do
     /// next.
@@ -27563,7 +27565,7 @@ struct Batch {
     /// Images that are no padding; 0 when there are no more batches.
     int count = 0;
     std::int64_t epoch = 0;
-    /// What BatchOptions::first says to begin with this one.
+    /// The value of BatchOptions::first that begins with this batch.
     std::int64_t number = 0;
 };
 
@@ -27761,8 +27763,8 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::sqrt(sum);
 }
 
-/// What to multiply gradients of this length by so that it is at most `most`: 1 for those that are short enough, and
-/// for one that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
+/// The factor that shortens gradients of this length to at most `most`: 1 for those that are short enough, and for a
+/// length that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
 /// difficulty of training recurrent neural networks, 2013).
 [[nodiscard]] inline double clip_factor(double norm, double most) noexcept {
     const double factor = most / (norm + 1e-6);
@@ -27941,7 +27943,7 @@ private:
     [[nodiscard]] bool reads_batch(Node const& node) const {
         return std::holds_alternative<BatchNormParams>(node.layer) && trains(node);
     }
-    /// What an activation cuts its input to, if it does nothing else.
+    /// The bounds of an activation that does nothing but clamp.
     [[nodiscard]] std::optional<Clamp> cut(std::size_t i) const {
         auto const& activation = std::get<ActivationParams>(form_[i].layer);
         if (activation.kind == ActivationKind::relu) return relu_clamp;
@@ -28680,7 +28682,7 @@ public:
     /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
     /// result is not a number, the network is wrong.
     [[nodiscard]] double accuracy() const { return share(first_, samples_); }
-    /// Of samples whose class is among the five largest.
+    /// The share of samples whose class is among the five largest results.
     [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
     /// How many samples of one class had the largest result at another.
     [[nodiscard]] std::int64_t count(int wanted, int largest) const {
@@ -28821,7 +28823,7 @@ struct Cosine {
     }
 };
 
-/// What another schedule says, but growing to that in even parts over the first steps, or epochs where no steps are
+/// Another schedule, whose rate is reached in even parts over the first steps, or epochs where no steps are
 /// given (Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, section 2.2).
 template <LearningRate Schedule = Constant>
 struct Warmup {
@@ -29043,7 +29045,7 @@ struct Sgd {
 
 namespace detail {
 
-/// What Adam and AdamW share.
+/// The update of Adam, for Adam and AdamW.
 struct AdamStep {
     double beta1, beta2, epsilon;
 
@@ -29346,7 +29348,7 @@ template <class Make>
     return again;
 }
 
-/// What of a plan's time goes to layers that are computed again, in seconds.
+/// Seconds of a plan that go to recomputed layers.
 [[nodiscard]] inline double recomputing_seconds(Plan const& plan) {
     double seconds = 0;
     for (PlannedLayer const& layer : plan.layers) {
@@ -29412,7 +29414,7 @@ public:
         }
         return false;
     }
-    /// Of the last line, from 1 on.
+    /// The number of the last line, from 1 on.
     [[nodiscard]] std::size_t number() const { return number_; }
     /// Whether it ends with a newline, and so was not cut short.
     [[nodiscard]] bool whole() const { return whole_; }
@@ -29462,7 +29464,7 @@ struct TrainingOptions {
     /// Images at once; a batch is then several parts, whose gradients are added up. 0: all.
     int part = 0;
     std::int64_t epochs = 1;
-    /// What schedules begin with.
+    /// The rate that schedules begin with.
     double learning_rate = 0.1;
     double weight_decay = 0;
     /// The greatest length of all gradients together; 0: any.
@@ -29485,7 +29487,7 @@ struct TrainingOptions {
     [[nodiscard]] int parts() const { return batch / images_at_once(); }
 };
 
-/// What an epoch has brought.
+/// The results of an epoch.
 struct EpochReport {
     std::int64_t epoch = 0;  ///< how many are done
     std::int64_t batches = 0;
@@ -29599,13 +29601,14 @@ struct Checkpoint {
     Weights tensors;
     /// How far the training is, and what else the bits depend on.
     std::map<std::string, std::string, std::less<>> facts;
-    /// Of a step. Another plan may round otherwise, and what is measured of a machine is not the same twice.
+    /// The plan of a step. Another plan may round otherwise, and a machine is not measured the same twice.
     std::optional<Plan> plan{};
 };
 
 namespace detail {
 
-/// What the options make of the bits. The patience is left out, and how many epochs there are counts for the schedule.
+/// The options that decide the bits of a training. The patience is left out; the number of epochs counts for the
+/// schedule.
 [[nodiscard]] inline std::map<std::string, std::string, std::less<>> facts_of(TrainingOptions const& options) {
     std::map<std::string, std::string, std::less<>> facts{
         {"batch", exact_text(options.batch)},
@@ -29646,7 +29649,7 @@ struct KnownOrPredicted : Predict<> {
     std::optional<Plan> known;
 };
 
-/// What a checkpoint says, with errors that name it.
+/// Reads a checkpoint, with errors that name it.
 class CheckpointReader {
 public:
     explicit CheckpointReader(Checkpoint const& checkpoint) : checkpoint_(checkpoint) {}
@@ -29707,7 +29710,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of weights, by their names, the places of values that are to be zero.
+/// Places of values that are to be zero, by the weights' names.
 using ZeroWeights = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
 /// The weights of a network while they change: a copy of its own of each, that stays where it is. Weights that are
@@ -29908,7 +29911,7 @@ private:
     };
     using Rows = Taps;
 
-    /// What the pixel of an axis went into by a tap: a place of the result, or -1. Divides only where it must.
+    /// The place of the result that a pixel of an axis goes into by a tap, or -1. Divides only where it must.
     [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
         int from = at - offset;
         if (from < 0) return -1;
@@ -30018,7 +30021,7 @@ private:
         return static_cast<std::size_t>((most_vectors + 1) * lanes<Arch> * s.taps());
     }
 
-    /// What a vector of channels, from c on, sums up in rows [begin, end) of all images' results.
+    /// Rows [begin, end) of all images' results that a vector of channels, from c on, sums up.
     struct Block {
         int c, begin, end;
         float* sums;  // tap after tap
@@ -30115,7 +30118,7 @@ private:
         for (int row = block.begin; row < block.end; ++row) {
             const float* const gradient = args.gradient + row * (out_w * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
-            // Of the first tap, which may be beside the image.
+            // The offset of the first tap, which may be beside the image.
             const std::ptrdiff_t first =
                 ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
             ask_for_later(s, out_w, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
@@ -30250,7 +30253,7 @@ struct IndirectInputGradient {
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
-    /// Of each group and phase a matrix of (taps x group_k) x group_c.
+    /// Floats of a matrix of (taps x group_k) x group_c for each group and phase.
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.groups) * group_floats<Arch>(s);
@@ -30537,7 +30540,7 @@ private:
     static constexpr std::size_t panel_floats =
         round_up_floats(block_pixels * static_cast<std::size_t>(detail::panel_width<Arch>));
 
-    /// Of the shape alone, so that the bits are the same for every number of threads.
+    /// The parts of a kernel's gradient: by the shape alone, so that the bits are the same for every number of threads.
     [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
         return std::clamp(8 / (panels * s.groups), 1, std::max(1, s.group_k() / 48));
     }
@@ -30988,7 +30991,7 @@ private:
             }
         }
     }
-    /// Of so many floats from where the pairs are on: a tap's channels, or those of several taps.
+    /// Adds `channels` floats from where the pairs are on: a tap's channels, or those of several taps.
     template <class Arch>
     static void add(Part const& part, int channels, detail::PixelPairs p, float* sums, bool accumulate) noexcept {
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
@@ -31156,7 +31159,7 @@ private:
     }
     [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) { return detail::tile_stride(s.c); }
     [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) { return detail::tile_stride(s.k); }
-    /// Of a tap of a tile: that of the image and that of the gradient.
+    /// Floats of a tap of a tile: that of the image and that of the gradient.
     [[nodiscard]] static constexpr std::size_t tile_floats(ConvShape const& s) { return v_stride(s) + z_stride(s); }
     [[nodiscard]] static constexpr std::size_t sums_of_tap(ConvShape const& s) {
         return static_cast<std::size_t>(s.c) * columns(s);
@@ -31195,7 +31198,7 @@ private:
         detail::with_powers<most>(static_cast<int>(columns(s)) / lanes<Arch>, sum);
     }
 
-    /// Of one channel, all kernels.
+    /// Transforms the sums of one channel back, for all kernels.
     static void transform_back(ConvShape const& s, const float* sums, std::size_t c, float* dst) noexcept {
         const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
         alignas(alignment) float rows[r * r * vector];
@@ -31218,8 +31221,8 @@ using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientDirec
 /// kernel, where the stride is 1.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;
 
-/// What a step of training considers unless told otherwise: of the forward primitives those that take a whole batch or
-/// win its layers.
+/// The primitives that a step of training considers by default: forward ones that take a whole batch or win its layers,
+/// and all gradients.
 using TrainingPrimitives = concatenate<
     TypeList<Indirect, DirectHwc, DepthwiseHwc, GroupedHwc, Winograd<2, 3, 16>, Winograd<4, 3, 16>,
              Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>>,
@@ -31341,7 +31344,7 @@ public:
     [[nodiscard]] Plan const& plan() const { return planned_.plan; }
     [[nodiscard]] Program& program() { return program_; }
     [[nodiscard]] Program const& program() const { return program_; }
-    /// What it holds beside the parameters: the arena, packed weights, results and gradients.
+    /// Bytes that it holds beside the parameters: the arena, packed weights, results and gradients.
     [[nodiscard]] std::size_t memory_bytes() const {
         std::size_t floats = gradient_.size();
         for (AlignedBuffer const& result : results_) floats += result.size();
@@ -31465,12 +31468,12 @@ public:
     using Updates = typename Policies::optimizer;
     using Losses = typename Policies::loss;
 
-    /// What the policies' types are to be, where their defaults are not wanted.
+    /// Values of the policies' types, where defaults are not wanted.
     struct Parts {
         Updates optimizer{};
         Losses loss{};
         Rates learning_rate{};
-        /// Of a step, where it is known: that of a checkpoint. Left out where it was made for something else.
+        /// The plan of a step, where it is known from a checkpoint. Ignored where it was made for something else.
         std::optional<Plan> plan{};
     };
 
@@ -31678,12 +31681,12 @@ public:
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
     [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
-    /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
+    /// Bytes that a step needs beside weights, gradients and the optimiser's state: known before the first step.
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
-    /// Of weights that do not change, packed.
+    /// Bytes of packed weights that do not change.
     [[nodiscard]] std::size_t weight_bytes() const { return step_.program().weight_bytes(); }
-    /// What the training holds in all, known before the first step: the arena, weights, gradients, and what the
-    /// optimiser remembers. The images come on top, and a copy of the weights where the best are kept.
+    /// Bytes that the training holds in all, known before the first step: the arena, weights, gradients and the
+    /// optimiser's state. The images come on top, and a copy of the weights where the best are kept.
     [[nodiscard]] std::size_t memory_bytes() const {
         std::size_t floats = parameters_->floats();
         for (auto const& state : state_) floats += state.size();
@@ -32022,7 +32025,7 @@ template <Convolves Params>
 struct PassesChannels {
     Graph const& graph;
     std::size_t at;
-    /// Of each layer before it.
+    /// The channels of each layer before it.
     std::vector<std::vector<std::size_t>> const& of;
     ChannelSets& sets;
 
@@ -32479,8 +32482,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes takes the
-/// filters that make it.
+/// The groups that a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes
+/// takes the filters that make it.
 enum class GroupType { filters, channels };
 
 /// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
@@ -32491,7 +32494,7 @@ struct Ranking {
     /// groups of the same layers are ranked among themselves and then mixed: of the first so many each layer has about
     /// the same share.
     std::vector<std::size_t> groups;
-    /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    /// How much each of them matters. The mean over a layer's rows is 1, and what several layers say adds up.
     std::vector<double> scores;
     /// All groups, those that must stay too.
     std::size_t count = 0;
@@ -32540,7 +32543,7 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
     std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return before[group]; });
 }
 
-/// Of each row, as shares of their mean. Throws error where the criterion gives none.
+/// The score of each row, as a share of their mean. Throws error where the criterion gives none.
 [[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
     std::vector<double> scores(rows.count, 0.0);
     criterion(rows, std::span<double>(scores));
@@ -32618,7 +32621,7 @@ template <Criterion C>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Of each layer's result, the channels that stay, in their order.
+/// The channels of each layer's result that stay, in their order.
 class KeptChannels {
 public:
     KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
@@ -32635,7 +32638,7 @@ public:
     }
     [[nodiscard]] std::vector<std::size_t> const& of(std::size_t node) const { return kept_[node]; }
     [[nodiscard]] int count(std::size_t node) const { return static_cast<int>(kept_[node].size()); }
-    /// Of the channels before this one.
+    /// The number of channels kept before this one.
     [[nodiscard]] int count_before(std::size_t node, int channel) const {
         const auto end = std::ranges::lower_bound(kept_[node], static_cast<std::size_t>(channel));
         return static_cast<int>(end - kept_[node].begin());
@@ -33009,8 +33012,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Layers whose channels go together: a row of the table of what is coupled to what.
 struct CoupledLayers {
-    /// Whose filters go, whose results have the channels besides (depthwise convolutions, batch norms, sums, ...), and
-    /// whose kernels that read them go. Names, in the order of the network.
+    /// Names of layers, in the order of the network: those that lose filters, those whose results have the channels
+    /// besides (depthwise convolutions, batch norms, sums, ...), and those whose kernels lose the channels that they
+    /// read.
     std::vector<std::string> made_by, passed_by, read_by;
     /// The groups of channels, by their numbers in the coupling; how many of them may go, and why others must stay.
     std::vector<std::size_t> groups;
@@ -33126,7 +33130,7 @@ struct CoupledLayers {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is lost when the first so many groups of a ranking go: 0 where none does, and never less for more. The losses
+/// The loss when the first `gone` groups of a ranking go: 0 for none, and never less for more. The losses
 /// of several rankings add up.
 ///
 /// A minimal model:
@@ -33420,7 +33424,7 @@ struct ThinLayer {
     return thin;
 }
 
-/// Of each layer's result.
+/// The channels of each layer's result.
 [[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
     std::vector<int> channels;
     for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
@@ -33558,13 +33562,13 @@ public:
 
     /// The sum of all layers' prices.
     [[nodiscard]] double total() const { return now_.total; }
-    /// Of all rankings.
+    /// The loss of all rankings.
     [[nodiscard]] double loss() const {
         double sum = 0;
         for (std::size_t r = 0; r < ladders_.size(); ++r) sum += ladders_[r].losses[now_.at[r]];
         return sum;
     }
-    /// What is gone.
+    /// The groups that are gone.
     [[nodiscard]] std::set<std::size_t> choice() const {
         std::set<std::size_t> gone;
         for (std::size_t r = 0; r < ladders_.size(); ++r) {
@@ -33606,7 +33610,7 @@ public:
     }
 
 private:
-    /// Of a ranking: how many groups may be gone, and what is then lost.
+    /// The numbers of groups of a ranking that may be gone, and the loss of each.
     struct Ladder {
         std::vector<std::size_t> gone;
         std::vector<double> losses;
@@ -33658,7 +33662,7 @@ private:
             set(r, at);
             if (empty) break;
             const double loss = ladder.losses[at + steps] - ladder.losses[at];
-            // What saves nothing comes last, that which loses least first.
+            // Steps that save nothing come last, those that lose least first.
             const double loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
             if (loss_per_saving < best.loss_per_saving) best = {loss_per_saving, steps};
         }
@@ -33707,7 +33711,7 @@ struct PruneTarget {
     double share = 0.5;
     /// As many channels stay as a multiple of this.
     std::size_t multiple = 1;
-    /// Of each ranking at most this share goes.
+    /// The largest share of a ranking that goes.
     double most = 0.9;
 };
 
@@ -33715,7 +33719,7 @@ struct PrunedTo {
     Choice choice;
     /// In the measure, of the whole network and of the thinned one.
     double before = 0, after = 0;
-    /// Of all rankings.
+    /// The loss of all rankings.
     double loss = 0;
 };
 
@@ -33726,8 +33730,7 @@ struct PrunedTo {
     return sum;
 }
 
-/// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
-/// does.
+/// The predicted seconds of a run: the total of the plan that is made for the network. Throws error as make_plan does.
 template <CostModel Model, Solver S>
 [[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                                        PlanOptions options = {}) {
@@ -33855,7 +33858,7 @@ struct SchedulePruner {
     /// The share of channels that goes, and where pruning is gradual, that it begins with.
     double sparsity = 0, initial_sparsity = 0;
     bool gradual = false;
-    /// Of a layer's channels each, or of those of all layers at once.
+    /// The share is of all layers' channels at once, not of each layer's.
     bool together = false;
     /// Names of weights, in which * stands for any characters, and what errors call the place of each.
     std::vector<std::string> weights = {}, places = {};
@@ -33899,7 +33902,7 @@ private:
 
 /// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
 struct SchedulePolicy {
-    /// Of the schedule's pruners or rates, by its place there.
+    /// Names one of the schedule's pruners or rates, by its place there.
     bool prunes = true;
     std::size_t instance = 0;
     /// Ascending.
@@ -34030,7 +34033,7 @@ public:
             trainer.keep_zero(zeros());
         }
     }
-    /// What is gone.
+    /// The groups that are gone.
     [[nodiscard]] Choice const& choice() const { return choice_; }
     /// The network of the weights, without what is gone.
     [[nodiscard]] Pruned thinned(Weights const& weights) const { return prune(graph_, weights, coupling_, choice_); }
@@ -34080,7 +34083,7 @@ private:
         more.insert(choice_.begin(), choice_.end());
         choice_ = sparing(graph_, coupling_, std::move(more));
     }
-    /// What is gone already goes before all else, whatever the criterion says of zeros.
+    /// Puts groups that are gone already first, whatever the criterion says of zeros.
     void first_gone(Ranking& ranking) const {
         std::vector<std::pair<double, std::size_t>> order;  // score, group
         for (std::size_t i = 0; i < ranking.groups.size(); ++i) {
@@ -34227,7 +34230,7 @@ struct PartChannels {
     Graph const& part;
     /// The layer's positions.
     std::size_t in_whole, in_part;
-    /// Of the part's layers before it.
+    /// The channels of the part's layers before it.
     std::vector<Channels> const& of;
 
     [[nodiscard]] int count() const { return part[in_part].shape.c; }
@@ -34269,7 +34272,7 @@ struct PartChannels {
     }
 
 private:
-    /// Of inputs with the same channels, or a single one that meets all.
+    /// The channels of inputs that have the same ones, or of a single input that meets all.
     [[nodiscard]] Channels of_same() const {
         const Channels* most = &input();
         for (std::size_t place = 1; place < part[in_part].inputs.size(); ++place) {
@@ -34706,7 +34709,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A plain value.
 struct Configuration {
     Graph graph;
-    /// Of each layer's result, the channels of the whole network's layer that it has, ascending.
+    /// For each layer, the channels of the whole network's layer that its result has, ascending.
     std::vector<std::vector<std::size_t>> channels;
 };
 
@@ -34774,10 +34777,10 @@ struct Configuration {
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a configuration has of a weight: some rows, and of each some columns.
+/// The part of a weight that a configuration has: some rows, and some columns of each.
 struct WeightBlock {
     std::string name;
-    /// Of the whole weight, and of the part.
+    /// Dimensions of the whole weight, and of the part.
     std::vector<std::int64_t> whole, dims;
     std::vector<std::size_t> rows, columns;
 
@@ -35075,7 +35078,8 @@ public:
         for (Edge const& edge : edges_) problem.add_edge(edge.u, edge.v, edge.matrix);
         return problem;
     }
-    /// Of the nodes of the problem that was added as number `graph`. A choice of too few nodes stays that.
+    /// The choice for the nodes of the problem that was added as number `graph`. A choice of too few nodes stays as it
+    /// is.
     [[nodiscard]] std::vector<std::size_t> choice_of(std::size_t graph, std::vector<std::size_t> const& choice) const {
         if (choice.size() != costs_.size()) return choice;
         std::vector<std::size_t> own;
@@ -35129,12 +35133,12 @@ struct PlannedGraph {
     Graph const& graph;
     /// How often it runs, beside the others: any positive number.
     double use = 1;
-    /// Of each layer: layers of several graphs under the same name run alike, so that their weights are packed once.
-    /// Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
+    /// A name for each layer: layers of several graphs under the same name run alike, so that their weights are packed
+    /// once. Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
     std::vector<std::string> agrees = {};
 };
 
-/// What came of planning several graphs together.
+/// The plans of several graphs that were planned together.
 struct JointPlans {
     std::vector<Plan> plans;
     /// Predicted for a run, on average over the graphs as often as each is used: together, and if each graph had the
@@ -35142,7 +35146,7 @@ struct JointPlans {
     double seconds = 0, separate_seconds = 0;
     bool optimal = false;
 
-    /// What agreeing costs: 0.01 is one per cent.
+    /// The relative cost of agreeing: 0.01 is one per cent.
     [[nodiscard]] double price() const { return separate_seconds > 0 ? seconds / separate_seconds - 1 : 0; }
 };
 
@@ -35288,7 +35292,7 @@ template <class Policies, class Compiled = CompileAll, class Model = OfPolicies,
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What a dynamic engine holds, in bytes, and what an engine for each of its configurations would.
+/// Bytes that a dynamic engine holds, and bytes that an engine for each configuration would hold.
 struct DynamicMemory {
     std::size_t arena = 0, weights = 0;
     std::size_t separate_arenas = 0, separate_weights = 0;
@@ -35378,7 +35382,7 @@ public:
     [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
     [[nodiscard]] int batch() const { return in_use_->batch(); }
     [[nodiscard]] JointPlans const& plans() const { return plans_; }
-    /// Of the configuration of that number.
+    /// The plan of the configuration of that number.
     [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place(configuration)); }
     [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
     [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }
@@ -35469,10 +35473,10 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Ratios of measured to predicted times since they last changed for good, and a bound for the next one.
 ///
-/// Of values in any order the next is above the k-th smallest of n with a probability of 1 - k / (n + 1), whatever they
-/// are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of what disturbs a
-/// machine, and neither do the two tests for a change: most ratios after a surprise are above the old bound as well; or
-/// the last few are all below nine tenths of the others.
+/// Where values come in any order, the next is above the k-th smallest of n with a probability of 1 - k / (n + 1),
+/// whatever they are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of
+/// what disturbs a machine, and neither do the two tests for a change: most ratios after a surprise are above the old
+/// bound as well; or the last few are all below nine tenths of the others.
 class RecentRatios {
 public:
     /// `share`: of ratios that must be within the bound. `margin`: the bound where nothing was measured yet.
@@ -35504,9 +35508,8 @@ public:
     [[nodiscard]] double bound() const noexcept {
         return alarm_ > 0 ? std::max(settled_bound(), alarmed_) : settled_bound();
     }
-    /// What the bound is as a multiple of the median where nothing changes. From how far each ratio is from the one
-    /// before, of which changes are few: for normal deviations the mean of that is 1.13 of them, and 2.6 are exceeded
-    /// once in 200.
+    /// The bound as a multiple of the median where nothing changes. It comes from the differences of successive ratios,
+    /// few of which are changes: their mean is 1.13 normal deviations, and 2.6 deviations are exceeded once in 200.
     [[nodiscard]] double spread() const noexcept { return 1 + 2.6 / 1.13 * step_; }
     [[nodiscard]] bool is_alarmed() const noexcept { return alarm_ > 0; }
     /// Takes the last surprise for an exception, and forgets it.
@@ -35561,7 +35564,7 @@ private:
         for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
         std::sort(sorted_.data(), sorted_.data() + count);
     }
-    /// What came before a rise says nothing of what comes.
+    /// Forgets the ratios before a rise.
     void follow_rise(double ratio) noexcept {
         if (since_alarm_ >= rise_run) return;
         ++since_alarm_;
@@ -35727,7 +35730,7 @@ struct CoreSet {
     std::vector<double> hertz;
 };
 
-/// What of a core set can be used at the moment.
+/// The part of a core set that can be used at the moment.
 struct CoreState {
     /// How many of its cores are online and may be used.
     std::size_t cores = 0;
@@ -35770,7 +35773,7 @@ concept Platform = requires(P& platform, std::span<CoreState> states, OperatingP
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What was learned of a core set: how many times the predicted time, energy and power it takes.
+/// Learned factors of a core set on predicted time, energy and power.
 class CoreLoad {
 public:
     /// `memory`: for how many images the last times are believed after the last of them.
@@ -35855,7 +35858,7 @@ public:
     /// Another image for which there is something better. Whether that was so for long enough.
     bool wait() noexcept { return ++waited_ > images_; }
     void nothing_better() noexcept { waited_ = 0; }
-    /// What was better is taken.
+    /// The better choice is taken.
     void take() noexcept { waited_ = 0, since_taken_ = 0; }
     /// The present choice has to be left.
     void give_up() noexcept {
@@ -35867,7 +35870,7 @@ public:
         if (since_taken_ >= lasting || ++since_taken_ < lasting) return;
         images_ = std::max(images_ / 2, least_);
     }
-    /// What was learned of the machine holds no longer.
+    /// Forgets the machine, as after a change of it.
     void reset() noexcept { images_ = least_, since_taken_ = lasting; }
 
 private:
@@ -35937,7 +35940,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// How a Governor judges.
 struct GovernorOptions {
-    /// Of images, how many are to be done within the budget of time on a machine that does not change.
+    /// The share of images to be done within the budget of time on a machine that does not change.
     double share = 0.995;
     /// How many times the predicted time is allowed for where little was measured.
     double margin = 1.1;
@@ -36023,7 +36026,8 @@ public:
         return points_[point];
     }
 
-    /// What the image took that ran at the point which was decided last. What is not positive and finite is ignored.
+    /// Takes the seconds of the image that ran at the point which was decided last. Ignores values that are not
+    /// positive and finite.
     void measured(double seconds, double joules = OperatingPoint::unknown) noexcept {
         if (current_ == none || !is_amount(seconds)) return;
         OperatingPoint const& point = points_[current_];
@@ -36140,7 +36144,7 @@ private:
     Budget budget_, decided_;
     std::vector<detail::CoreLoad> loads_;
     std::vector<CoreState> states_;
-    /// Of each core set: the bound of its times as a multiple of the predicted ones.
+    /// For each core set, the bound of its times as a multiple of the predicted ones.
     std::vector<double> factors_;
     detail::Patience patience_;
     std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;
@@ -36154,7 +36158,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What became of an image.
+/// The outcome of an image.
 struct GovernedImage {
     OperatingPoint point;
     Budget budget;
@@ -36270,7 +36274,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// How a network is trained configuration by configuration (Xun et al. 2019, sections III-B and IV-A).
 struct IncrementalOptions {
-    /// Of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
+    /// Options of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
     TrainingOptions training = {};
     /// The layers behind the groups, which all configurations have in common, learn at each step so much slower than at
     /// the one before.
@@ -36284,12 +36288,12 @@ struct IncrementalOptions {
     double most_loss = std::numeric_limits<double>::infinity();
 };
 
-/// What an epoch of a step has brought.
+/// The results of an epoch of a step.
 struct IncrementalEpoch {
     /// The configuration that is trained, and how often it has been begun.
     int configuration = 1, attempt = 1;
     EpochReport epoch{};
-    /// Of the configurations before it, with the weights as they are now.
+    /// Accuracies of the configurations before it, with the weights as they are now.
     std::vector<double> earlier_accuracies = {};
     /// Whether it is the model that the next step would begin with until now.
     bool seed = false;
@@ -36298,7 +36302,7 @@ struct IncrementalEpoch {
 /// A step that is done.
 struct Increment {
     int configuration = 1, attempts = 1;
-    /// Of all configurations up to this one, with the weights that it ended with.
+    /// Accuracies of all configurations up to this one, with the weights that it ended with.
     std::vector<double> accuracies = {};
     bool target_met = true, limit_kept = true;
 };
@@ -36339,9 +36343,9 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 struct IncrementState {
     /// A model that a step may end with.
     struct Candidate {
-        /// Of the whole network.
+        /// Weights of the whole network.
         Weights weights;
-        /// Of all configurations up to the one that is trained.
+        /// Accuracies of all configurations up to the one that is trained.
         std::vector<double> accuracies;
         bool limit_kept = true;
         /// The most that an earlier configuration has lost.
@@ -36355,7 +36359,7 @@ struct IncrementState {
 
     int step = 1, attempt = 1;
     bool in_attempt = false;
-    /// Of the whole network, as the last step left them.
+    /// Weights of the whole network as the last step left them.
     Weights base;
     std::optional<Candidate> candidate;
     std::vector<Increment> increments;
@@ -36613,7 +36617,7 @@ public:
     [[nodiscard]] bool done() const { return state_.step > static_cast<int>(configurations_.size()); }
     /// The steps that are done.
     [[nodiscard]] std::vector<Increment> const& increments() const { return state_.increments; }
-    /// Of the whole network, with what the steps that are done have trained; all others as they were given.
+    /// Weights of the whole network: those that finished steps have trained, all others as they were given.
     [[nodiscard]] Weights const& weights() const { return state_.base; }
     /// The step and attempt that comes next, or goes on.
     [[nodiscard]] int step() const { return state_.step; }
@@ -36659,7 +36663,7 @@ private:
                 {"increments' attempts", detail::exact_text(options_.attempts)},
                 {"increments' loss", detail::exact_text(options_.most_loss)}};
     }
-    /// What an attempt begins with: what is trained stays, and all else is drawn anew after the first.
+    /// The weights that an attempt begins with: trained ones stay; all others are drawn anew after the first attempt.
     [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
         if (state.attempt == 1) return state.base;
         const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
@@ -36698,7 +36702,7 @@ private:
     bool judge_epoch(EpochReport const& epoch, Judge& judge, Validation const& validation, Normalise const& normalise,
                      Report& report) {
         IncrementalEpoch now{state_.step, state_.attempt, epoch};
-        // What steps to come have is as it was given, whatever this attempt began with.
+        // Weights of steps to come are as they were given, whatever this attempt began with.
         const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
         detail::IncrementState::Candidate candidate{whole, {}, true, 0};
         for (int earlier = 1; earlier < state_.step; ++earlier) {
@@ -36834,7 +36838,7 @@ public:
         std::array<char, 64> room;
         return read_whole(read(room.data(), room.size()), value);
     }
-    /// Of what need not be readable.
+    /// Writes to a file that need not be readable.
     [[nodiscard]] bool write(std::int64_t value) const noexcept {
         std::array<char, 32> room;
         const char* const end = std::to_chars(room.data(), room.data() + room.size(), value).ptr;
@@ -36947,7 +36951,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What the system's sensors of energy and power have counted together since they were added.
+/// The sum of the system's sensors of energy and power since they were added.
 class EnergyCounter {
 public:
     /// A counter of microjoules that begins again after `most`; 0 where it does not.
@@ -37101,12 +37105,12 @@ public:
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
     }
-    /// Of all sensors of energy: the whole processor's, other programs' included.
+    /// The energy of all sensors: the whole processor's, including other programs'.
     [[nodiscard]] double joules() noexcept { return energy_.joules(seconds()); }
 
-    /// What cannot be set or read here, a line each.
+    /// A line for each thing that cannot be set or read here.
     [[nodiscard]] std::span<const std::string> limits() const noexcept { return limits_; }
-    /// Of the hottest thermal zone; NaN where there is none.
+    /// The temperature of the hottest thermal zone; NaN where there is none.
     [[nodiscard]] double hottest() noexcept {
         double most = OperatingPoint::unknown;
         for (detail::SystemFile& zone : zones_) {
@@ -37123,7 +37127,7 @@ private:
     /// For so long a cap is believed that was seen in an answer lower than what was asked.
     static constexpr double cap_seconds = 5;
 
-    /// Of a core set: its files of cpufreq; not open where its frequency cannot be set.
+    /// The files of cpufreq of a core set; not open where its frequency cannot be set.
     struct Frequency {
         detail::SystemFile least, most, highest;
         std::int64_t least_before = 0, most_before = 0, asked = 0;
@@ -37412,7 +37416,7 @@ namespace detail {
         if (whole[i]) continue;
         left.insert(left.end(), graph[i].inputs.begin(), graph[i].inputs.end());
     }
-    // What only layers that stay whole read is seen, and between them and the results.
+    // The layers that were seen stay whole, too: those between these and the results, and those that only they read.
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (seen[i] && !std::holds_alternative<InputParams>(graph[i].layer)) whole[i] = true;
     }
@@ -37464,12 +37468,12 @@ namespace primsel::inline PRIMSEL_ABI {
 struct SimulatedCores {
     std::string name = {};
     std::size_t count = 1;
-    /// Of each level of frequency, from low to high.
+    /// Frequency and voltage of each level, from low to high.
     std::vector<double> hertz = {}, volts = {};
 
     /// The whole network takes fixed_seconds + cycles / hertz on one core.
     double fixed_seconds = 0, cycles = 0;
-    /// What each configuration takes of that, the last 1.
+    /// The share of that for each configuration, the last 1.
     std::vector<double> shares = {};
     /// The share of the cycles that threads divide among them.
     double parallel = 0;
@@ -37488,7 +37492,7 @@ struct SimulatedCores {
         const double divided = 1 - parallel + parallel / static_cast<double>(std::max<std::size_t>(threads, 1));
         return shares[static_cast<std::size_t>(configuration) - 1] * (fixed_seconds + cycles / hertz[level] * divided);
     }
-    /// What a busy core takes at a level.
+    /// The power of a busy core at a level.
     [[nodiscard]] double watts_of_core(std::size_t level) const {
         return farads * hertz[level] * volts[level] * volts[level];
     }
@@ -37541,7 +37545,7 @@ inline void check(SimulatedCores const& cores, std::size_t configurations) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What happens on a simulated platform at a time. From then on, of one core set:
+/// An event on a simulated platform at a time. From then on, for one core set:
 struct PlatformEvent {
     enum class Kind {
         load,   ///< so many other threads want each core, and get as much of it as the network does
@@ -37557,9 +37561,9 @@ struct PlatformEvent {
 /// How times differ from image to image: by a factor drawn for the number of the image, whatever runs it, so that all
 /// governors meet the same.
 struct SimulatedNoise {
-    /// Of the logarithm of the factor, whose median is 1.
+    /// The deviation of the logarithm of the factor, whose median is 1.
     double deviation = 0;
-    /// So many images take a whole number of times longer on top, up to `worst` times.
+    /// The share of images that take a whole number of times longer on top, up to `worst` times.
     double outliers = 0, worst = 1;
     std::uint64_t seed = 1;
 
@@ -37590,7 +37594,7 @@ struct SimulatedHeat {
     double limit = std::numeric_limits<double>::infinity(), band = 5, interval = 0.1;
 };
 
-/// What a simulated platform is; it does not change.
+/// The description of a simulated platform; it does not change.
 struct SimulatedDescription {
     std::vector<SimulatedCores> cores;
     /// In the order of time.
@@ -37648,7 +37652,7 @@ public:
         return level_ == point.level && level_ <= top(core_set_) && threads_ <= conditions_[core_set_].online;
     }
     [[nodiscard]] double seconds() const noexcept { return now_; }
-    /// What the network used: its cores, and what its cluster takes anyway, while it runs.
+    /// The energy of the network: its cores, and what its cluster takes anyway, while it runs.
     [[nodiscard]] double joules() const noexcept { return own_joules_; }
 
     /// Runs an image in a configuration, 1 or larger. Where the core set has lost its cores, the network moves to the
@@ -37682,9 +37686,9 @@ public:
         }
     }
 
-    /// Of the whole platform, other programs' included: the integral of watts() over time.
+    /// The energy of the whole platform, including other programs': the integral of watts() over time.
     [[nodiscard]] double total_joules() const noexcept { return total_joules_; }
-    /// Of the whole platform, while so many cores of ours are busy.
+    /// The power of the whole platform while `busy` cores of ours are busy.
     [[nodiscard]] double watts(double busy = 0) const noexcept {
         double sum = 0;
         for (std::size_t i = 0; i < conditions_.size(); ++i) {
@@ -37730,7 +37734,7 @@ private:
         SimulatedDescription told;
         std::vector<CoreSet> sets;
     };
-    /// Of a core set at present.
+    /// The present condition of a core set.
     struct Condition {
         std::size_t online = 0, cap = 0;
         double load = 0;
@@ -37798,7 +37802,7 @@ private:
         celsius_ = steady + (celsius_ - steady) * std::exp(-duration / heat.time_constant);
         now_ = std::max(now_, end);
     }
-    /// What is due by now.
+    /// Takes the events that are due by now.
     void happen() noexcept {
         std::vector<PlatformEvent> const& events = fixed_->told.events;
         for (; next_ < events.size() && events[next_].seconds <= now_; ++next_) {
@@ -37955,7 +37959,7 @@ public:
         : name_(std::move(name)), reads_(true), left_(bytes), offset_(offset) {}
 
     [[nodiscard]] bool reads() const { return reads_; }
-    /// What was written.
+    /// The bytes written so far.
     [[nodiscard]] std::span<const std::byte> bytes() const { return written_; }
 
     /// Writes the values; or reads them, throwing error where the bytes end too early or are none of the kind.
@@ -37984,7 +37988,7 @@ private:
         left_ = left_.subspan(size);
         offset_ += size;
     }
-    /// Of what takes at least so many bytes each.
+    /// Reads a count of things that take at least `bytes_each` bytes each.
     [[nodiscard]] std::size_t count(std::size_t value, std::size_t bytes_each) {
         const std::size_t at = offset_;
         exchange(value);
@@ -38079,7 +38083,7 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/forecast/features.hpp
-// What training a network asks for, as numbers known before it runs: Rajagopal and Bouganis, "perf4sight: A toolflow to
+// The features of a training, known before it runs: Rajagopal and Bouganis, "perf4sight: A toolflow to
 // model CNN training performance on Edge GPUs", 2021, appendix B. docs/forecast/features.md has every formula, and what
 // was taken where the paper's notation leaves a choice.
 
@@ -38150,7 +38154,7 @@ struct NetworkFeatures {
 
     /// By its number in the paper, 1 to 42.
     [[nodiscard]] double operator()(std::size_t number) const { return values[number - 1]; }
-    /// Of the tiles (3, 2), 29 to 42.
+    /// Features 29 to 42, of the tiles (3, 2).
     [[nodiscard]] double small_tiles(std::size_t number) const { return values[number - 1 + 14]; }
     NetworkFeatures& operator+=(NetworkFeatures const& other) {
         for (std::size_t i = 0; i < count; ++i) values[i] += other.values[i];
@@ -38270,8 +38274,8 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
 
 }  // namespace detail
 
-/// Of one convolution, for so many images. Throws error where a size is less than 1, or the groups do not divide the
-/// channels.
+/// The features of one convolution for `batch` images. Throws error where a size is less than 1, or the groups do not
+/// divide the channels.
 [[nodiscard]] inline NetworkFeatures network_features(ConvSizes const& conv, int batch) {
     if (batch < 1) fail("forecast: impossible batch ", batch);
     for (const int size :
@@ -38325,7 +38329,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
     for (ConvSizes const& conv : convolutions) sum += network_features(conv, batch);
     return sum;
 }
-/// Of any graph, whatever its own batch is.
+/// The features of a graph, whatever its own batch is.
 [[nodiscard]] inline NetworkFeatures network_features(Graph const& graph, int batch) {
     return network_features(conv_sizes(graph), batch);
 }
@@ -38340,7 +38344,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What is asked about: a network at a batch size.
+/// The question to a network model: a network at a batch size.
 struct NetworkLoad {
     int batch = 1;
     NetworkFeatures features;
@@ -38426,7 +38430,7 @@ public:
     }
 
     [[nodiscard]] std::size_t size() const { return size_; }
-    /// Of A, its half.
+    /// Half the logarithm of A's determinant.
     [[nodiscard]] double half_log_determinant() const {
         double sum = 0;
         for (std::size_t k = 0; k < size_; ++k) sum += std::log(row(k)[k]);
@@ -38476,7 +38480,7 @@ private:
         for (; j < count; ++j) to[j] -= factor * from[j];
     }
 
-    /// So many rows at a time are subtracted from each of the others, which are then read and written once for all.
+    /// The rows that are subtracted at a time from each of the others, which are then read and written once for all.
     static constexpr std::size_t pivots = 4;
     /// to -= U' from, of the pivots from the first on, which precede i.
     void subtract_all(const double* from, std::size_t first, std::size_t i, double* to, std::size_t columns) const {
@@ -38635,9 +38639,9 @@ struct SumTerm {
 struct SumOptions {
     /// Positions of the features whose factors are learned; none: all.
     std::vector<std::size_t> learned = {};
-    /// What is known of the framework: of training with momentum in float, 12 bytes a weight.
+    /// Terms known of the framework: for training with momentum in float, 12 bytes a weight.
     std::vector<SumTerm> known = {};
-    /// What the device has at most. What came near it was cut short and teaches nothing.
+    /// The most that the device has. A value near it was cut short and teaches nothing.
     double most = std::numeric_limits<double>::max();
 };
 
@@ -38646,7 +38650,7 @@ struct SumOptions {
 class NonNegativeSum {
 public:
     static constexpr std::string_view kind = "sum";
-    /// Of `most`, where a value counts as cut short.
+    /// The share of `most` from which on a value counts as cut short.
     static constexpr double near_most = 0.97;
 
     [[nodiscard]] static NonNegativeSum fit(std::span<const NetworkLoad> loads, std::span<const double> values,
@@ -38689,7 +38693,7 @@ public:
         const double value = std::min(without_bound(load), most_);
         return {value, relative_ * value};
     }
-    /// Of the sum, those that are not 0.
+    /// The terms of the sum that are not 0.
     [[nodiscard]] std::vector<SumTerm> const& terms() const { return terms_; }
     [[nodiscard]] double constant() const { return constant_; }
     [[nodiscard]] double most() const { return most_; }
@@ -38739,7 +38743,7 @@ public:
     static constexpr std::size_t most_points = 4096;
     struct Prediction {
         double mean = 0;
-        /// Of the function, without noise.
+        /// The standard deviation of the function, without noise.
         double deviation = 0;
     };
 
@@ -38839,8 +38843,8 @@ private:
 namespace primsel::inline PRIMSEL_ABI {
 
 struct CorrectionOptions {
-    /// Of the logarithm, and over how many doublings of the batch and of the results of an image it changes: slowly
-    /// with both, and from batch to batch, as libraries change their algorithms.
+    /// Deviations of the logarithm, and the doublings of the batch and of an image's results over which each changes:
+    /// slowly with both, and from batch to batch, as libraries change their algorithms.
     std::vector<SmoothPart> parts{{0.06, {1, 2}}, {0.03, {0.3, 6}}};
     double noise = 0.03;
 };
@@ -38912,28 +38916,28 @@ struct MemoryForecast {
     std::size_t arena = 0;
     /// Weights in the form in which kernels read them.
     std::size_t packed = 0;
-    /// Of a training: the weights, the results of a step (gradients among them), and what the optimiser remembers.
+    /// For a training: the weights, the results of a step (gradients among them), and the optimiser's state.
     std::size_t weights = 0, results = 0, optimizer = 0;
 
     [[nodiscard]] std::size_t total() const { return arena + packed + weights + results + optimizer; }
 };
 
-/// What a run or a step of training will take, from its plan alone: nothing is measured, and none of the memory taken.
+/// Time and memory of a run or a step of training, from its plan alone: nothing is measured, and no memory is taken.
 struct EngineForecast {
     double seconds = 0;
     MemoryForecast memory;
-    /// Of the seconds, those of the optimiser's update: the bytes that it moves, at the machine's bandwidth.
+    /// The part of the seconds that the optimiser's update takes: the bytes that it moves, at the machine's bandwidth.
     double update_seconds = 0;
 };
 
 namespace detail {
 
-/// What a Program packs.
+/// Counts the bytes that a Program packs.
 class PackedBytes {
 public:
     explicit PackedBytes(Graph const& graph) : graph_(graph), owners_(weight_owners(graph)) {}
 
-    /// Of a step: nothing of a kernel that an earlier one packed in the same way.
+    /// The bytes of a step: none for a kernel that an earlier step packed in the same way.
     [[nodiscard]] std::size_t of(Step const& step) {
         std::size_t bytes = 0;
         for (Step const& part : step.parts) bytes += of(part);
@@ -38971,7 +38975,7 @@ private:
     std::map<std::string, WeightOwner, std::less<>> owners_;
     std::set<std::tuple<std::string, bool, const void*, std::size_t>> packed_;
 };
-/// What a Program packs, and constants in the layout in which they are read.
+/// Bytes that a Program packs, and of constants in the layout in which they are read.
 [[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
     std::size_t bytes = 0;
     for (StoredConstant const& constant : schedule.constants) {
@@ -38990,7 +38994,7 @@ private:
 
 }  // namespace detail
 
-/// Of a run of an engine of the graph's batch. Throws error as planning does.
+/// The forecast of a run of an engine of the graph's batch. Throws error as planning does.
 template <class Policies = DefaultPolicies>
 [[nodiscard]] EngineForecast forecast_inference(Graph const& graph, std::size_t workers = 1) {
     const Graph simple = simplify(graph);
@@ -39001,8 +39005,8 @@ template <class Policies = DefaultPolicies>
             {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
-/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss takes of the time, a few
-/// passes over the results, is not in it.
+/// The forecast of a step of a Trainer with these options. Throws error as the trainer would. The time of the loss, a
+/// few passes over the results, is not in it.
 template <class Policies = DefaultTraining>
 [[nodiscard]] EngineForecast forecast_training(Graph const& graph, TrainingOptions const& options,
                                                typename Policies::optimizer const& optimizer = {},
@@ -39165,7 +39169,7 @@ public:
     [[nodiscard]] std::size_t rows() const { return rows_; }
     [[nodiscard]] std::size_t columns() const { return edges_.size(); }
     [[nodiscard]] std::size_t bins(std::size_t column) const { return edges_[column].size() + 1; }
-    /// Of a value up to that bin, and of one beyond it: the threshold between them.
+    /// The threshold between values up to that bin and values beyond it.
     [[nodiscard]] float edge(std::size_t column, std::size_t bin) const { return edges_[column][bin]; }
     [[nodiscard]] std::span<const std::uint8_t> column(std::size_t column) const {
         return std::span(bins_).subspan(column * rows_, rows_);
@@ -39181,14 +39185,14 @@ struct TreeOptions {
     std::size_t depth = 12;
     /// No leaf has fewer rows.
     std::size_t least_rows = 2;
-    /// Of the features, tried at each split.
+    /// The share of the features that is tried at each split.
     double feature_share = 1;
 };
 
 /// A regression tree: the mean of the training rows that fall into the same leaf.
 class RegressionTree {
 public:
-    /// Of those rows, which may repeat and are reordered; targets[row] for each.
+    /// Fits a tree to these rows, which may repeat and are reordered; targets[row] for each.
     [[nodiscard]] static RegressionTree fit(BinnedFeatures const& features, std::span<const float> targets,
                                             std::span<std::uint32_t> rows, TreeOptions const& options,
                                             std::mt19937_64& generator) {
@@ -39231,7 +39235,7 @@ public:
     }
 
 private:
-    /// Of a leaf its prediction; else the threshold: smaller features go to the node `below`, others to the one after.
+    /// The prediction of a leaf; else the threshold: smaller features go to the node `below`, others to the one after.
     struct Node {
         float value = 0;
         std::uint32_t below = 0;
@@ -39331,7 +39335,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// What trees of all targets share: each target is fitted by itself, on the rows that have it.
+/// A model for each target, fitted by itself to the rows that have the target.
 template <class Model>
 class PerTarget {
 public:
@@ -39345,7 +39349,7 @@ public:
         return result;
     }
 
-    /// Of so many features and targets.
+    /// Reads or writes the model; `features` and `targets` are what it must have.
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(models_);
         archive.require(models_.size() == targets, "trees of ", models_.size(), " targets where there are ", targets);
@@ -39400,7 +39404,7 @@ struct MeanOfTrees {
 /// features at each split.
 class Forest : public detail::PerTarget<MeanOfTrees> {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "forest";
 
     /// A row a sample; NaN stands for a target that was not measured.
@@ -39427,7 +39431,7 @@ struct BoostingOptions {
     std::size_t trees = 600;
     double learning_rate = 0.06;
     TreeOptions tree{.depth = 6, .least_rows = 4, .feature_share = 0.5};
-    /// Of the rows, drawn for each tree.
+    /// The share of the rows that is drawn for each tree.
     double row_share = 0.7;
     std::uint64_t seed = 1;
 };
@@ -39449,7 +39453,7 @@ struct SumOfTrees {
 /// those before it left, on some of the rows.
 class BoostedTrees : public detail::PerTarget<SumOfTrees> {
 public:
-    /// What it is called in files.
+    /// Its name in files.
     static constexpr std::string_view kind = "boosted";
 
     [[nodiscard]] static BoostedTrees fit(Table const& features, Table const& targets, BoostingOptions const& options,
@@ -39635,13 +39639,13 @@ static_assert(NetworkModel<NetworkForest> && NetworkModel<NetworkBoosting>);
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was measured of a network on a device; NaN where it was not.
+/// The measurement of a network on a device; NaN for what was not measured.
 struct ProfiledNetwork {
     NetworkLoad load;
     double seconds = 0, bytes = 0;
 };
 
-/// What is expected of a network; nothing where no measurement taught it.
+/// The forecast of a network; nothing where no measurement taught it.
 struct NetworkForecast {
     std::optional<Estimate> seconds, bytes;
 };
@@ -39686,7 +39690,7 @@ public:
         return forecast(network_load(conv_sizes(graph), batch));
     }
 
-    /// What is known of the device.
+    /// Facts about the device.
     std::map<std::string, std::string> about;
 
     void archive(Archive& archive) {
@@ -39777,7 +39781,7 @@ template <class Policies = DefaultForecast>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Of addresses that this process has, in bytes; 0 where the system does not say.
+/// Bytes of addresses that this process has; 0 where the system does not say.
 [[nodiscard]] inline std::size_t address_bytes() {
     std::FILE* const file = std::fopen("/proc/self/statm", "r");
     if (file == nullptr) return 0;
@@ -39795,9 +39799,9 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
-/// What work() returns in a process of its own, which may take most_bytes more than this one has; nothing where it
-/// threw, asked for more, or was killed. The process is a copy of this one: no other thread may hold a lock that work()
-/// needs. Throws error where the system makes no process.
+/// Returns the result of work() in a process of its own, which may take most_bytes more than this one has; nothing
+/// where it threw, asked for more, or was killed. The process is a copy of this one: no other thread may hold a lock
+/// that work() needs. Throws error where the system makes no process.
 template <class Work, class Result = std::invoke_result_t<Work const&>>
     requires std::is_trivially_copyable_v<Result>
 [[nodiscard]] std::optional<Result> in_child(Work const& work, std::size_t most_bytes) {
@@ -39855,11 +39859,11 @@ struct MeasureOptions {
     bool training = false;
     /// Timed, behind one that warms up.
     std::size_t runs = 5;
-    /// What is forecast to hold more is not tried, and the process that tries may take no more than a half above it.
+    /// A network that is forecast to hold more is not tried, and the process that tries may take at most a half more.
     std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
 };
 
-/// What became of a network that was to be measured.
+/// The outcome of measuring a network.
 struct NetworkMeasurement {
     enum class Outcome { measured, too_large, failed };
     Outcome outcome = Outcome::failed;
@@ -39872,7 +39876,7 @@ struct NetworkMeasurement {
 
 namespace detail {
 
-/// What comes back from the process that measures.
+/// The answer of the process that measures.
 struct MeasuredRun {
     double seconds = 0;
     std::size_t held = 0, resident = 0;
@@ -39980,14 +39984,14 @@ struct Thinning {
     /// The share of the filters that go, 0 to less than 1.
     double level = 0;
     std::string strategy = "random";
-    /// Of what is drawn, and of the weights that L1 norms are of.
+    /// The seed of what is drawn, and of the weights whose L1 norms are taken.
     std::uint32_t seed = 1;
     friend bool operator==(Thinning const&, Thinning const&) = default;
 };
 
 namespace detail {
 
-/// Of the layers that are pruned, the share that goes at a place from 0, the first, to 1, the last.
+/// The share that goes of a pruned layer at a place from 0, the first, to 1, the last.
 [[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
     double share = how.level;
     if (how.strategy == "early") share = 2 * how.level * (1 - place);
@@ -40176,7 +40180,7 @@ inline void write_idx(std::string const& images_path, std::string const& labels_
 // 2009): of each image the label, in CIFAR-100 first the coarse one and then the fine one, and 3x32x32 bytes, chw.
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of CIFAR-100's labels, the 100 classes or the 20 superclasses.
+/// The labels of CIFAR-100 to read: the 100 classes or the 20 superclasses.
 enum class CifarLabel { fine, coarse };
 
 namespace detail {
