@@ -227,7 +227,7 @@ class Full(Profiles):
                 self.lose(*command, stdout=full)
             for command in (["run", *net, "--repeat", 1], ["plan", *net], ["explain", *net, "features.0"],
                             ["trace", *net, "--out", out], ["compare", *net, "--rounds", 1],
-                            ["calibrate", *net, "--calibrate", 0.01], ["list", "networks"], ["export", NET, out],
+                            ["calibrate", *net, "--calibrate", 0.01], ["list", "networks"], ["export", NET, self.folder / "x.onnx"],
                             ["profile", "--out", self.folder / "here.csv", "--networks", "resnet56", "--max-operations", "2e7",
                              "--primitives", "direct-hwc", "--count", 1],
                             ["fit", "--data", data, "--model", "linear", "--out", out],
