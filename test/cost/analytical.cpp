@@ -24,7 +24,7 @@ std::vector<ps::Analytical> models() {
 }
 
 double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape const& shape, int batch = 1) {
-    return laws::predict(model, all_kernels, std::vector{ps::ConvQuery{shape, primitive, batch}})[0];
+    return laws::predict(model, all_kernels, std::vector{ps::ConvQuery{shape, primitive, {.batch = batch}}})[0];
 }
 
 /// Whether the primitive does both with the same kinds of arithmetic. (A row too short for vectors may be computed one

@@ -111,7 +111,7 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     for (const double seconds : first) CHECK(seconds != 1e-8);
     // Three that are known, and a larger one that there is no time for.
     const ps::Shape larger{16, 24, 24};
-    ops.push_back({&relu, std::span(&larger, 1), larger, 1, 0});
+    ops.push_back({&relu, std::span(&larger, 1), larger, 0});
     second.resize(4);
     predict(0, second);
     std::vector<double> sorted = first;
@@ -120,7 +120,7 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     // Another batch, another layer or another layout is another question.
     const ps::AnyLayer leaky = ps::ActivationParams{.alpha = 0.5F};
     for (const ps::OpQuery& other :
-         {ps::OpQuery{&relu, ops[0].inputs, shape, 2, 0}, {&leaky, ops[0].inputs, shape, 1, 0}}) {
+         {ps::OpQuery{&relu, ops[0].inputs, shape, 0, {.batch = 2}}, {&leaky, ops[0].inputs, shape, 0}}) {
         CHECK(ps::detail::name_of(kernels, other) != ps::detail::name_of(kernels, ops[0]));
     }
     CHECK(ps::detail::name_of(kernels, ops[1]) != ps::detail::name_of(kernels, ops[0]));
