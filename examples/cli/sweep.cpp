@@ -291,7 +291,8 @@ void sweep(CLI::App& command, SweepCommand& options) {
     const KnownMetrics known(trials, file.sweep);
     const ps::BayesOptions effort = known.any ? ps::BayesOptions{.candidates = 64, .rounds = 8} : ps::BayesOptions{};
     SweepLine shown;
-    ShownSearcher searcher{ps::AnySearcher<KnownMetrics>(file.sweep, effort, known), &shown};
+    ShownSearcher<ps::AnySearcher<KnownMetrics>> searcher{ps::AnySearcher<KnownMetrics>(file.sweep, effort, known),
+                                                          &shown};
     KeptNetworks networks(options.measure);
     const ps::Timer timer;
     const auto report = [&](auto const& run) {

@@ -100,7 +100,7 @@ TEST_CASE("measured: a run to warm up and so many more, for each image of the ba
         CHECK(One::runs == static_cast<int>(runs) + 1);
         CHECK(ask(measured, kernels_of<One>(), {{shape, 0}, {shape, 0}}) == std::vector{first[0], first[0]});
         CHECK(One::runs == static_cast<int>(runs) + 1);
-        (void)ask(measured, kernels_of<One>(), {{shape, 0, 4}});
+        (void)ask(measured, kernels_of<One>(), {{shape, 0, {.batch = 4}}});
         CHECK(One::runs == 5 * (static_cast<int>(runs) + 1));
     }
     // No runs at all would be no answer.
