@@ -107,7 +107,7 @@ private:
             const bool gone = choice_.contains(ranking.groups[i]);
             order.emplace_back(gone ? -1 : ranking.scores[i], ranking.groups[i]);
         }
-        std::ranges::stable_partition(order, [](auto const& each) { return each.first < 0; });
+        std::stable_partition(order.begin(), order.end(), [](auto const& each) { return each.first < 0; });
         for (std::size_t i = 0; i < order.size(); ++i)
             ranking.scores[i] = order[i].first, ranking.groups[i] = order[i].second;
     }
