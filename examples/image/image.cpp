@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -118,10 +117,7 @@ Quads read_jpeg(std::string const& name, std::span<const std::byte> file, std::s
 // --- WebP: webp.hpp
 
 bool is_webp(std::span<const std::byte> file) {
-    const auto has = [&](std::size_t at, std::string_view magic) {
-        return file.size() >= at + magic.size() && std::memcmp(file.data() + at, magic.data(), magic.size()) == 0;
-    };
-    return has(0, "RIFF") && has(8, "WEBP");
+    return detail::has_at(file, 0, "RIFF") && detail::has_at(file, 8, "WEBP");
 }
 
 // --- all
@@ -165,10 +161,6 @@ Image turned(Image const& stored, int orientation) {
     return image;
 }
 
-bool begins_with(std::span<const std::byte> file, std::string_view magic) {
-    return file.size() >= magic.size() && std::memcmp(file.data(), magic.data(), magic.size()) == 0;
-}
-
 }  // namespace
 
 std::string kinds(std::string_view last) {
@@ -188,8 +180,8 @@ Image decode(std::string const& name, std::span<const std::byte> file, int chann
         if (orientation == Orientation::as_stored || quads.orientation == 1) return image;
         return turned(image, quads.orientation);
     };
-    if (begins_with(file, png_magic)) return finish(read_png(name, file, pixels_limit));
-    if (begins_with(file, jpeg_magic)) return finish(read_jpeg(name, file, pixels_limit));
+    if (detail::has_at(file, 0, png_magic)) return finish(read_png(name, file, pixels_limit));
+    if (detail::has_at(file, 0, jpeg_magic)) return finish(read_jpeg(name, file, pixels_limit));
     if (is_webp(file)) return finish(read_webp(name, file, pixels_limit));
     ps::refuse_foreign_format(name, ps::join("a ", kinds("or"), " image"),
                               {reinterpret_cast<const char*>(file.data()), file.size()});

@@ -6532,18 +6532,20 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/detail/write_choice.hpp
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Writes into a plan, which knows its cost model and solver, the layers, changes of layout and strips that come of
-/// choosing these of the alternatives of the graph's nodes. A layer that a solver left alone in a chain runs by itself.
-/// Throws error where a change of layout has no price.
+/// choosing these of the alternatives of the graph's nodes. Where a solver chose a part of a chain, its layers run by
+/// themselves in their layouts. Throws error where a change of layout has no price.
 template <class Prices>
 void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
                   Alternatives const& alternatives, std::span<const std::size_t> choice, bool keep_candidates) {
@@ -6563,7 +6565,21 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                                    seconds});
         plan.total_seconds += seconds;
     };
-    const auto chosen = [&](std::size_t i) { return alternatives[i][choice[i]]; };
+    std::vector<bool> whole;
+    for (std::size_t c = 0; c < prices.chains.size(); ++c) {
+        std::size_t count = 0;
+        for (std::size_t i = prices.chains[c].first; i <= prices.chains[c].last(); ++i) {
+            count += alternatives[i][choice[i]].chain == c ? 1U : 0U;
+        }
+        whole.push_back(count == prices.chains[c].shapes.size());
+    }
+    const auto chosen = [&](std::size_t i) {
+        Alternative const& way = alternatives[i][choice[i]];
+        if (way.chain == Alternative::no_chain || whole[way.chain]) return way;
+        return *std::ranges::find_if(prices.alternatives[i], [&](Alternative const& other) {
+            return other.in_layout == way.in_layout && other.out_layout == way.out_layout;
+        });
+    };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         const Alternative way = chosen(i);
@@ -6589,16 +6605,15 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
         plan.total_seconds += way.by_itself;
     }
     for (std::size_t c = 0; c < prices.chains.size(); ++c) {
+        if (!whole[c]) continue;
         StripChain const& chain = prices.chains[c];
         PlannedStrips strips{.layers = {}, .rows = chain.rows};
-        double by_itself = 0;
-        for (std::size_t i = chain.first; i <= chain.last() && chosen(i).chain == c; ++i) {
+        for (std::size_t i = chain.first; i <= chain.last(); ++i) {
             strips.layers.push_back(graph[i].name);
             strips.seconds += chosen(i).seconds;
-            by_itself += chosen(i).by_itself;
+            plan.total_seconds -= chosen(i).by_itself;
         }
-        if (strips.layers.size() < chain.shapes.size()) continue;
-        plan.total_seconds += strips.seconds - by_itself;
+        plan.total_seconds += strips.seconds;
         plan.strips.push_back(std::move(strips));
     }
     for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
@@ -9111,8 +9126,7 @@ using SqueezeExcite =
     Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
 
 /// Layer normalisation over each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight +
-/// bias. Weights:
-/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
+/// bias. Weights: `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <class Epsilon = std::ratio<1, 100'000>>
 using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
 
@@ -28823,8 +28837,8 @@ struct Cosine {
     }
 };
 
-/// Another schedule, whose rate is reached in even parts over the first steps, or epochs where no steps are
-/// given (Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, section 2.2).
+/// Another schedule, whose rate is reached in even parts over the first steps, or epochs where no steps are given (Goyal
+/// et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, section 2.2).
 template <LearningRate Schedule = Constant>
 struct Warmup {
     Schedule schedule = {};
@@ -35195,13 +35209,15 @@ template <CostModel Model, Solver S>
         const PbqpSolution in_chains = solver.solve(chains.problem), alone = solver.solve(free.problem);
         chains.check(in_chains, S::name);
         free.check(alone, S::name);
+        Plan separate = plan;
         detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
                              options.keep_candidates);
         plan.optimal = solution.optimal && plan.strips.empty();
         plan.bound_seconds = alone.bound;
         result.optimal = result.optimal && plan.optimal;
         result.seconds += (graphs[g].use / uses) * plan.total_seconds;
-        result.separate_seconds += (graphs[g].use / uses) * alone.cost;
+        detail::write_choice(separate, graphs[g].graph, kernels, own.prices, all, alone.choice, false);
+        result.separate_seconds += (graphs[g].use / uses) * separate.total_seconds;
         result.plans.push_back(std::move(plan));
     }
     return result;

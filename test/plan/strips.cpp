@@ -3,11 +3,13 @@
 
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
+#include <primsel/plan/make_plans.hpp>
 #include <primsel/plan/reprice.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <random>
@@ -155,6 +157,22 @@ double of_layers(ps::Plan const& plan) {
     return sum;
 }
 
+/// A convolution that is in no strips runs by the cheapest primitive for its layouts.
+void check_layers_by_themselves(ps::Plan const& plan, ps::Kernels const& kernels) {
+    for (ps::PlannedLayer const& layer : plan.layers) {
+        const bool in_strips = std::ranges::any_of(plan.strips, [&](ps::PlannedStrips const& strips) {
+            return std::ranges::find(strips.layers, layer.name) != strips.layers.end();
+        });
+        if (in_strips || layer.primitive.empty()) continue;
+        for (ps::Candidate const& other : layer.candidates) {
+            if (!other.refusal.empty()) continue;
+            ps::PrimitiveEntry const& entry = kernels.primitives[kernels.find(other.primitive)];
+            if (kernels.layouts[entry.in_layout].name != layer.in_layout) continue;
+            if (kernels.layouts[entry.out_layout].name == layer.out_layout) CHECK(other.seconds >= layer.seconds);
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("strips: no choice of primitives and strips is cheaper than the plan, which says its own price") {
@@ -184,6 +202,10 @@ TEST_CASE("strips: no choice of primitives and strips is cheaper than the plan, 
         const ps::Plan greedy = ps::make_plan(graph, kernels, costs, ps::GreedyPbqp{}, {.workers = workers});
         CHECK(ps::reprice(greedy, graph, kernels, costs, workers) ==
               doctest::Approx(greedy.total_seconds).epsilon(1e-12));
+        check_layers_by_themselves(greedy, kernels);
+        const ps::JointPlans joint = ps::make_plans(std::vector<ps::PlannedGraph>{{graph}, {graph, 2}}, kernels, costs,
+                                                    ps::GreedyPbqp{}, {.workers = workers});
+        CHECK(std::isfinite(joint.separate_seconds));
     }
     CHECK(strips > 20);
     CHECK(changed > 5);  // primitives that are chosen because strips are cheaper by them

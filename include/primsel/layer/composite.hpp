@@ -88,8 +88,7 @@ using SqueezeExcite =
     Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
 
 /// Layer normalisation over each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight +
-/// bias. Weights:
-/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
+/// bias. Weights: `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <class Epsilon = std::ratio<1, 100'000>>
 using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
 

@@ -84,13 +84,15 @@ template <CostModel Model, Solver S>
         const PbqpSolution in_chains = solver.solve(chains.problem), alone = solver.solve(free.problem);
         chains.check(in_chains, S::name);
         free.check(alone, S::name);
+        Plan separate = plan;
         detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
                              options.keep_candidates);
         plan.optimal = solution.optimal && plan.strips.empty();
         plan.bound_seconds = alone.bound;
         result.optimal = result.optimal && plan.optimal;
         result.seconds += (graphs[g].use / uses) * plan.total_seconds;
-        result.separate_seconds += (graphs[g].use / uses) * alone.cost;
+        detail::write_choice(separate, graphs[g].graph, kernels, own.prices, all, alone.choice, false);
+        result.separate_seconds += (graphs[g].use / uses) * separate.total_seconds;
         result.plans.push_back(std::move(plan));
     }
     return result;

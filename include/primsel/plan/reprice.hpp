@@ -33,6 +33,7 @@ namespace detail {
 [[nodiscard]] inline StripChain chain_of(PlannedStrips const& strips, Plan const& plan, Graph const& graph,
                                          Kernels const& kernels) {
     if (strips.layers.empty()) fail("plan: strips of no layers");
+    if (strips.rows < 1) fail("plan: strips of ", strips.rows, " rows, from layer ", strips.layers.front(), " on");
     StripChain chain{.first = graph.find(strips.layers.front()), .shapes = {}, .rows = strips.rows};
     for (std::string const& name : strips.layers) {
         const std::size_t node = chain.first + chain.shapes.size();

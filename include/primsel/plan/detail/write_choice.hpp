@@ -9,18 +9,20 @@
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/strips.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Writes into a plan, which knows its cost model and solver, the layers, changes of layout and strips that come of
-/// choosing these of the alternatives of the graph's nodes. A layer that a solver left alone in a chain runs by itself.
-/// Throws error where a change of layout has no price.
+/// choosing these of the alternatives of the graph's nodes. Where a solver chose a part of a chain, its layers run by
+/// themselves in their layouts. Throws error where a change of layout has no price.
 template <class Prices>
 void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
                   Alternatives const& alternatives, std::span<const std::size_t> choice, bool keep_candidates) {
@@ -40,7 +42,21 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                                    seconds});
         plan.total_seconds += seconds;
     };
-    const auto chosen = [&](std::size_t i) { return alternatives[i][choice[i]]; };
+    std::vector<bool> whole;
+    for (std::size_t c = 0; c < prices.chains.size(); ++c) {
+        std::size_t count = 0;
+        for (std::size_t i = prices.chains[c].first; i <= prices.chains[c].last(); ++i) {
+            count += alternatives[i][choice[i]].chain == c ? 1U : 0U;
+        }
+        whole.push_back(count == prices.chains[c].shapes.size());
+    }
+    const auto chosen = [&](std::size_t i) {
+        Alternative const& way = alternatives[i][choice[i]];
+        if (way.chain == Alternative::no_chain || whole[way.chain]) return way;
+        return *std::ranges::find_if(prices.alternatives[i], [&](Alternative const& other) {
+            return other.in_layout == way.in_layout && other.out_layout == way.out_layout;
+        });
+    };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         const Alternative way = chosen(i);
@@ -66,16 +82,15 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
         plan.total_seconds += way.by_itself;
     }
     for (std::size_t c = 0; c < prices.chains.size(); ++c) {
+        if (!whole[c]) continue;
         StripChain const& chain = prices.chains[c];
         PlannedStrips strips{.layers = {}, .rows = chain.rows};
-        double by_itself = 0;
-        for (std::size_t i = chain.first; i <= chain.last() && chosen(i).chain == c; ++i) {
+        for (std::size_t i = chain.first; i <= chain.last(); ++i) {
             strips.layers.push_back(graph[i].name);
             strips.seconds += chosen(i).seconds;
-            by_itself += chosen(i).by_itself;
+            plan.total_seconds -= chosen(i).by_itself;
         }
-        if (strips.layers.size() < chain.shapes.size()) continue;
-        plan.total_seconds += strips.seconds - by_itself;
+        plan.total_seconds += strips.seconds;
         plan.strips.push_back(std::move(strips));
     }
     for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
