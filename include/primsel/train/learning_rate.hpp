@@ -75,8 +75,8 @@ struct Cosine {
     }
 };
 
-/// Another schedule, whose rate is reached in even parts over the first steps, or epochs where no steps are given (Goyal
-/// et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, section 2.2).
+/// Another schedule, whose rate is reached in even parts over the first steps, or epochs where no steps are given
+/// (Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, section 2.2).
 template <LearningRate Schedule = Constant>
 struct Warmup {
     Schedule schedule = {};
