@@ -1,5 +1,5 @@
-# fuzz/differential/worker.cpp -> bin/differential_worker, which fuzz/differential/differential.py builds and runs.
+# test/fuzz/differential/worker.cpp -> bin/differential_worker, which test/fuzz/differential/differential.py builds and runs.
 if(TARGET primsel::onnx)
-    add_executable(differential_worker EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/fuzz/differential/worker.cpp)
+    add_executable(differential_worker EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/fuzz/differential/worker.cpp)
     primsel_own(differential_worker)
 endif()

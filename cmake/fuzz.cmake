@@ -1,10 +1,10 @@
-# fuzz/<name>.cpp -> the libFuzzer program fuzz_<name>, with address and undefined-behaviour checks.
+# test/fuzz/<name>.cpp -> the libFuzzer program fuzz_<name>, with address and undefined-behaviour checks.
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "PRIMSEL_FUZZ needs clang, which has libFuzzer; this is ${CMAKE_CXX_COMPILER_ID}")
 endif()
 
 add_custom_target(fuzzers)
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/fuzz/*.cpp)
 primsel_remove_closed(sources)
 include(${PROJECT_SOURCE_DIR}/cmake/image.cmake)
 if(NOT TARGET primsel_image)

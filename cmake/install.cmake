@@ -1,5 +1,5 @@
 # Installs the headers, what find_package(primsel) needs and the pkg-config file: the component `library`. The component
-# `tool` is the command line (examples/cli/).
+# `tool` is the command line (tools/primsel/).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -16,11 +16,11 @@ endif()
 # The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names. Also other tests
 # that need one.
 set(PRIMSEL_BEHIND_openmp core/openmp)
-set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
+set(PRIMSEL_BEHIND_eigen gemm/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
                          learn/detail/covariance learn/transfer learn/any_regression learn/trained_model learn/fit_model
                          learn/transfer_model learn/process_posterior
                          search/bayes search/detail/acquire search/detail/warp search/any_searcher search/searchers search/searcher_laws
-                         io/model fuzz/model engine/compose tune/pairs tune/usual)
+                         learn/model_file fuzz/model engine/compose measure/pairs measure/usual)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
 set(PRIMSEL_BEHIND_yaml io/yaml fuzz/yaml)

@@ -14,7 +14,7 @@ endfunction()
 # The optional doors: targets that exist when their package does, and components of find_package(primsel). Each brings
 # what one opt-in header needs.
 #   primsel::openmp       core/openmp.hpp
-#   primsel::eigen        primitive/gemm_eigen.hpp, io/model.hpp, most regressions of learn/
+#   primsel::eigen        gemm/gemm_eigen.hpp, learn/model_file.hpp, most regressions of learn/
 #   primsel::boost_graph  network/boost_graph.hpp
 #   primsel::onnx         onnx/
 #   primsel::yaml         io/yaml.hpp

@@ -13,9 +13,9 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE_DIR = TOP / "include"
 OUTPUT = TOP / "single_include" / "primsel" / "primsel.hpp"
-HEADERS = ["primsel/primsel.hpp", "primsel/engine/trace.hpp", "primsel/io/npy.hpp", "primsel/io/plan.hpp",
+HEADERS = ["primsel/primsel.hpp", "primsel/engine/trace.hpp", "primsel/io/npy.hpp", "primsel/plan/plan_file.hpp",
            "primsel/show/dot.hpp", "primsel/show/svg.hpp", "primsel/train.hpp", "primsel/prune.hpp",
-           "primsel/dynamic.hpp", "primsel/forecast.hpp", "primsel/io/idx.hpp", "primsel/io/cifar.hpp", "primsel/io/npy_images.hpp", "primsel/io/image_folder.hpp"]
+           "primsel/dynamic.hpp", "primsel/forecast.hpp", "primsel/train/idx.hpp", "primsel/train/cifar.hpp", "primsel/train/npy_images.hpp", "primsel/train/image_folder.hpp"]
 HEAD = """\
 // primsel in one header, generated from include/primsel/ by scripts/amalgamate.py: do not edit.
 // SPDX-License-Identifier: MIT

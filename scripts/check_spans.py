@@ -90,13 +90,13 @@ class Repository:
             self.files.append(path.as_posix())
             if path.parts[0] in ("docs", "single_include") or (file.suffix not in SOURCES and file.name != "Makefile"):
                 continue
-            if path.parts[0] == "fuzz" and "corpus" in path.parts:
+            if path.parts[:2] == ("test", "fuzz") and "corpus" in path.parts:
                 continue
             text = file.read_text(encoding="utf-8", errors="replace")
             code.append(without_comments(text) if file.suffix in (".hpp", ".cpp") else text)
             if path.parts[0] == "include":
                 headers.append(text)
-            if path.parts[0] == "examples" and file.suffix in (".hpp", ".cpp"):
+            if path.parts[0] in ("examples", "tools") and file.suffix in (".hpp", ".cpp"):
                 examples.append(text)
         self.folders = {parent.as_posix() for file in self.files for parent in pathlib.PurePath(file).parents}
         blocks = [block for page in pages for block in re.findall(r"^```cpp\n(.*?)^```", page, re.DOTALL | re.MULTILINE)]
@@ -127,7 +127,7 @@ class Repository:
         programs = {"primsel"}
         for file in self.files:
             parts = pathlib.PurePath(file).with_suffix("").parts
-            if parts[0] in ("examples", "bench") and file.endswith(".cpp"):
+            if parts[0] in ("examples", "tools", "bench") and file.endswith(".cpp"):
                 programs.update(parts[1:], {"_".join(parts)})
             if file.endswith("CMakeLists.txt"):
                 text = (self.top / file).read_text(encoding="utf-8")
@@ -188,7 +188,7 @@ def check_names(span, repository):
     if UNCHECKED.fullmatch(text):
         return
     words = text.split()
-    if re.match(r"(primsel|make|cmake|c\+\+|conan|vcpkg|source|bench_\w+|reproduce_\w+|test_\w+) \S|(bench|build|scripts|fuzz)/\S+ ", text + " ") \
+    if re.match(r"(primsel|make|cmake|c\+\+|conan|vcpkg|source|bench_\w+|reproduce_\w+|test_\w+) \S|(bench|build|scripts|test)/\S+ ", text + " ") \
             and (len(words) > 1 or "/" in text):
         yield from check_command(span, repository)
         return
@@ -328,7 +328,7 @@ def self_test(command):
     ]
     with tempfile.TemporaryDirectory() as folder:
         top = pathlib.Path(folder) / "top"
-        for path, text in (("include/a/plan.hpp", HEADER), ("examples/cli/run.cpp", 'add_subcommand("run"), add_flag("--fast"); a::Engine<a::Plan> engine;\n'),
+        for path, text in (("include/a/plan.hpp", HEADER), ("tools/primsel/run.cpp", 'add_subcommand("run"), add_flag("--fast"); a::Engine<a::Plan> engine;\n'),
                            ("Makefile", "check:\n"), ("HACKING.md", "```sh\n`not a span`\n```\n")):
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text(text, encoding="utf-8")

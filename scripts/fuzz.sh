@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every fuzzer of a build for a while, as many at once as there are cores: scripts/fuzz.sh <build folder> <seconds each>
-# Starts from fuzz/corpus/<name>/ where that exists. What a fuzzer learns stays in <build folder>/corpus/<name>/, an
+# Starts from test/fuzz/corpus/<name>/ where that exists. What a fuzzer learns stays in <build folder>/corpus/<name>/, an
 # input that breaks a parser in <build folder>/findings/.
 set -euo pipefail
 export build=$1 seconds=$2
@@ -9,7 +9,7 @@ fuzz_one() {
     local name=${1##*/fuzz_} folders=() log=$build/$(basename "$1").log
     folders=("$build/corpus/$name")
     mkdir -p "${folders[0]}"
-    [[ -d fuzz/corpus/$name ]] && folders+=("fuzz/corpus/$name")
+    [[ -d test/fuzz/corpus/$name ]] && folders+=("test/fuzz/corpus/$name")
     local status=0
     "$1" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "${folders[@]}" >"$log" 2>&1 ||
         status=$?

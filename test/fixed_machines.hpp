@@ -2,7 +2,7 @@
 #pragma once
 
 #include <primsel/kernels/kernels.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 
 #include <vector>
 

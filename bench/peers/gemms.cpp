@@ -10,8 +10,8 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/statistics.hpp>
+#include <primsel/gemm/gemm_eigen.hpp>
 #include <primsel/primitive/direct.hpp>
-#include <primsel/primitive/gemm_eigen.hpp>
 
 #include <cblas.h>
 #include <omp.h>

@@ -10,8 +10,8 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/measure/measured.hpp>
 #include <primsel/primitive/conv_shape.hpp>
-#include <primsel/profile/measured.hpp>
 
 #include <omp.h>
 #include <dnnl.hpp>

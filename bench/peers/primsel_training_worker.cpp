@@ -6,11 +6,11 @@
 #include "probe.hpp"
 
 #include <primsel/core/thread_pool.hpp>
-#include <primsel/io/npy_images.hpp>
 #include <primsel/io/safetensors.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/zoo.hpp>
 #include <primsel/train.hpp>
+#include <primsel/train/npy_images.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -9,14 +9,14 @@
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/program.hpp>
-#include <primsel/io/machine_file.hpp>
 #include <primsel/io/npy.hpp>
-#include <primsel/io/plan.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/measure/machine_file.hpp>
+#include <primsel/measure/measured.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/onnx/import.hpp>
 #include <primsel/pbqp/exact.hpp>
-#include <primsel/profile/measured.hpp>
+#include <primsel/plan/plan_file.hpp>
 #include <primsel/version.hpp>
 
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
-#include <primsel/kernels/measure_machine.hpp>
+#include <primsel/machine/measure_machine.hpp>
 
 #include <sched.h>
 

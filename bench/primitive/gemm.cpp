@@ -1,11 +1,11 @@
 // primsel's matrix multiplication beside Eigen's on the products of six convolutions (pixels, kernels, depth), as a
 // share of this core's FMA peak.
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/kernels/measure_machine.hpp>
-#include <primsel/primitive/gemm_simd.hpp>
+#include <primsel/gemm/gemm_simd.hpp>
+#include <primsel/machine/measure_machine.hpp>
 
 #if __has_include(<Eigen/Core>)
-#include <primsel/primitive/gemm_eigen.hpp>
+#include <primsel/gemm/gemm_eigen.hpp>
 #endif
 
 #include <benchmark/benchmark.h>

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/engine/policies.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 #include <primsel/train/policies.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // GFLOP/s count the operations of the direct algorithm; of_peak is their share of this core's FMA peak, measured first.
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
-#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/learn/configuration.hpp>
+#include <primsel/machine/measure_machine.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -1,7 +1,7 @@
 // What an update takes beside the machine's own copies: `of copies` is the bandwidth that it reaches over that of
 // copies of as many bytes. Weights and gradients are read, weights and what is remembered of each written.
 #include <benchmark/benchmark.h>
-#include <primsel/kernels/measure_machine.hpp>
+#include <primsel/machine/measure_machine.hpp>
 #include <primsel/train/optimizer.hpp>
 
 #include <cstddef>

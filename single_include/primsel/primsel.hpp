@@ -5,8 +5,8 @@
 #error "primsel: the single header is the whole library; include it alone, or the headers of include/ alone"
 #endif
 // primsel/primsel.hpp
-// The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp,
-// tune/calibrate.hpp, train.hpp and what learns cost models.
+// The whole library but for the opt-in headers: core/openmp.hpp, gemm/gemm_eigen.hpp, network/boost_graph.hpp,
+// measure/calibrate.hpp, train.hpp and what learns cost models.
 
 // primsel/core/thread_pool.hpp
 // Needs the system's threads: with a C library that keeps them apart (glibc before 2.34), compile and link with
@@ -951,89 +951,51 @@ using Weight = std::pair<std::size_t, std::size_t>;
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/kernels/kernels.hpp
 
-// primsel/kernels/machine.hpp
+// primsel/core/work.hpp
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstring>
-#include <string>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The speeds of one core of a machine with one instruction set.
-struct Machine {
-    double gemm_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
-    double half_flops = 5e9;     ///< the same in vectors half as wide, which some processors do as fast
-    double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
-    double vector_flops = 5e9;   ///< vector operations on cached data per second
-    double scalar_flops = 1e9;   ///< scalar operations per second
-    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
-    /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
-    /// holds for a network of so many bytes.
-    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
-    static constexpr double idle_seconds = 2e-3;
-    /// As bandwidth[3], of bytes that nobody used for idle_seconds: others push them out of a cache that is shared. 0:
-    /// not known, as if nobody did.
-    double idle_bandwidth = 0;
-
-    /// Interpolated between the measured working sets, on a logarithmic scale.
-    [[nodiscard]] double bandwidth_for(double bytes) const {
-        if (bytes <= working_sets.front()) return bandwidth.front();
-        for (std::size_t i = 1; i < working_sets.size(); ++i) {
-            if (bytes > working_sets[i]) continue;
-            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
-            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
-        }
-        return bandwidth.back();
-    }
-    /// The bandwidth of bytes that were last used `seconds` ago. Whoever shares the caches pushes out the same share of
-    /// what is left in each millisecond.
-    [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
-        constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
-        const double near = bandwidth_for(bytes), memory = bandwidth.back();
-        if (!(idle_bandwidth > 0) || !(std::min(near, bandwidth[3]) > memory)) return near;
-        const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
-                     left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
-        return 1 / (left / near + (1 - left) / memory);
-    }
+/// Which of the machine's speeds bounds the arithmetic of a phase.
+enum class Rate {
+    gemm,       ///< register-tiled multiply-adds: near the FMA peak
+    registers,  ///< vector additions and multiplications of what registers hold
+    vector,     ///< vector arithmetic on streamed data
+    scalar,     ///< one element at a time
 };
 
-namespace detail {
+/// One step of an algorithm, as a roofline sees it.
+struct Phase {
+    Rate rate = Rate::vector;
+    double operations = 0;   ///< those really executed, padding of tiles and vectors included
+    double narrow = 1;       ///< of registers: how many times narrower its vectors are than the instruction set's
+    double bytes = 0;        ///< read and written
+    double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
+};
 
-[[nodiscard]] inline std::string read_cpu_name() {
-#if defined(__x86_64__)
-    unsigned registers[12] = {};
-    for (unsigned i = 0; i < 3; ++i) {
-        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
-                        &registers[4 * i + 3]) == 0) {
-            return "x86-64";
-        }
+/// The work of a primitive for one image: up to six phases, one after the other. An analytical cost model prices it.
+struct Work {
+    std::array<Phase, 6> phases{};
+    std::size_t count = 0;
+
+    constexpr Work& add(Phase const& phase) {
+        phases[count++] = phase;
+        return *this;
     }
-    char text[sizeof(registers) + 1] = {};
-    std::memcpy(text, registers, sizeof(registers));
-    std::string name(text);
-    name.erase(0, name.find_first_not_of(' '));
-    name.erase(name.find_last_not_of(' ') + 1);
-    return name;
-#else
-    return "aarch64";
-#endif
-}
-
-}  // namespace detail
-
-/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none. Read once: in a
-/// virtual machine that takes some 20 microseconds.
-[[nodiscard]] inline std::string const& cpu_name() {
-    static const std::string name = detail::read_cpu_name();
-    return name;
-}
+    [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
+    [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
+    /// Another's phases, each gone through `times` times on the same working set.
+    constexpr Work& append(Work const& other, double times) {
+        for (Phase phase : other) {
+            phase.operations *= times;
+            phase.bytes *= times;
+            add(phase);
+        }
+        return *this;
+    }
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/all.hpp
@@ -3092,6 +3054,91 @@ inline constexpr bool trains = requires { Params::training; };
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/machine/machine.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The speeds of one core of a machine with one instruction set.
+struct Machine {
+    double gemm_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
+    double half_flops = 5e9;     ///< the same in vectors half as wide, which some processors do as fast
+    double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
+    double vector_flops = 5e9;   ///< vector operations on cached data per second
+    double scalar_flops = 1e9;   ///< scalar operations per second
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
+    /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
+    /// holds for a network of so many bytes.
+    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+    static constexpr double idle_seconds = 2e-3;
+    /// As bandwidth[3], of bytes that nobody used for idle_seconds: others push them out of a cache that is shared. 0:
+    /// not known, as if nobody did.
+    double idle_bandwidth = 0;
+
+    /// Interpolated between the measured working sets, on a logarithmic scale.
+    [[nodiscard]] double bandwidth_for(double bytes) const {
+        if (bytes <= working_sets.front()) return bandwidth.front();
+        for (std::size_t i = 1; i < working_sets.size(); ++i) {
+            if (bytes > working_sets[i]) continue;
+            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
+            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
+        }
+        return bandwidth.back();
+    }
+    /// The bandwidth of bytes that were last used `seconds` ago. Whoever shares the caches pushes out the same share of
+    /// what is left in each millisecond.
+    [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
+        constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
+        const double near = bandwidth_for(bytes), memory = bandwidth.back();
+        if (!(idle_bandwidth > 0) || !(std::min(near, bandwidth[3]) > memory)) return near;
+        const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
+                     left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
+        return 1 / (left / near + (1 - left) / memory);
+    }
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string read_cpu_name() {
+#if defined(__x86_64__)
+    unsigned registers[12] = {};
+    for (unsigned i = 0; i < 3; ++i) {
+        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
+                        &registers[4 * i + 3]) == 0) {
+            return "x86-64";
+        }
+    }
+    char text[sizeof(registers) + 1] = {};
+    std::memcpy(text, registers, sizeof(registers));
+    std::string name(text);
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+    return name;
+#else
+    return "aarch64";
+#endif
+}
+
+}  // namespace detail
+
+/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none. Read once: in a
+/// virtual machine that takes some 20 microseconds.
+[[nodiscard]] inline std::string const& cpu_name() {
+    static const std::string name = detail::read_cpu_name();
+    return name;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/op_args.hpp
 
 #include <cstddef>
@@ -3300,53 +3347,6 @@ struct KernelView {
     }
     /// Which tap lies at a place.
     [[nodiscard]] int tap(ConvShape const& s, int place) const { return turned ? s.taps() - 1 - place : place; }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/work.hpp
-
-#include <array>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Which of the machine's speeds bounds the arithmetic of a phase.
-enum class Rate {
-    gemm,       ///< register-tiled multiply-adds: near the FMA peak
-    registers,  ///< vector additions and multiplications of what registers hold
-    vector,     ///< vector arithmetic on streamed data
-    scalar,     ///< one element at a time
-};
-
-/// One step of an algorithm, as a roofline sees it.
-struct Phase {
-    Rate rate = Rate::vector;
-    double operations = 0;   ///< those really executed, padding of tiles and vectors included
-    double narrow = 1;       ///< of registers: how many times narrower its vectors are than the instruction set's
-    double bytes = 0;        ///< read and written
-    double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
-};
-
-/// The work of a primitive for one image: up to six phases, one after the other. An analytical cost model prices it.
-struct Work {
-    std::array<Phase, 6> phases{};
-    std::size_t count = 0;
-
-    constexpr Work& add(Phase const& phase) {
-        phases[count++] = phase;
-        return *this;
-    }
-    [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
-    [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
-    /// Another's phases, each gone through `times` times on the same working set.
-    constexpr Work& append(Work const& other, double times) {
-        for (Phase phase : other) {
-            phase.operations *= times;
-            phase.bytes *= times;
-            add(phase);
-        }
-        return *this;
-    }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -11418,47 +11418,79 @@ template <class Net, class Policies = DefaultPolicies>
 class Engine;
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/kernels/extern_kernels.hpp
-// For programs that define PRIMSEL_EXTERN_KERNELS: the kernels of the library's lists are compiled in one translation
-// unit, which includes engine/instantiate.hpp. AllPrimitives must be instantiated there too, where they are used:
-//     template primsel::Kernels
-//     primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
+// primsel/gemm/gemm_simd.hpp
 
-// primsel/kernels/make_kernels.hpp
+// primsel/gemm/gemm.hpp
 
-// primsel/kernels/measure_machine.hpp
-
-// primsel/core/evict.hpp
-
+#include <concepts>
 #include <cstddef>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+namespace primsel::inline PRIMSEL_ABI {
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+/// A matrix that somebody else owns, by the floats between neighbours down a column and along a row. One of the two is
+/// 1: row-major or, with them exchanged, stored transposed.
+struct MatrixView {
+    const float* data = nullptr;
+    std::size_t row_stride = 0;
+    std::size_t column_stride = 1;
+};
 
-/// Writes these bytes back to memory and out of every cache, however large: what is read next comes from memory. Some
-/// 0.1 ms a megabyte.
-inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size_t count) {
-#if defined(__x86_64__)
-    const char* const line = static_cast<const char*>(bytes);
-    for (std::size_t at = 0; at < count; at += alignment) _mm_clflush(line + at);
-    _mm_mfence();
-#elif defined(__aarch64__)
-    const char* const line = static_cast<const char*>(bytes);
-    for (std::size_t at = 0; at < count; at += alignment) asm volatile("dc civac, %0" : : "r"(line + at) : "memory");
-    asm volatile("dsb sy" : : : "memory");
-#endif
-}
+[[nodiscard]] constexpr MatrixView row_major(const float* data, std::size_t stride) { return {data, stride, 1}; }
+/// The transpose of a row-major matrix whose rows are `stride` floats apart.
+[[nodiscard]] constexpr MatrixView transposed(const float* data, std::size_t stride) { return {data, 1, stride}; }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/primitive/gemm_simd.hpp
+/// C = A B, or C += A B; then C = clamp(C + bias + residual). A is m x k, B is k x n, C is m x n and row-major with
+/// c_stride floats between rows; C overlaps neither A nor B.
+struct GemmArgs {
+    int m = 0, n = 0, k = 0;
+    MatrixView a;
+    MatrixView b;
+    float* c = nullptr;
+    std::size_t c_stride = 0;
+    bool accumulate = false;
+    /// A value a row of C, or null; and a value a column, or null.
+    const float* row_bias = nullptr;
+    const float* column_bias = nullptr;
+    /// Laid out as C, or null.
+    const float* residual = nullptr;
+    Clamp clamp{};
+    /// scratch_floats floats.
+    float* scratch = nullptr;
+    ExecutorRef executor;
+};
 
-// primsel/primitive/detail/panel.hpp
+/// A matrix multiplication: an empty type with
+/// - id: its name, a FixedString, which the ids of primitives that multiply with it end in;
+/// - scratch_floats<Arch>(m, n, k, workers): room that run needs;
+/// - run<Arch>(args): noexcept, no allocation, the same bits whatever the executor;
+/// - work<Arch>(m, n, k): what it does, for the analytical cost model.
+/// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model it.
+template <class G>
+concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
+    FixedString("-") + G::id;
+    { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
+    { G::template run<default_arch>(args) } noexcept;
+    { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
+};
+
+struct SimdGemm;
+
+namespace detail {
+/// The end of the id of a primitive that multiplies with G: "-eigen"; nothing for the library's own.
+template <class G>
+inline constexpr auto gemm_suffix = [] {
+    if constexpr (std::same_as<G, SimdGemm>)
+        return FixedString("");
+    else
+        return FixedString("-") + G::id;
+}();
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/gemm/panel.hpp
 // Matrices packed into the panels that a register tile reads.
 
-// primsel/primitive/detail/tile.hpp
+// primsel/gemm/tile.hpp
 // The register tile: what every fast multiplication in this room comes down to.
 
 #include <algorithm>
@@ -11828,73 +11860,6 @@ void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/primitive/gemm.hpp
-
-#include <concepts>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A matrix that somebody else owns, by the floats between neighbours down a column and along a row. One of the two is
-/// 1: row-major or, with them exchanged, stored transposed.
-struct MatrixView {
-    const float* data = nullptr;
-    std::size_t row_stride = 0;
-    std::size_t column_stride = 1;
-};
-
-[[nodiscard]] constexpr MatrixView row_major(const float* data, std::size_t stride) { return {data, stride, 1}; }
-/// The transpose of a row-major matrix whose rows are `stride` floats apart.
-[[nodiscard]] constexpr MatrixView transposed(const float* data, std::size_t stride) { return {data, 1, stride}; }
-
-/// C = A B, or C += A B; then C = clamp(C + bias + residual). A is m x k, B is k x n, C is m x n and row-major with
-/// c_stride floats between rows; C overlaps neither A nor B.
-struct GemmArgs {
-    int m = 0, n = 0, k = 0;
-    MatrixView a;
-    MatrixView b;
-    float* c = nullptr;
-    std::size_t c_stride = 0;
-    bool accumulate = false;
-    /// A value a row of C, or null; and a value a column, or null.
-    const float* row_bias = nullptr;
-    const float* column_bias = nullptr;
-    /// Laid out as C, or null.
-    const float* residual = nullptr;
-    Clamp clamp{};
-    /// scratch_floats floats.
-    float* scratch = nullptr;
-    ExecutorRef executor;
-};
-
-/// A matrix multiplication: an empty type with
-/// - id: its name, a FixedString, which the ids of primitives that multiply with it end in;
-/// - scratch_floats<Arch>(m, n, k, workers): room that run needs;
-/// - run<Arch>(args): noexcept, no allocation, the same bits whatever the executor;
-/// - work<Arch>(m, n, k): what it does, for the analytical cost model.
-/// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model it.
-template <class G>
-concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
-    FixedString("-") + G::id;
-    { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
-    { G::template run<default_arch>(args) } noexcept;
-    { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
-};
-
-struct SimdGemm;
-
-namespace detail {
-/// The end of the id of a primitive that multiplies with G: "-eigen"; nothing for the library's own.
-template <class G>
-inline constexpr auto gemm_suffix = [] {
-    if constexpr (std::same_as<G, SimdGemm>)
-        return FixedString("");
-    else
-        return FixedString("-") + G::id;
-}();
-}  // namespace detail
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/tensor/transpose.hpp
 
 #include <algorithm>
@@ -12190,262 +12155,14 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/extern_kernels.hpp
+// For programs that define PRIMSEL_EXTERN_KERNELS: the kernels of the library's lists are compiled in one translation
+// unit, which includes engine/instantiate.hpp. AllPrimitives must be instantiated there too, where they are used:
+//     template primsel::Kernels
+//     primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <type_traits>
-#include <utility>
+// primsel/kernels/make_kernels.hpp
 
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
-/// the repetitions: the system may take the processor away in the middle of one.
-template <class Work>
-double best_rate(double seconds, double amount, Work const& work) {
-    double best = 0;
-    const Timer whole;
-    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
-        const Timer timer;
-        work();
-        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
-    }
-    return best;
-}
-
-/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
-/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
-/// third less of it.
-template <class Arch, std::size_t... i>
-[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
-    static volatile float factor_source = 0.999F;
-    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
-    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
-    alignas(alignment) float kept[lanes<Arch>];
-    Floats<Arch> all = broadcast<Arch>(0.0F);
-    ((all += sum[i]), ...);
-    store<Arch>(kept, all);
-    volatile float used = kept[0];
-    (void)used;
-}
-/// This core's FMA peak over about so many seconds: the best of many short stretches.
-template <class Arch>
-double measure_fma(double seconds) {
-    constexpr int chains = 12, rounds = 20'000;
-    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
-                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
-}
-
-/// Multiply-adds in independent chains of vectors of n floats.
-template <int n, std::size_t... i>
-[[gnu::noinline]] void multiply_add_narrow(int rounds, std::index_sequence<i...>) {
-    using Batch = xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>;
-    using BatchArch = typename Batch::arch_type;
-    static volatile float factor_source = 0.999F;
-    const Batch factor(factor_source), term(0.001F);
-    Batch sum[]{Batch(factor_source + static_cast<float>(i))...};
-    for (int round = 0; round < rounds; ++round) ((sum[i] = primsel::fma<BatchArch>(sum[i], factor, term)), ...);
-    alignas(alignment) float kept[static_cast<std::size_t>(n)];
-    Batch all(0.0F);
-    ((all += sum[i]), ...);
-    all.store_unaligned(kept);
-    volatile float used = kept[0];
-    (void)used;
-}
-/// The peak of vectors half as wide; half of `full` where there are none.
-template <class Arch>
-double measure_half(double seconds, double full) {
-    constexpr int n = lanes<Arch> / 2, chains = 12, rounds = 20'000;
-    if constexpr (n < 4) {
-        return full / 2;
-    } else if constexpr (std::is_void_v<xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>>) {
-        return full / 2;
-    } else {
-        return best_rate(seconds, 2.0 * chains * rounds * n,
-                         [&] { multiply_add_narrow<n>(rounds, std::make_index_sequence<chains>{}); });
-    }
-}
-
-/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 channels to 192, in L2 where that holds 600
-/// kB; L3 takes a dozen runs to hold the rest.
-template <class Arch>
-double measure_product() {
-    constexpr int m = 196, n = 192, k = 192;
-    AlignedBuffer a(std::size_t{m} * k), b(std::size_t{k} * n), c(std::size_t{m} * n),
-        scratch(SimdGemm::scratch_floats<Arch>(m, n, k, 1));
-    std::fill_n(a.data(), a.size(), 0.5F);
-    std::fill_n(b.data(), b.size(), 0.25F);
-    Sequential executor;
-    return best_rate(0.003, 2.0 * m * n * k, [&] {
-        SimdGemm::run<Arch>({.m = m,
-                             .n = n,
-                             .k = k,
-                             .a = row_major(a.data(), k),
-                             .b = row_major(b.data(), n),
-                             .c = c.data(),
-                             .c_stride = n,
-                             .scratch = scratch.data(),
-                             .executor = executor});
-        volatile float used = c.data()[0];
-        (void)used;
-    });
-}
-
-/// Not inlined, and its pointers in registers: stores of vectors may change any pointer that lies in memory, which
-/// would be read again for each.
-template <class Arch>
-[[gnu::noinline]] void multiply_add_in_l1(const float* a, float* b, std::size_t count) {
-    for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
-        store<Arch>(b + i, fma<Arch>(load<Arch>(a + i), broadcast<Arch>(0.5F), load<Arch>(b + i)));
-    }
-}
-template <class Arch>
-double measure_vector() {
-    constexpr std::size_t count = 2048, passes = 8;
-    AlignedBuffer a(count), b(count);
-    std::fill_n(a.data(), count, 1.0F);
-    std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.0005, 2.0 * count * passes, [&] {
-        for (std::size_t pass = 0; pass < passes; ++pass) multiply_add_in_l1<Arch>(a.data(), b.data(), count);
-    });
-}
-
-/// A gather with a bounds test for each element, as the scanning primitives do.
-inline double measure_scalar() {
-    constexpr int count = 4096;
-    AlignedBuffer a(count), b(count);
-    std::fill_n(a.data(), std::size_t{count}, 1.0F);
-    volatile int limit = count - 3;
-    return best_rate(0.0005, count, [&] {
-        const int end = limit;
-        for (int i = 0; i < count; ++i) {
-            const int from = i - 3 + (i & 1);
-            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
-        }
-        volatile float used = b.data()[count / 2];
-        (void)used;
-    });
-}
-
-/// Bytes a second of a copy within a working set.
-inline double copy_once(double working_set, float* src, float* dst) {
-    const auto bytes = static_cast<std::size_t>(working_set / 2);
-    const auto copy = [&] {
-        std::memcpy(dst, src, bytes);
-        volatile float used = dst[bytes / sizeof(float) / 2];
-        (void)used;
-    };
-    return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
-}
-/// Bytes a second of copies within a working set that stays in the caches, which may need several passes to fill.
-inline double measure_bandwidth(double working_set, float* src, float* dst) {
-    constexpr int passes = 6;
-    double best = 0;
-    const Timer whole;
-    for (int done = 0; done < passes || whole.seconds() < 0.0007; ++done) {
-        best = std::max(best, copy_once(working_set, src, dst));
-    }
-    return best;
-}
-
-/// Bytes a second of a copy from memory to memory. The buffers are evicted first, so that no cache holds them.
-inline double measure_memory(float* src, float* dst) {
-    constexpr std::size_t bytes = std::size_t{1} << 20;
-    double best = 0;
-    for (int done = 0; done < 3; ++done) {
-        evict(src, bytes);
-        evict(dst, bytes);
-        const Timer timer;
-        std::memcpy(dst, src, bytes);
-        volatile float used = dst[bytes / sizeof(float) / 2];
-        (void)used;
-        best = std::max(best, 2.0 * bytes / timer.seconds());
-    }
-    return best;
-}
-
-template <class Arch>
-Machine measure_machine() {
-    constexpr std::size_t levels = Machine::working_sets.size();
-    const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
-    AlignedBuffer src(floats), dst(floats);
-    // Pages that were never written would all be the one page of zeros.
-    std::memset(src.data(), 1, floats * sizeof(float));
-    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
-    // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0,
-                    .half_flops = 0,
-                    .product_flops = 0,
-                    .vector_flops = 0,
-                    .scalar_flops = 0,
-                    .bandwidth = {},
-                    .idle_bandwidth = 0};
-    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
-    std::array<double, 3> idle{};
-    for (std::size_t round = 0; round < idle.size(); ++round) {
-        for (std::size_t i = 0; i + 1 < levels; ++i) {
-            raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
-        }
-        // Some Machine::idle_seconds in registers and L1.
-        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
-        raise(machine.vector_flops, measure_vector<Arch>());
-        raise(machine.scalar_flops, measure_scalar());
-        idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
-        raise(machine.product_flops, measure_product<Arch>());
-        raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
-    }
-    // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
-    for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
-        machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
-    }
-    std::ranges::sort(idle);
-    machine.idle_bandwidth = std::clamp(idle[1], machine.bandwidth.back(), machine.bandwidth[levels - 2]);
-    return machine;
-}
-
-}  // namespace detail
-
-/// This machine, measured when first asked for (in 25 to 90 ms) and then remembered for as long as the program runs.
-template <class Arch = default_arch>
-[[nodiscard]] Machine const& this_machine() {
-    static const Machine machine = detail::measure_machine<Arch>();
-    return machine;
-}
-
-/// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
-template <class Arch = default_arch>
-[[nodiscard]] double measured_peak() {
-    return detail::measure_fma<Arch>(0.0005);
-}
-
-/// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
-/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, for
-/// which costs predict, except for the part that waits for memory.
-template <class Arch = default_arch>
-[[nodiscard]] double relative_clock(Machine const& machine) {
-    return measured_peak<Arch>() / machine.gemm_flops;
-}
-
-/// A policy for engines: each program measures the machine itself. KeptMachine (io/machine_file.hpp) remembers it.
-struct MeasuredMachine {
-    template <class Arch>
-    [[nodiscard]] static Machine const& speeds() {
-        return this_machine<Arch>();
-    }
-};
-
-#ifdef PRIMSEL_EXTERN_KERNELS
-// Measured by the unit of the kernels, however little others are optimised.
-extern template Machine const& this_machine<default_arch>();
-extern template double measured_peak<default_arch>();
-#endif
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/kernels/op_table.hpp
 
 // primsel/op/all.hpp
@@ -18383,6 +18100,289 @@ template <Layout From, Layout To>
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/machine/measure_machine.hpp
+
+// primsel/machine/evict.hpp
+
+#include <cstddef>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Writes these bytes back to memory and out of every cache, however large: what is read next comes from memory. Some
+/// 0.1 ms a megabyte.
+inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size_t count) {
+#if defined(__x86_64__)
+    const char* const line = static_cast<const char*>(bytes);
+    for (std::size_t at = 0; at < count; at += alignment) _mm_clflush(line + at);
+    _mm_mfence();
+#elif defined(__aarch64__)
+    const char* const line = static_cast<const char*>(bytes);
+    for (std::size_t at = 0; at < count; at += alignment) asm volatile("dc civac, %0" : : "r"(line + at) : "memory");
+    asm volatile("dsb sy" : : : "memory");
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
+/// the repetitions: the system may take the processor away in the middle of one.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    }
+    return best;
+}
+
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
+/// third less of it.
+template <class Arch, std::size_t... i>
+[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
+template <class Arch>
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+/// Multiply-adds in independent chains of vectors of n floats.
+template <int n, std::size_t... i>
+[[gnu::noinline]] void multiply_add_narrow(int rounds, std::index_sequence<i...>) {
+    using Batch = xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>;
+    using BatchArch = typename Batch::arch_type;
+    static volatile float factor_source = 0.999F;
+    const Batch factor(factor_source), term(0.001F);
+    Batch sum[]{Batch(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = primsel::fma<BatchArch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[static_cast<std::size_t>(n)];
+    Batch all(0.0F);
+    ((all += sum[i]), ...);
+    all.store_unaligned(kept);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// The peak of vectors half as wide; half of `full` where there are none.
+template <class Arch>
+double measure_half(double seconds, double full) {
+    constexpr int n = lanes<Arch> / 2, chains = 12, rounds = 20'000;
+    if constexpr (n < 4) {
+        return full / 2;
+    } else if constexpr (std::is_void_v<xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>>) {
+        return full / 2;
+    } else {
+        return best_rate(seconds, 2.0 * chains * rounds * n,
+                         [&] { multiply_add_narrow<n>(rounds, std::make_index_sequence<chains>{}); });
+    }
+}
+
+/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 channels to 192, in L2 where that holds 600
+/// kB; L3 takes a dozen runs to hold the rest.
+template <class Arch>
+double measure_product() {
+    constexpr int m = 196, n = 192, k = 192;
+    AlignedBuffer a(std::size_t{m} * k), b(std::size_t{k} * n), c(std::size_t{m} * n),
+        scratch(SimdGemm::scratch_floats<Arch>(m, n, k, 1));
+    std::fill_n(a.data(), a.size(), 0.5F);
+    std::fill_n(b.data(), b.size(), 0.25F);
+    Sequential executor;
+    return best_rate(0.003, 2.0 * m * n * k, [&] {
+        SimdGemm::run<Arch>({.m = m,
+                             .n = n,
+                             .k = k,
+                             .a = row_major(a.data(), k),
+                             .b = row_major(b.data(), n),
+                             .c = c.data(),
+                             .c_stride = n,
+                             .scratch = scratch.data(),
+                             .executor = executor});
+        volatile float used = c.data()[0];
+        (void)used;
+    });
+}
+
+/// Not inlined, and its pointers in registers: stores of vectors may change any pointer that lies in memory, which
+/// would be read again for each.
+template <class Arch>
+[[gnu::noinline]] void multiply_add_in_l1(const float* a, float* b, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+        store<Arch>(b + i, fma<Arch>(load<Arch>(a + i), broadcast<Arch>(0.5F), load<Arch>(b + i)));
+    }
+}
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048, passes = 8;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.0005, 2.0 * count * passes, [&] {
+        for (std::size_t pass = 0; pass < passes; ++pass) multiply_add_in_l1<Arch>(a.data(), b.data(), count);
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.0005, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+/// Bytes a second of a copy within a working set.
+inline double copy_once(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    const auto copy = [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    };
+    return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
+}
+/// Bytes a second of copies within a working set that stays in the caches, which may need several passes to fill.
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    constexpr int passes = 6;
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < passes || whole.seconds() < 0.0007; ++done) {
+        best = std::max(best, copy_once(working_set, src, dst));
+    }
+    return best;
+}
+
+/// Bytes a second of a copy from memory to memory. The buffers are evicted first, so that no cache holds them.
+inline double measure_memory(float* src, float* dst) {
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    double best = 0;
+    for (int done = 0; done < 3; ++done) {
+        evict(src, bytes);
+        evict(dst, bytes);
+        const Timer timer;
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+        best = std::max(best, 2.0 * bytes / timer.seconds());
+    }
+    return best;
+}
+
+template <class Arch>
+Machine measure_machine() {
+    constexpr std::size_t levels = Machine::working_sets.size();
+    const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    // Pages that were never written would all be the one page of zeros.
+    std::memset(src.data(), 1, floats * sizeof(float));
+    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
+    // of one measurement but rarely the same one three times.
+    Machine machine{.gemm_flops = 0,
+                    .half_flops = 0,
+                    .product_flops = 0,
+                    .vector_flops = 0,
+                    .scalar_flops = 0,
+                    .bandwidth = {},
+                    .idle_bandwidth = 0};
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    std::array<double, 3> idle{};
+    for (std::size_t round = 0; round < idle.size(); ++round) {
+        for (std::size_t i = 0; i + 1 < levels; ++i) {
+            raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
+        }
+        // Some Machine::idle_seconds in registers and L1.
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
+        raise(machine.product_flops, measure_product<Arch>());
+        raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
+    }
+    // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
+    for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
+        machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
+    }
+    std::ranges::sort(idle);
+    machine.idle_bandwidth = std::clamp(idle[1], machine.bandwidth.back(), machine.bandwidth[levels - 2]);
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in 25 to 90 ms) and then remembered for as long as the program runs.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+/// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
+template <class Arch = default_arch>
+[[nodiscard]] double measured_peak() {
+    return detail::measure_fma<Arch>(0.0005);
+}
+
+/// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
+/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, for
+/// which costs predict, except for the part that waits for memory.
+template <class Arch = default_arch>
+[[nodiscard]] double relative_clock(Machine const& machine) {
+    return measured_peak<Arch>() / machine.gemm_flops;
+}
+
+/// A policy for engines: each program measures the machine itself. KeptMachine (measure/machine_file.hpp) remembers it.
+struct MeasuredMachine {
+    template <class Arch>
+    [[nodiscard]] static Machine const& speeds() {
+        return this_machine<Arch>();
+    }
+};
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Measured by the unit of the kernels, however little others are optimised.
+extern template Machine const& this_machine<default_arch>();
+extern template double measured_peak<default_arch>();
+#endif
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <array>
 #include <concepts>
@@ -24317,6 +24317,192 @@ template <NetworkType Net>
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/measure/measured.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
+/// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
+/// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
+/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
+class Measured {
+public:
+    static constexpr std::string_view name = "measured";
+    /// Every question is timed alone: activations near, large weights in memory.
+    static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
+                                                   "weight_reuse_operations"};
+
+    explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            // By its name: another list has other primitives at its positions.
+            const std::string_view id = kernels.primitives[queries[i].primitive].id;
+            seconds[i] = remember(
+                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
+                [&] { return time_conv(kernels, queries[i]); });
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            TransformQuery const& q = queries[i];
+            const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
+                                  [&] { return time_transform(kernels, q); });
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            OpQuery const& q = queries[i];
+            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
+                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
+            auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
+            if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
+            seconds[i] = known->second;
+        }
+    }
+
+private:
+    struct TimedOp {
+        AnyLayer layer;
+        std::vector<Shape> inputs;
+        Shape output;
+        int batch;
+        std::string_view layout, arch;
+        friend bool operator==(TimedOp const&, TimedOp const&) = default;
+    };
+    template <class Map, class Key, class Time>
+    static double remember(Map& known, Key const& key, Time const& time) {
+        const auto found = known.find(key);
+        return found != known.end() ? found->second : known.emplace(key, time()).first->second;
+    }
+
+    static void fill(std::span<float> values) {
+        unsigned state = 1;
+        for (float& value : values) {
+            state = state * 1664525U + 1013904223U;
+            value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
+        }
+    }
+    /// Whether other layers push these weights out of the caches.
+    [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
+    /// The median of the runs; one run is enough for what cannot be chosen.
+    template <class Run>
+    double time(std::span<const float> weights, double hopeless, Run const& run) {
+        const FlushSubnormals flushing;  // as within a run
+        const auto once = [&] {
+            if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
+            const Timer timer;
+            run();
+            return timer.seconds();
+        };
+        const double first = once();
+        if (first > hopeless) return first;
+        std::vector<double> all;
+        for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
+        return median(std::move(all));
+    }
+
+    double time_conv(Kernels const& kernels, ConvQuery const& query) {
+        PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
+        ConvShape const& image = query.shape;
+        const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
+        const int at_once = primitive.whole_batch ? query.run.batch : 1;
+        const auto images = [&](std::size_t layout, Shape shape) {
+            return static_cast<std::size_t>(at_once) * floats_for_bytes(kernels.layouts[layout].image_bytes(shape));
+        };
+        const Shape in = image.in_shape(), out = image.out_shape();
+        AlignedBuffer kernel(image.kernel_size()), packed(floats_for_bytes(primitive.packed_bytes(image)));
+        AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
+        AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
+        AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
+        for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
+        if (!weights) primitive.pack(image, kernel.data(), packed.data());
+        const ConvArgs args{.src = src.data(),
+                            .gradient = gradient.data(),
+                            .images = at_once,
+                            .weights = packed.data(),
+                            .dst = dst.data(),
+                            .scratch = scratch.data(),
+                            .executor = executor_};
+        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
+        const double seconds = time(packed.span(), 4 * best, [&] {
+            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
+            for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
+        });
+        best = std::min(best, seconds);
+        return seconds;
+    }
+
+    double time_transform(Kernels const& kernels, TransformQuery const& query) {
+        AlignedBuffer src(floats_for_bytes(kernels.layouts[query.from].image_bytes(query.shape))),
+            dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
+        fill(src.span());
+        fill(dst.span());
+        return time({}, 1e9, [&] {
+            for (int i = 0; i < query.run.batch; ++i) {
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
+            }
+        });
+    }
+
+    double time_op(Kernels const& kernels, OpQuery const& query) {
+        const auto batch = static_cast<std::size_t>(query.run.batch);
+        AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
+        fill(dst.span());
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            const auto epilogue = kernels.layouts[query.layout].epilogue;
+            if (epilogue == nullptr) return 0;
+            AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
+            fill(bias.span());
+            fill(residual.span());
+            const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
+            return time({}, 1e9, [&] {
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
+            });
+        }
+        OpEntry const& op = kernels.op(*query.layer, query.layout);
+        if (op.run == nullptr) return 0;
+        std::vector<AlignedBuffer> buffers;
+        std::vector<const float*> src;
+        for (Shape const& shape : query.inputs) {
+            fill(buffers.emplace_back(batch * shape.size()).span());
+            src.push_back(buffers.back().data());
+        }
+        AlignedBuffer weights(
+            op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
+        fill(weights.span());
+        const OpArgs args{.src = src,
+                          .src_shape = query.inputs,
+                          .dst = dst.data(),
+                          .dst_shape = query.output,
+                          .batch = query.run.batch,
+                          .weights = weights.data(),
+                          .executor = executor_};
+        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
+    }
+
+    std::size_t runs_;
+    Sequential executor_;
+    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
+    std::map<std::tuple<ConvShape, int, Pass>, double> best_;
+    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
+    /// Parameters have no order; a network has few enough for a search from the front.
+    std::vector<std::pair<TimedOp, double>> ops_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/zoo.hpp
 // Networks from the literature, as types.
 
@@ -25293,192 +25479,6 @@ void reference_convolution(ConvShape const& s, const float* src, const float* ke
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/profile/measured.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <map>
-#include <span>
-#include <string_view>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
-/// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
-/// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
-/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
-class Measured {
-public:
-    static constexpr std::string_view name = "measured";
-    /// Every question is timed alone: activations near, large weights in memory.
-    static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
-                                                   "weight_reuse_operations"};
-
-    explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
-
-    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            // By its name: another list has other primitives at its positions.
-            const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(
-                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
-                [&] { return time_conv(kernels, queries[i]); });
-        }
-    }
-    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            TransformQuery const& q = queries[i];
-            const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
-                                  [&] { return time_transform(kernels, q); });
-        }
-    }
-    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            OpQuery const& q = queries[i];
-            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
-                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
-            auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
-            if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
-            seconds[i] = known->second;
-        }
-    }
-
-private:
-    struct TimedOp {
-        AnyLayer layer;
-        std::vector<Shape> inputs;
-        Shape output;
-        int batch;
-        std::string_view layout, arch;
-        friend bool operator==(TimedOp const&, TimedOp const&) = default;
-    };
-    template <class Map, class Key, class Time>
-    static double remember(Map& known, Key const& key, Time const& time) {
-        const auto found = known.find(key);
-        return found != known.end() ? found->second : known.emplace(key, time()).first->second;
-    }
-
-    static void fill(std::span<float> values) {
-        unsigned state = 1;
-        for (float& value : values) {
-            state = state * 1664525U + 1013904223U;
-            value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
-        }
-    }
-    /// Whether other layers push these weights out of the caches.
-    [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
-    /// The median of the runs; one run is enough for what cannot be chosen.
-    template <class Run>
-    double time(std::span<const float> weights, double hopeless, Run const& run) {
-        const FlushSubnormals flushing;  // as within a run
-        const auto once = [&] {
-            if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
-            const Timer timer;
-            run();
-            return timer.seconds();
-        };
-        const double first = once();
-        if (first > hopeless) return first;
-        std::vector<double> all;
-        for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
-        return median(std::move(all));
-    }
-
-    double time_conv(Kernels const& kernels, ConvQuery const& query) {
-        PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
-        ConvShape const& image = query.shape;
-        const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
-        const int at_once = primitive.whole_batch ? query.run.batch : 1;
-        const auto images = [&](std::size_t layout, Shape shape) {
-            return static_cast<std::size_t>(at_once) * floats_for_bytes(kernels.layouts[layout].image_bytes(shape));
-        };
-        const Shape in = image.in_shape(), out = image.out_shape();
-        AlignedBuffer kernel(image.kernel_size()), packed(floats_for_bytes(primitive.packed_bytes(image)));
-        AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
-        AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
-        AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
-        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
-        for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
-        if (!weights) primitive.pack(image, kernel.data(), packed.data());
-        const ConvArgs args{.src = src.data(),
-                            .gradient = gradient.data(),
-                            .images = at_once,
-                            .weights = packed.data(),
-                            .dst = dst.data(),
-                            .scratch = scratch.data(),
-                            .executor = executor_};
-        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
-        const double seconds = time(packed.span(), 4 * best, [&] {
-            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
-            for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
-        });
-        best = std::min(best, seconds);
-        return seconds;
-    }
-
-    double time_transform(Kernels const& kernels, TransformQuery const& query) {
-        AlignedBuffer src(floats_for_bytes(kernels.layouts[query.from].image_bytes(query.shape))),
-            dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
-        fill(src.span());
-        fill(dst.span());
-        return time({}, 1e9, [&] {
-            for (int i = 0; i < query.run.batch; ++i) {
-                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
-            }
-        });
-    }
-
-    double time_op(Kernels const& kernels, OpQuery const& query) {
-        const auto batch = static_cast<std::size_t>(query.run.batch);
-        AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
-        fill(dst.span());
-        if (std::holds_alternative<ConvParams>(*query.layer)) {
-            const auto epilogue = kernels.layouts[query.layout].epilogue;
-            if (epilogue == nullptr) return 0;
-            AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
-            fill(bias.span());
-            fill(residual.span());
-            const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
-            return time({}, 1e9, [&] {
-                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
-            });
-        }
-        OpEntry const& op = kernels.op(*query.layer, query.layout);
-        if (op.run == nullptr) return 0;
-        std::vector<AlignedBuffer> buffers;
-        std::vector<const float*> src;
-        for (Shape const& shape : query.inputs) {
-            fill(buffers.emplace_back(batch * shape.size()).span());
-            src.push_back(buffers.back().data());
-        }
-        AlignedBuffer weights(
-            op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
-        fill(weights.span());
-        const OpArgs args{.src = src,
-                          .src_shape = query.inputs,
-                          .dst = dst.data(),
-                          .dst_shape = query.output,
-                          .batch = query.run.batch,
-                          .weights = weights.data(),
-                          .executor = executor_};
-        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
-    }
-
-    std::size_t runs_;
-    Sequential executor_;
-    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
-    std::map<std::tuple<ConvShape, int, Pass>, double> best_;
-    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
-    /// Parameters have no order; a network has few enough for a search from the front.
-    std::vector<std::pair<TimedOp, double>> ops_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 // primsel/tensor/tensor.hpp
 
@@ -26220,7 +26220,7 @@ inline void write_npy(std::string const& path, std::vector<std::int64_t> const& 
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/io/plan.hpp
+// primsel/plan/plan_file.hpp
 // Plans as JSON:
 //     {
 //       "format": "primsel plan",
@@ -29608,7 +29608,7 @@ inline void check_training_options(TrainingOptions const& options) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A training between two updates: all that goes on to the same bits. io/checkpoint.hpp writes and reads it.
+/// A training between two updates: all that goes on to the same bits. train/checkpoint_file.hpp writes and reads it.
 struct Checkpoint {
     /// The weights by their names, what the optimiser remembers of each as "optimizer/" and its name, and the best
     /// weights as "best/" and their names.
@@ -33924,7 +33924,7 @@ struct SchedulePolicy {
 };
 
 /// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
-/// io/schedule.hpp reads it.
+/// prune/schedule_file.hpp reads it.
 struct PruningSchedule {
     std::vector<SchedulePruner> pruners;
     std::vector<ScheduleRate> rates;
@@ -40044,7 +40044,7 @@ namespace detail {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/io/idx.hpp
+// primsel/train/idx.hpp
 
 #include <algorithm>
 #include <cstddef>
@@ -40184,7 +40184,7 @@ inline void write_idx(std::string const& images_path, std::string const& labels_
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/io/cifar.hpp
+// primsel/train/cifar.hpp
 
 #include <cstddef>
 #include <cstdint>
@@ -40281,7 +40281,7 @@ inline void name_cifar10(LabelledImages& images) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/io/npy_images.hpp
+// primsel/train/npy_images.hpp
 
 #include <algorithm>
 #include <cmath>
@@ -40343,7 +40343,7 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/io/image_folder.hpp
+// primsel/train/image_folder.hpp
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
-#include <primsel/profile/measured.hpp>
+#include <primsel/measure/measured.hpp>
 
 #include <span>
 #include <string_view>

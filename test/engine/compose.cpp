@@ -3,9 +3,9 @@
 #include "../network/evaluate.hpp"
 
 #include <primsel/cost/learned_cost.hpp>
+#include <primsel/gemm/gemm_eigen.hpp>
 #include <primsel/learn/forest.hpp>
 #include <primsel/learn/learn.hpp>
-#include <primsel/primitive/gemm_eigen.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // YAML and JSON say the same, and errors name their lines.
 #include <doctest/doctest.h>
-#include <primsel/io/schedule.hpp>
-#include <primsel/io/sweep.hpp>
 #include <primsel/io/yaml.hpp>
+#include <primsel/prune/schedule_file.hpp>
+#include <primsel/search/sweep_file.hpp>
 
 #include <cstddef>
 #include <cstdint>

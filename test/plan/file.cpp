@@ -1,5 +1,5 @@
-// Plans as files: io/plan.hpp.
-#include <primsel/io/plan.hpp>
+// Plans as files: plan/plan_file.hpp.
+#include <primsel/plan/plan_file.hpp>
 
 #include "../io/scratch.hpp"
 #include "fakes.hpp"

@@ -7,10 +7,10 @@
 #include <doctest/doctest.h>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/semi_empirical.hpp>
+#include <primsel/measure/measured.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/pbqp/exact.hpp>
-#include <primsel/profile/measured.hpp>
 #include <primsel/train/differentiate.hpp>
 #include <primsel/train/policies.hpp>
 

@@ -2,9 +2,9 @@
 #include "thinned.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/io/schedule.hpp>
 #include <primsel/layer/compose.hpp>
 #include <primsel/prune/pruning_run.hpp>
+#include <primsel/prune/schedule_file.hpp>
 #include <primsel/train/trainer.hpp>
 
 #include <cmath>

@@ -3,10 +3,10 @@
 
 #include <doctest/doctest.h>
 #include <primsel/io/file.hpp>
-#include <primsel/io/sensitivity.hpp>
 #include <primsel/layer/compose.hpp>
 #include <primsel/prune/prune_to.hpp>
 #include <primsel/prune/sensitivity.hpp>
+#include <primsel/prune/sensitivity_file.hpp>
 #include <primsel/show/sensitivity_charts.hpp>
 #include <primsel/train/judge.hpp>
 

@@ -1,6 +1,6 @@
 // Trials that are kept are measured, here or by a consumer, once each; the log has what was measured.
-#include <primsel/io/run_sweep.hpp>
 #include <primsel/search/random_search.hpp>
+#include <primsel/search/run_sweep.hpp>
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"

@@ -1,7 +1,7 @@
 // Profiles whose times are computed at once, and what must hold of a file that several measured.
 #pragma once
 
-#include <primsel/io/run_profile.hpp>
+#include <primsel/search/run_profile.hpp>
 
 #include <doctest/doctest.h>
 

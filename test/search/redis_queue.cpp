@@ -1,9 +1,9 @@
 // Queues in a Redis server that the tests start: the laws of queues, and sweeps whose workers are killed and whose
 // server is killed and started again.
-#include <primsel/io/run_profile.hpp>
-#include <primsel/io/run_sweep.hpp>
 #include <primsel/search/random_search.hpp>
 #include <primsel/search/redis_queue.hpp>
+#include <primsel/search/run_profile.hpp>
+#include <primsel/search/run_sweep.hpp>
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"

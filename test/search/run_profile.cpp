@@ -1,6 +1,6 @@
 // Profiles that several measure through a queue within the program: whoever drops its part, sends nonsense, or is
 // killed, every row is there once.
-#include <primsel/io/run_profile.hpp>
+#include <primsel/search/run_profile.hpp>
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"

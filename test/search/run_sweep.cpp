@@ -1,8 +1,8 @@
 // Sweeps of a function that is quickly computed: killed anywhere, by one thread or several, no trial is lost and none
 // counts twice.
-#include <primsel/io/run_sweep.hpp>
 #include <primsel/search/grid.hpp>
 #include <primsel/search/random_search.hpp>
+#include <primsel/search/run_sweep.hpp>
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"

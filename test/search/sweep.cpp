@@ -1,7 +1,7 @@
 // Sweep files as published, and logs that survive being killed at any byte.
-#include <primsel/io/sweep.hpp>
-#include <primsel/io/trial_log.hpp>
 #include <primsel/search/random_search.hpp>
+#include <primsel/search/sweep_file.hpp>
+#include <primsel/search/trial_log.hpp>
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"

@@ -1,8 +1,8 @@
 #include <primsel/engine/trace.hpp>
-#include <primsel/io/dataset.hpp>
 #include <primsel/io/json.hpp>
-#include <primsel/io/plan.hpp>
 #include <primsel/io/settings.hpp>
+#include <primsel/learn/dataset_file.hpp>
+#include <primsel/plan/plan_file.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/show/dot.hpp>
 #include <primsel/show/trace_svg.hpp>

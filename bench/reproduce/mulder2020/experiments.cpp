@@ -6,7 +6,7 @@
 
 #include <primsel/cost/features.hpp>
 #include <primsel/learn/gaussian_process.hpp>
-#include <primsel/tune/choose_rows.hpp>
+#include <primsel/measure/choose_rows.hpp>
 
 #include <algorithm>
 #include <cmath>

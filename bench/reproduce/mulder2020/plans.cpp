@@ -3,11 +3,11 @@
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/learned_cost.hpp>
+#include <primsel/measure/corrected.hpp>
+#include <primsel/measure/refine.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/plan/reprice.hpp>
-#include <primsel/tune/corrected.hpp>
-#include <primsel/tune/refine.hpp>
 
 #include <time.h>
 

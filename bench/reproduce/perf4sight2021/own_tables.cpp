@@ -2,8 +2,8 @@
 
 #include <primsel/core/statistics.hpp>
 #include <primsel/forecast/forecaster.hpp>
+#include <primsel/forecast/network_profile_file.hpp>
 #include <primsel/io/file.hpp>
-#include <primsel/io/network_profile.hpp>
 #include <primsel/search/supernet.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "experiment.hpp"
 
-#include <primsel/io/checkpoint.hpp>
 #include <primsel/io/safetensors.hpp>
+#include <primsel/train/checkpoint_file.hpp>
 
 #include <algorithm>
 #include <cmath>

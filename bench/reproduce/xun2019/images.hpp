@@ -4,8 +4,8 @@
 #include "../../../examples/fashion_mnist/idx.hpp"
 
 #include <primsel/core/error.hpp>
-#include <primsel/io/cifar.hpp>
 #include <primsel/tensor/shape.hpp>
+#include <primsel/train/cifar.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/cost/cost_model.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 
 #include <algorithm>
 #include <cmath>

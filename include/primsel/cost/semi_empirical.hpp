@@ -9,7 +9,7 @@
 #include <primsel/cost/pretrained/ops_avx512.hpp>
 #include <primsel/cost/pretrained/ops_sse4_2.hpp>
 #include <primsel/cost/pretrained/ops_training_avx512.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -5,12 +5,12 @@
 #include <primsel/core/type_list.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/fwd.hpp>
+#include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/make_kernels.hpp>
-#include <primsel/kernels/measure_machine.hpp>
+#include <primsel/machine/measure_machine.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/primitive/all.hpp>
-#include <primsel/primitive/gemm_simd.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <concepts>

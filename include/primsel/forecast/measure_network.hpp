@@ -5,7 +5,7 @@
 #include <primsel/engine/program.hpp>
 #include <primsel/forecast/detail/child_process.hpp>
 #include <primsel/forecast/engine_forecast.hpp>
-#include <primsel/kernels/measure_machine.hpp>
+#include <primsel/machine/measure_machine.hpp>
 #include <primsel/network/prepare.hpp>
 
 #if defined(__GLIBC__)

@@ -3,13 +3,13 @@
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/layer/all.hpp>
+#include <primsel/machine/machine.hpp>
 #include <primsel/op/op_args.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/primitive/kernel_view.hpp>
-#include <primsel/primitive/work.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <array>

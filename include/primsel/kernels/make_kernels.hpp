@@ -3,10 +3,10 @@
 #include <primsel/core/type_list.hpp>
 #include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
-#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/kernels/op_table.hpp>
 #include <primsel/kernels/primitive_table.hpp>
 #include <primsel/kernels/transform_work.hpp>
+#include <primsel/machine/measure_machine.hpp>
 #include <primsel/op/epilogue.hpp>
 #include <primsel/tensor/transform.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/primitive/work.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/tensor/transform.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {

@@ -3,7 +3,7 @@
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/printable.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 
 #include <cmath>
 #include <cstddef>

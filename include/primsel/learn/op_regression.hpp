@@ -2,9 +2,9 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/op_coefficients.hpp>
-#include <primsel/kernels/machine.hpp>
 #include <primsel/learn/detail/initializers.hpp>
 #include <primsel/learn/detail/relative_fit.hpp>
+#include <primsel/machine/machine.hpp>
 
 #include <algorithm>
 #include <cstddef>

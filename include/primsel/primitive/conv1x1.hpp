@@ -1,7 +1,7 @@
 #pragma once
 
+#include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/primitive/detail/gemm_form.hpp>
-#include <primsel/primitive/gemm_simd.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 

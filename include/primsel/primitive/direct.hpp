@@ -2,8 +2,8 @@
 
 #include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
+#include <primsel/gemm/panel.hpp>
 #include <primsel/primitive/detail/depth_panels.hpp>
-#include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/layout.hpp>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/primitive/detail/gemm_form.hpp>
 #include <primsel/primitive/detail/patch.hpp>
-#include <primsel/primitive/gemm_simd.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 

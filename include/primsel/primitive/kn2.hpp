@@ -2,9 +2,9 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
+#include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/primitive/detail/gemm_form.hpp>
 #include <primsel/primitive/detail/shift_add.hpp>
-#include <primsel/primitive/gemm_simd.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
+#include <primsel/gemm/panel.hpp>
 #include <primsel/primitive/detail/depth_panels.hpp>
-#include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/detail/strip.hpp>
 #include <primsel/primitive/primitive.hpp>
 

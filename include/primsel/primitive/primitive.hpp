@@ -1,11 +1,11 @@
 #pragma once
 
 #include <primsel/core/simd.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/primitive/kernel_view.hpp>
 #include <primsel/primitive/turned.hpp>
-#include <primsel/primitive/work.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
-#include <primsel/primitive/detail/panel.hpp>
+#include <primsel/gemm/gemm_simd.hpp>
+#include <primsel/gemm/panel.hpp>
 #include <primsel/primitive/detail/patch.hpp>
 #include <primsel/primitive/detail/tap.hpp>
-#include <primsel/primitive/gemm_simd.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/layout.hpp>
 #include <primsel/tensor/transpose.hpp>

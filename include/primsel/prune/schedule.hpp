@@ -84,7 +84,7 @@ struct SchedulePolicy {
 };
 
 /// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
-/// io/schedule.hpp reads it.
+/// prune/schedule_file.hpp reads it.
 struct PruningSchedule {
     std::vector<SchedulePruner> pruners;
     std::vector<ScheduleRate> rates;

@@ -22,7 +22,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A training between two updates: all that goes on to the same bits. io/checkpoint.hpp writes and reads it.
+/// A training between two updates: all that goes on to the same bits. train/checkpoint_file.hpp writes and reads it.
 struct Checkpoint {
     /// The weights by their names, what the optimiser remembers of each as "optimizer/" and its name, and the best
     /// weights as "best/" and their names.

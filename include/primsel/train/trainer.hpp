@@ -4,7 +4,7 @@
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/engine/predict.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 #include <primsel/network/fingerprint.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/train/batches.hpp>

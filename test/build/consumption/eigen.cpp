@@ -1,4 +1,4 @@
-#include <primsel/primitive/gemm_eigen.hpp>
+#include <primsel/gemm/gemm_eigen.hpp>
 
 int main() {
     const auto run = &primsel::EigenGemm::run<primsel::default_arch>;

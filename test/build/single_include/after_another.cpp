@@ -1,5 +1,5 @@
 // expect: primsel: the single header is the whole library; include it alone, or the headers of include/ alone
-#include <primsel/io/dataset.hpp>
+#include <primsel/learn/dataset_file.hpp>
 
 // Second.
 #include <primsel/primsel.hpp>

@@ -2,4 +2,4 @@
 #include <primsel/primsel.hpp>
 
 // Second.
-#include <primsel/io/dataset.hpp>
+#include <primsel/learn/dataset_file.hpp>

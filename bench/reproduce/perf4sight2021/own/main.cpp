@@ -6,9 +6,9 @@
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/forecast/measure_network.hpp>
+#include <primsel/forecast/network_profile_file.hpp>
 #include <primsel/forecast/thinned.hpp>
-#include <primsel/io/network_profile.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/machine/machine.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/search/evolution.hpp>

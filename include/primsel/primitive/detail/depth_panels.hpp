@@ -2,8 +2,8 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
+#include <primsel/gemm/panel.hpp>
 #include <primsel/primitive/conv_shape.hpp>
-#include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/kernel_view.hpp>
 #include <primsel/tensor/transpose.hpp>

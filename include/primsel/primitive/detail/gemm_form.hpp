@@ -2,7 +2,7 @@
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>
-#include <primsel/primitive/gemm.hpp>
+#include <primsel/gemm/gemm.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/primitive/detail/panel.hpp>
+#include <primsel/gemm/panel.hpp>
 
 #include <algorithm>
 #include <array>

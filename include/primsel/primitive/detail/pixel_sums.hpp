@@ -2,7 +2,7 @@
 #pragma once
 
 #include <primsel/core/simd.hpp>
-#include <primsel/primitive/detail/tile.hpp>
+#include <primsel/gemm/tile.hpp>
 
 #include <array>
 #include <cstddef>

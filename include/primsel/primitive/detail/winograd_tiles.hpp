@@ -2,13 +2,13 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/gemm/panel.hpp>
 #include <primsel/primitive/detail/cook_toom.hpp>
 #include <primsel/primitive/detail/depth_panels.hpp>
 #include <primsel/primitive/detail/lanes.hpp>
-#include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/primitive.hpp>
 
-#include <primsel/primitive/work.hpp>
+#include <primsel/core/work.hpp>
 
 #include <algorithm>
 #include <array>

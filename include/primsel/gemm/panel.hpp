@@ -1,0 +1,104 @@
+// Matrices packed into the panels that a register tile reads.
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/gemm/gemm.hpp>
+#include <primsel/gemm/tile.hpp>
+#include <primsel/tensor/transpose.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// n rounded up to what its panels hold: whole vectors.
+template <class Arch>
+[[nodiscard]] constexpr int padded_columns(int n) {
+    return (n + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+}
+/// Columns of the panel that starts at column `first` of n: the full width, or the vectors that the rest fills.
+template <class Arch>
+[[nodiscard]] constexpr int panel_columns(int first, int n) {
+    return std::min(panel_width<Arch>, padded_columns<Arch>(n - first));
+}
+template <class Arch>
+[[nodiscard]] constexpr int panel_count(int n) {
+    return (n + panel_width<Arch> - 1) / panel_width<Arch>;
+}
+/// Floats of a k x n matrix in panels.
+template <class Arch>
+[[nodiscard]] constexpr std::size_t packed_size(int k, int n) {
+    return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
+}
+
+/// The work of a product of `rows` rows, n columns and that depth in the register tile, in operations at its best
+/// speed: two for each multiply-add, those with the padding of panels included; those that a tile of few sums could
+/// have made while it waits for one; and about twenty for what each tile does before and after.
+template <class Arch>
+[[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
+    constexpr double in_flight = 8, around_a_tile = 20;
+    const auto of_panel = [&](int vectors) {
+        const int most = vectors == panel_vectors<Arch> ? most_rows<Arch, panel_vectors<Arch>> : most_rows<Arch, 1>;
+        const double tiles = static_cast<double>((static_cast<long long>(rows) + most - 1) / most);
+        return std::max(rows * vectors, tiles * in_flight) * depth + tiles * around_a_tile;
+    };
+    const int rest = n % panel_width<Arch>;
+    double sum = n / panel_width<Arch> * of_panel(panel_vectors<Arch>);
+    if (rest > 0) sum += of_panel((rest + lanes<Arch> - 1) / lanes<Arch>);
+    return 2 * lanes<Arch> * sum;
+}
+
+/// Packs `columns` columns of b, from column `first`, into a panel of `width`: dst[row][column], zeros beyond.
+inline void pack_panel(MatrixView const& b, int k, int first, int columns, int width, float* dst) noexcept {
+    const auto rows = static_cast<std::size_t>(k), count = static_cast<std::size_t>(columns),
+               step = static_cast<std::size_t>(width);
+    const float* src = b.data + static_cast<std::size_t>(first) * b.column_stride;
+    if (b.column_stride == 1) {
+        for (std::size_t row = 0; row < rows; ++row) {
+            std::memcpy(dst + row * step, src + row * b.row_stride, count * sizeof(float));
+        }
+    } else {
+        transpose_columns(src, b.column_stride, dst, step, count, 0, rows);
+    }
+    if (columns < width) {
+        for (std::size_t row = 0; row < rows; ++row) std::fill(dst + row * step + count, dst + (row + 1) * step, 0.0F);
+    }
+}
+
+/// All of b, k x n, panel after panel: packed_size floats.
+template <class Arch>
+void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
+    for (int first = 0; first < n; first += panel_width<Arch>) {
+        const int width = panel_columns<Arch>(first, n);
+        pack_panel(b, k, first, std::min(width, n - first), width, dst);
+        dst += static_cast<std::size_t>(k) * static_cast<std::size_t>(width);
+    }
+}
+
+/// Rows [first_row, last_row) and the columns of panel `panel` of C, for a B packed in panels. `whole` holds A, C and
+/// the epilogue of the whole product, and how A's depth is walked; its b and columns are filled in here.
+template <class Arch>
+void multiply_one_panel(TileArgs const& whole, int first_row, int last_row, int n, const float* packed,
+                        int panel) noexcept {
+    const int first = panel * panel_width<Arch>, width = panel_columns<Arch>(first, n);
+    TileArgs t = whole;
+    t.b = packed + static_cast<std::size_t>(whole.outer * whole.inner * whole.run) * static_cast<std::size_t>(first);
+    t.c += first;
+    t.columns = std::min(width, n - first);
+    if (t.column_bias != nullptr) t.column_bias += first;
+    if (t.residual != nullptr) t.residual += first;
+    multiply_panel<Arch>(t, first_row, last_row, width);
+}
+template <class Arch>
+void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, const float* packed) noexcept {
+    for (int panel = 0; panel < panel_count<Arch>(n); ++panel) {
+        multiply_one_panel<Arch>(whole, first_row, last_row, n, packed, panel);
+    }
+}
+
+/// Rows of A that are multiplied with every panel before the next rows: few enough for L2, a multiple of the tile.
+template <class Arch>
+inline constexpr int block_rows = 96 / tile_rows<Arch> * tile_rows<Arch>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,264 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/gemm/gemm_simd.hpp>
+#include <primsel/machine/evict.hpp>
+#include <primsel/machine/machine.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
+/// the repetitions: the system may take the processor away in the middle of one.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    }
+    return best;
+}
+
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
+/// third less of it.
+template <class Arch, std::size_t... i>
+[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
+template <class Arch>
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+/// Multiply-adds in independent chains of vectors of n floats.
+template <int n, std::size_t... i>
+[[gnu::noinline]] void multiply_add_narrow(int rounds, std::index_sequence<i...>) {
+    using Batch = xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>;
+    using BatchArch = typename Batch::arch_type;
+    static volatile float factor_source = 0.999F;
+    const Batch factor(factor_source), term(0.001F);
+    Batch sum[]{Batch(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = primsel::fma<BatchArch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[static_cast<std::size_t>(n)];
+    Batch all(0.0F);
+    ((all += sum[i]), ...);
+    all.store_unaligned(kept);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// The peak of vectors half as wide; half of `full` where there are none.
+template <class Arch>
+double measure_half(double seconds, double full) {
+    constexpr int n = lanes<Arch> / 2, chains = 12, rounds = 20'000;
+    if constexpr (n < 4) {
+        return full / 2;
+    } else if constexpr (std::is_void_v<xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>>) {
+        return full / 2;
+    } else {
+        return best_rate(seconds, 2.0 * chains * rounds * n,
+                         [&] { multiply_add_narrow<n>(rounds, std::make_index_sequence<chains>{}); });
+    }
+}
+
+/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 channels to 192, in L2 where that holds 600
+/// kB; L3 takes a dozen runs to hold the rest.
+template <class Arch>
+double measure_product() {
+    constexpr int m = 196, n = 192, k = 192;
+    AlignedBuffer a(std::size_t{m} * k), b(std::size_t{k} * n), c(std::size_t{m} * n),
+        scratch(SimdGemm::scratch_floats<Arch>(m, n, k, 1));
+    std::fill_n(a.data(), a.size(), 0.5F);
+    std::fill_n(b.data(), b.size(), 0.25F);
+    Sequential executor;
+    return best_rate(0.003, 2.0 * m * n * k, [&] {
+        SimdGemm::run<Arch>({.m = m,
+                             .n = n,
+                             .k = k,
+                             .a = row_major(a.data(), k),
+                             .b = row_major(b.data(), n),
+                             .c = c.data(),
+                             .c_stride = n,
+                             .scratch = scratch.data(),
+                             .executor = executor});
+        volatile float used = c.data()[0];
+        (void)used;
+    });
+}
+
+/// Not inlined, and its pointers in registers: stores of vectors may change any pointer that lies in memory, which
+/// would be read again for each.
+template <class Arch>
+[[gnu::noinline]] void multiply_add_in_l1(const float* a, float* b, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+        store<Arch>(b + i, fma<Arch>(load<Arch>(a + i), broadcast<Arch>(0.5F), load<Arch>(b + i)));
+    }
+}
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048, passes = 8;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.0005, 2.0 * count * passes, [&] {
+        for (std::size_t pass = 0; pass < passes; ++pass) multiply_add_in_l1<Arch>(a.data(), b.data(), count);
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.0005, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+/// Bytes a second of a copy within a working set.
+inline double copy_once(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    const auto copy = [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    };
+    return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
+}
+/// Bytes a second of copies within a working set that stays in the caches, which may need several passes to fill.
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    constexpr int passes = 6;
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < passes || whole.seconds() < 0.0007; ++done) {
+        best = std::max(best, copy_once(working_set, src, dst));
+    }
+    return best;
+}
+
+/// Bytes a second of a copy from memory to memory. The buffers are evicted first, so that no cache holds them.
+inline double measure_memory(float* src, float* dst) {
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    double best = 0;
+    for (int done = 0; done < 3; ++done) {
+        evict(src, bytes);
+        evict(dst, bytes);
+        const Timer timer;
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+        best = std::max(best, 2.0 * bytes / timer.seconds());
+    }
+    return best;
+}
+
+template <class Arch>
+Machine measure_machine() {
+    constexpr std::size_t levels = Machine::working_sets.size();
+    const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    // Pages that were never written would all be the one page of zeros.
+    std::memset(src.data(), 1, floats * sizeof(float));
+    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
+    // of one measurement but rarely the same one three times.
+    Machine machine{.gemm_flops = 0,
+                    .half_flops = 0,
+                    .product_flops = 0,
+                    .vector_flops = 0,
+                    .scalar_flops = 0,
+                    .bandwidth = {},
+                    .idle_bandwidth = 0};
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    std::array<double, 3> idle{};
+    for (std::size_t round = 0; round < idle.size(); ++round) {
+        for (std::size_t i = 0; i + 1 < levels; ++i) {
+            raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
+        }
+        // Some Machine::idle_seconds in registers and L1.
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
+        raise(machine.product_flops, measure_product<Arch>());
+        raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
+    }
+    // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
+    for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
+        machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
+    }
+    std::ranges::sort(idle);
+    machine.idle_bandwidth = std::clamp(idle[1], machine.bandwidth.back(), machine.bandwidth[levels - 2]);
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in 25 to 90 ms) and then remembered for as long as the program runs.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+/// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
+template <class Arch = default_arch>
+[[nodiscard]] double measured_peak() {
+    return detail::measure_fma<Arch>(0.0005);
+}
+
+/// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
+/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, for
+/// which costs predict, except for the part that waits for memory.
+template <class Arch = default_arch>
+[[nodiscard]] double relative_clock(Machine const& machine) {
+    return measured_peak<Arch>() / machine.gemm_flops;
+}
+
+/// A policy for engines: each program measures the machine itself. KeptMachine (measure/machine_file.hpp) remembers it.
+struct MeasuredMachine {
+    template <class Arch>
+    [[nodiscard]] static Machine const& speeds() {
+        return this_machine<Arch>();
+    }
+};
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Measured by the unit of the kernels, however little others are optimised.
+extern template Machine const& this_machine<default_arch>();
+extern template double measured_peak<default_arch>();
+#endif
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/io/cache.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/learn/machine_about.hpp>
+#include <primsel/machine/machine.hpp>
+#include <primsel/machine/measure_machine.hpp>
+#include <primsel/network/fingerprint.hpp>
+#include <primsel/version.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A machine's speeds in a file of the user's cache directory: one for each processor, number of its cores, Arch and
+/// version of the library. They can be measured again, so that nothing that happens to the file is an error: what is
+/// damaged or another machine's is not there, what cannot be written is not kept.
+class MachineFile {
+public:
+    explicit MachineFile(std::string_view arch, std::string const& directory = cache_directory())
+        : about_{{"arch", std::string(arch)},
+                 {"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))},
+                 {"cpu", cpu_name()},
+                 {"method", "4"},  // raised where speeds are measured in another way
+                 {"version", std::string(version)}} {
+        if (!directory.empty()) path_ = join(directory, "/machine-", fingerprint_of(about_), ".txt");
+    }
+
+    /// Empty where there is no place for it.
+    [[nodiscard]] std::string const& path() const { return path_; }
+
+    [[nodiscard]] std::optional<Machine> read() const {
+        constexpr std::size_t limit = std::size_t{16} << 10;
+        if (path_.empty()) return {};
+        try {
+            const SharedBytes file = read_file(path_, limit);
+            About found;
+            detail::CsvLines lines(file.text(), found);
+            if (std::string_view line; lines.next(line)) return {};
+            auto check = found.extract("check");
+            if (check.empty() || check.mapped() != fingerprint_of(found)) return {};
+            const Machine machine = machine_about(path_, found);
+            return found == with_speeds(machine) && is_plausible(machine) ? std::optional(machine) : std::nullopt;
+        } catch (error const&) {
+            return {};
+        }
+    }
+    /// Whether it is on the disk now.
+    bool write(Machine const& machine) const {
+        const About about = with_speeds(machine);
+        std::string text;
+        for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
+        return write_cache_file(path_, join(text, "# check: ", fingerprint_of(about), '\n'));
+    }
+
+private:
+    using About = std::map<std::string, std::string>;
+
+    [[nodiscard]] static std::string fingerprint_of(About const& about) {
+        detail::Fingerprint print;
+        for (auto const& [key, value] : about) print.add(key), print.add(value);
+        return print.text();
+    }
+    [[nodiscard]] About with_speeds(Machine const& machine) const {
+        About about = about_;
+        add_about(about, machine);
+        return about;
+    }
+    /// Whether it could be a computer's that nothing disturbed: other programs slow products, which live in caches,
+    /// more than arithmetic in registers. Products of the machines in bench/profiles reach 0.61 to 0.96 of its rate.
+    [[nodiscard]] static bool is_plausible(Machine const& machine) {
+        const auto is_rate = [](double rate) { return rate > 1e5 && rate < 1e15; };
+        if (machine.product_flops < machine.gemm_flops / 2) return false;
+        return is_rate(machine.gemm_flops) && is_rate(machine.half_flops) && is_rate(machine.product_flops) &&
+               is_rate(machine.vector_flops) && is_rate(machine.scalar_flops) &&
+               std::ranges::all_of(machine.bandwidth, is_rate) && is_rate(machine.idle_bandwidth) &&
+               std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
+    }
+
+    About about_;
+    std::string path_;
+};
+
+namespace detail {
+
+/// The speeds that the file has, unless `renew`; else, or where `peak()` is well above theirs, which other programs had
+/// slowed down when they were measured, those of `measure()`, which the file then has.
+template <class Measure, class Peak>
+[[nodiscard]] Machine kept_or_measured(MachineFile const& file, bool renew, Measure const& measure, Peak const& peak) {
+    constexpr double faster = 1.15;
+    if (!renew) {
+        const std::optional<Machine> kept = file.read();
+        if (kept && peak() < faster * kept->gemm_flops) return *kept;
+    }
+    const Machine machine = measure();
+    file.write(machine);
+    return machine;
+}
+
+}  // namespace detail
+
+/// A policy for engines, `using machine = KeptMachine;`: this machine's speeds are measured once and then kept in a
+/// MachineFile for other programs. Of the environment, PRIMSEL_MACHINE=measure leaves the file alone, and
+/// PRIMSEL_MACHINE=renew measures again and replaces it.
+struct KeptMachine {
+    /// Throws error where PRIMSEL_MACHINE is something else.
+    template <class Arch>
+    [[nodiscard]] static Machine const& speeds() {
+        static const Machine machine = [] {
+            const char* const value = std::getenv("PRIMSEL_MACHINE");
+            const std::string_view how = value == nullptr ? "" : value;
+            if (how != "" && how != "measure" && how != "renew") {
+                fail("PRIMSEL_MACHINE=", how, ": neither measure nor renew");
+            }
+            if (how == "measure") return this_machine<Arch>();
+            return detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", this_machine<Arch>,
+                                            measured_peak<Arch>);
+        }();
+        return machine;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/flush_subnormals.hpp>
+#include <primsel/core/statistics.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/machine/evict.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
+/// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
+/// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
+/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
+class Measured {
+public:
+    static constexpr std::string_view name = "measured";
+    /// Every question is timed alone: activations near, large weights in memory.
+    static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
+                                                   "weight_reuse_operations"};
+
+    explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            // By its name: another list has other primitives at its positions.
+            const std::string_view id = kernels.primitives[queries[i].primitive].id;
+            seconds[i] = remember(
+                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
+                [&] { return time_conv(kernels, queries[i]); });
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            TransformQuery const& q = queries[i];
+            const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
+                                  [&] { return time_transform(kernels, q); });
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            OpQuery const& q = queries[i];
+            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
+                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
+            auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
+            if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
+            seconds[i] = known->second;
+        }
+    }
+
+private:
+    struct TimedOp {
+        AnyLayer layer;
+        std::vector<Shape> inputs;
+        Shape output;
+        int batch;
+        std::string_view layout, arch;
+        friend bool operator==(TimedOp const&, TimedOp const&) = default;
+    };
+    template <class Map, class Key, class Time>
+    static double remember(Map& known, Key const& key, Time const& time) {
+        const auto found = known.find(key);
+        return found != known.end() ? found->second : known.emplace(key, time()).first->second;
+    }
+
+    static void fill(std::span<float> values) {
+        unsigned state = 1;
+        for (float& value : values) {
+            state = state * 1664525U + 1013904223U;
+            value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
+        }
+    }
+    /// Whether other layers push these weights out of the caches.
+    [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
+    /// The median of the runs; one run is enough for what cannot be chosen.
+    template <class Run>
+    double time(std::span<const float> weights, double hopeless, Run const& run) {
+        const FlushSubnormals flushing;  // as within a run
+        const auto once = [&] {
+            if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
+            const Timer timer;
+            run();
+            return timer.seconds();
+        };
+        const double first = once();
+        if (first > hopeless) return first;
+        std::vector<double> all;
+        for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
+        return median(std::move(all));
+    }
+
+    double time_conv(Kernels const& kernels, ConvQuery const& query) {
+        PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
+        ConvShape const& image = query.shape;
+        const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
+        const int at_once = primitive.whole_batch ? query.run.batch : 1;
+        const auto images = [&](std::size_t layout, Shape shape) {
+            return static_cast<std::size_t>(at_once) * floats_for_bytes(kernels.layouts[layout].image_bytes(shape));
+        };
+        const Shape in = image.in_shape(), out = image.out_shape();
+        AlignedBuffer kernel(image.kernel_size()), packed(floats_for_bytes(primitive.packed_bytes(image)));
+        AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
+        AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
+        AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
+        for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
+        if (!weights) primitive.pack(image, kernel.data(), packed.data());
+        const ConvArgs args{.src = src.data(),
+                            .gradient = gradient.data(),
+                            .images = at_once,
+                            .weights = packed.data(),
+                            .dst = dst.data(),
+                            .scratch = scratch.data(),
+                            .executor = executor_};
+        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
+        const double seconds = time(packed.span(), 4 * best, [&] {
+            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
+            for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
+        });
+        best = std::min(best, seconds);
+        return seconds;
+    }
+
+    double time_transform(Kernels const& kernels, TransformQuery const& query) {
+        AlignedBuffer src(floats_for_bytes(kernels.layouts[query.from].image_bytes(query.shape))),
+            dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
+        fill(src.span());
+        fill(dst.span());
+        return time({}, 1e9, [&] {
+            for (int i = 0; i < query.run.batch; ++i) {
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
+            }
+        });
+    }
+
+    double time_op(Kernels const& kernels, OpQuery const& query) {
+        const auto batch = static_cast<std::size_t>(query.run.batch);
+        AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
+        fill(dst.span());
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            const auto epilogue = kernels.layouts[query.layout].epilogue;
+            if (epilogue == nullptr) return 0;
+            AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
+            fill(bias.span());
+            fill(residual.span());
+            const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
+            return time({}, 1e9, [&] {
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
+            });
+        }
+        OpEntry const& op = kernels.op(*query.layer, query.layout);
+        if (op.run == nullptr) return 0;
+        std::vector<AlignedBuffer> buffers;
+        std::vector<const float*> src;
+        for (Shape const& shape : query.inputs) {
+            fill(buffers.emplace_back(batch * shape.size()).span());
+            src.push_back(buffers.back().data());
+        }
+        AlignedBuffer weights(
+            op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
+        fill(weights.span());
+        const OpArgs args{.src = src,
+                          .src_shape = query.inputs,
+                          .dst = dst.data(),
+                          .dst_shape = query.output,
+                          .batch = query.run.batch,
+                          .weights = weights.data(),
+                          .executor = executor_};
+        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
+    }
+
+    std::size_t runs_;
+    Sequential executor_;
+    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
+    std::map<std::tuple<ConvShape, int, Pass>, double> best_;
+    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
+    /// Parameters have no order; a network has few enough for a search from the front.
+    std::vector<std::pair<TimedOp, double>> ops_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/search/measure_trials.hpp>
+#include <primsel/search/queue.hpp>
+#include <primsel/search/sweep_run.hpp>
+#include <primsel/search/trial_log.hpp>
+#include <primsel/search/try_trial.hpp>
+#include <primsel/search/work_off.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Takes trials of the sweep from the queue and has them done, as try_trial says, until stop() says so or none comes
+/// for a while. What is no trial of the sweep is set aside. Returns how many trials counted.
+template <Queue Q, class Function, class Stop>
+std::size_t work(Sweep const& sweep, Q& queue, WorkOptions const& options, Function&& function, Stop const& stop) {
+    const auto result_of = [&](Lease const& lease) {
+        const TrialTask task = parse_task("message", lease.message, sweep.space);
+        if (task.number != lease.number) fail("message: is trial ", task.number, ", not ", lease.number);
+        return line_of(sweep.space, try_trial(sweep, task, function));
+    };
+    return work_off(queue, options, result_of, stop);
+}
+
+namespace detail {
+
+/// A trial that is done, into run and log; one that is kept is measured first.
+template <Searcher S, class Measure>
+bool take_trial(SweepRun<S>& run, TrialLog& log, Trial trial, Measure& measure) {
+    if (!run.add(trial)) return false;
+    const std::vector<std::size_t> best = run.best();
+    if (std::ranges::find(best, run.trials().size() - 1) != best.end()) trial.measured = measure(trial);
+    log.add(std::move(trial));
+    return true;
+}
+
+/// Takes a result of the queue into run and log; false where it changes nothing.
+template <Searcher S, class Measure>
+bool take_result(SweepRun<S>& run, TrialLog& log, QueuedResult const& result, Measure& measure) {
+    Trial trial;
+    try {
+        trial = parse_trial("result", result.message, run.sweep().space);
+        if (trial.number != result.number) fail("result: is trial ", trial.number, ", not ", result.number);
+    } catch (error const& fault) {
+        const auto task = run.under_way().find(result.number);
+        if (task == run.under_way().end()) {
+            run.skip(result.number);
+            return false;
+        }
+        trial = {.number = result.number, .point = task->second.point, .seed = task->second.seed};
+        trial.failure = fault.what();
+    }
+    return take_trial(run, log, std::move(trial), measure);
+}
+/// Trials that nobody could read failed.
+template <Searcher S, Queue Q>
+bool take_aside(SweepRun<S>& run, TrialLog& log, Q& queue) {
+    bool any = false;
+    for (SetAside const& aside : queue.aside()) {
+        if (!aside.number) continue;
+        const auto task = run.under_way().find(*aside.number);
+        if (task == run.under_way().end()) continue;
+        Trial trial{.number = *aside.number, .point = task->second.point, .seed = task->second.seed};
+        trial.failure = aside.reason;
+        run.add(trial);
+        log.add(std::move(trial));
+        any = true;
+    }
+    return any;
+}
+
+}  // namespace detail
+
+/// Hands the trials of a sweep to workers, through a queue, and logs each result as it comes; report(run) after each.
+/// The run must have begun with the log's trials. Results that the queue still has of before count, once. Returns when
+/// the budget is used up and nothing is under way.
+///
+/// measure(trial), an optional TrialMeasurement, is asked for each trial that nobody surpasses when it is done; the log
+/// has what it says, run has not.
+template <Searcher S, Queue Q, class Report, class Measure = NotMeasured>
+void drive(SweepRun<S>& run, TrialLog& log, Q& queue, DriveOptions const& options, Report const& report,
+           Measure measure = {}) {
+    while (const std::optional<QueuedResult> before = queue.next_result(0)) {
+        if (detail::take_result(run, log, *before, measure)) report(std::as_const(run));
+    }
+    for (;;) {
+        while (run.under_way().size() < std::max<std::size_t>(options.ahead, 1)) {
+            const std::optional<TrialTask> task = run.next();
+            if (!task) break;
+            queue.put(task->number, line_of(run.sweep().space, *task));
+        }
+        if (run.under_way().empty()) return;
+        if (const std::optional<QueuedResult> result = queue.next_result(options.wait_seconds)) {
+            if (detail::take_result(run, log, *result, measure)) report(std::as_const(run));
+            continue;
+        }
+        if (detail::take_aside(run, log, queue)) report(std::as_const(run));
+        for (auto const& [number, task] : run.under_way()) queue.put(number, line_of(run.sweep().space, task));
+    }
+}
+
+/// A sweep within this program, by so many threads: it goes on from the log. function as try_trial says, called by
+/// several threads at once where there are several; report(run) after each trial, measure as drive says: with one
+/// thread nothing else is done meanwhile. Throws error where the log cannot be
+/// written; whatever report throws ends the sweep as if it had been killed.
+template <Searcher S, class Function, class Report, class Measure = NotMeasured>
+SweepRun<S> run_sweep(Sweep const& sweep, S searcher, TrialLog& log, std::size_t threads, Function&& function,
+                      Report const& report, Measure measure = {}) {
+    threads = std::max<std::size_t>(threads, 1);
+    SweepRun<S> run(sweep, std::move(searcher), log.trials());
+    LocalQueue queue(1e8);  // who works here is gone when the program is
+    std::atomic<bool> over = false;
+    std::vector<std::thread> workers;
+    const auto end = [&] {
+        over = true;
+        for (std::thread& worker : workers) worker.join();
+    };
+    for (std::size_t i = 0; i < threads; ++i) {
+        workers.emplace_back(
+            [&, i] { (void)work(sweep, queue, {.name = std::to_string(i)}, function, [&] { return over.load(); }); });
+    }
+    try {
+        drive(run, log, queue, {.ahead = threads}, report, std::move(measure));
+    } catch (...) {
+        end();
+        throw;
+    }
+    end();
+    return run;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,30 @@
+// Any text parses as a sweep or a schedule of pruning in YAML, or is refused with primsel::error that names the file.
+#include "refusal.hpp"
+
+#include <primsel/io/yaml.hpp>
+#include <primsel/prune/schedule_file.hpp>
+#include <primsel/search/sweep_file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        const primsel::Settings settings = primsel::parse_yaml("fuzz", text);
+        try {
+            const primsel::Sweep sweep = primsel::parse_sweep(settings);
+            const std::size_t parameters = sweep.space.parameters().size();
+            if (!sweep.space.has(sweep.space.at(std::vector<double>(parameters, 0.5)))) std::abort();
+        } catch (primsel::error const& error) {
+            check_refusal(error);
+        }
+        (void)primsel::parse_schedule(settings);
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    return 0;
+}

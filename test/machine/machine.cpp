@@ -1,0 +1,93 @@
+#include <primsel/machine/measure_machine.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+namespace ps = primsel;
+
+TEST_CASE("machine: is measured once and then remembered") {
+    ps::Machine const& machine = ps::this_machine();
+    MESSAGE("gemm ", machine.gemm_flops * 1e-9, " GFLOP/s, vector ", machine.vector_flops * 1e-9, " GFLOP/s, scalar ",
+            machine.scalar_flops * 1e-9, " GFLOP/s, bandwidth ", machine.bandwidth.front() * 1e-9, " to ",
+            machine.bandwidth.back() * 1e-9, " GB/s");
+    CHECK(&machine == &ps::this_machine());
+}
+
+TEST_CASE("machine: this one's figures are positive, and no cache is slower than a larger one, however busy it is") {
+    ps::Machine const& machine = ps::this_machine();
+    for (const double speed : {machine.gemm_flops, machine.product_flops, machine.vector_flops, machine.scalar_flops}) {
+        CHECK(std::isfinite(speed));
+        CHECK(speed > 0);
+    }
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        CAPTURE(i);
+        CHECK(std::isfinite(machine.bandwidth[i]));
+        CHECK(machine.bandwidth[i] > 0);
+        if (i > 0) CHECK(machine.bandwidth[i] <= machine.bandwidth[i - 1]);
+    }
+    CHECK(machine.idle_bandwidth >= machine.bandwidth.back());
+    CHECK(machine.idle_bandwidth <= machine.bandwidth[3]);
+}
+
+TEST_CASE("machine: bytes that lie idle are pushed out of the caches, in each millisecond the same share") {
+    ps::Machine machine;
+    machine.bandwidth = {50, 40, 30, 20, 10};
+    const double within = ps::Machine::working_sets[3], once = ps::Machine::idle_seconds;
+    CHECK(machine.bandwidth_after(1, within) == 20);  // not known
+    machine.idle_bandwidth = 1 / (0.25 / 20 + 0.75 / 10);
+    CHECK(machine.bandwidth_after(0, within) == doctest::Approx(20));
+    CHECK(machine.bandwidth_after(once, within) == doctest::Approx(machine.idle_bandwidth));
+    CHECK(machine.bandwidth_after(once / 2, within) == doctest::Approx(1 / (0.5 / 20 + 0.5 / 10)));
+    CHECK(machine.bandwidth_after(once / 2, 1) == doctest::Approx(1 / (0.5 / 50 + 0.5 / 10)));
+    CHECK(machine.bandwidth_after(100 * once, within) == doctest::Approx(10));
+    CHECK(machine.bandwidth_after(once, 1e12) == doctest::Approx(10));
+    machine.idle_bandwidth = 20;  // nobody pushes
+    CHECK(machine.bandwidth_after(1, within) == doctest::Approx(20));
+    machine.idle_bandwidth = 10;  // nothing is left, as far as can be told; but not at once
+    CHECK(machine.bandwidth_after(once, within) == doctest::Approx(1 / (0.02 / 20 + 0.98 / 10)));
+    CHECK(machine.bandwidth_after(once / 100, within) > 19);
+    CHECK(machine.bandwidth_after(10 * once, within) == doctest::Approx(10));
+    machine.bandwidth[3] = 10;  // there is no such cache
+    CHECK(machine.bandwidth_after(once, within) == 10);
+}
+
+TEST_CASE("machine: where memory is as fast as a cache, it is so at any time, to the last bit") {
+    ps::Machine machine;
+    machine.bandwidth = {3e10, 3e10, 3e10, 2e10, 7e9};
+    machine.idle_bandwidth = 9e9;
+    for (double seconds = 1e-6; seconds < 1; seconds *= 1.3) CHECK(machine.bandwidth_after(seconds, 1e12) == 7e9);
+}
+
+TEST_CASE("machine: bandwidth between the measured working sets") {
+    ps::Machine machine;
+    machine.bandwidth = {50, 40, 30, 20, 10};
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        CHECK(machine.bandwidth_for(ps::Machine::working_sets[i]) == doctest::Approx(machine.bandwidth[i]));
+    }
+    CHECK(machine.bandwidth_for(0) == 50);
+    CHECK(machine.bandwidth_for(1) == 50);
+    CHECK(machine.bandwidth_for(1e12) == 10);
+    // Half way on a logarithmic scale.
+    CHECK(machine.bandwidth_for(std::sqrt(ps::Machine::working_sets[1] * ps::Machine::working_sets[2])) ==
+          doctest::Approx(35));
+    // Never rises, and has no steps.
+    double last = machine.bandwidth_for(1);
+    for (double bytes = 1; bytes < 1e9; bytes *= 1.01) {
+        const double next = machine.bandwidth_for(bytes);
+        CHECK(next <= last);
+        CHECK(next > last - 0.2);
+        last = next;
+    }
+}
+
+TEST_CASE("machine: the processor has a name") {
+    const std::string name = ps::cpu_name();
+    MESSAGE(name);
+    REQUIRE_FALSE(name.empty());
+    CHECK(name == ps::cpu_name());
+    CHECK(name.front() != ' ');
+    CHECK(name.back() != ' ');
+    for (const char c : name) CHECK((c >= ' ' && c <= '~'));
+}

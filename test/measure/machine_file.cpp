@@ -1,0 +1,128 @@
+// A machine's speeds are kept for the same machine, and nothing that happens to the file matters.
+#include <primsel/measure/machine_file.hpp>
+
+#include "../io/scratch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace ps = primsel;
+
+namespace {
+
+const ps::Machine some_machine{.gemm_flops = 2.4e11,
+                               .half_flops = 1.3e11,
+                               .product_flops = 1.9e11,
+                               .vector_flops = 3.7e10,
+                               .scalar_flops = 2.2e9,
+                               .bandwidth = {2.9e11, 1.2e11, 1.1e11, 3.5e10, 2.9e10},
+                               .idle_bandwidth = 3.1e10};
+
+bool same_speeds(ps::Machine const& a, ps::Machine const& b) {
+    return a.gemm_flops == b.gemm_flops && a.half_flops == b.half_flops && a.product_flops == b.product_flops &&
+           a.vector_flops == b.vector_flops && a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth &&
+           a.idle_bandwidth == b.idle_bandwidth;
+}
+
+/// What kept_or_measured answers on a machine that runs at `peak` and measures `measured`, and how often it measured.
+struct Asked {
+    ps::Machine machine;
+    int measured = 0;
+};
+Asked ask(ps::MachineFile const& file, ps::Machine const& measured, double peak, bool renew = false) {
+    Asked asked;
+    asked.machine = ps::detail::kept_or_measured(
+        file, renew, [&] { return ++asked.measured, measured; }, [&] { return peak; });
+    return asked;
+}
+
+}  // namespace
+
+TEST_CASE("a machine's speeds are there for the same Arch, and for no other") {
+    const scratch::Folder folder;
+    const ps::MachineFile file("avx2", folder.file("a/b")), other("avx512bw", folder.file("a/b"));
+    CHECK_FALSE(file.read());
+    REQUIRE(file.write(some_machine));
+    REQUIRE(file.read());
+    CHECK(same_speeds(*file.read(), some_machine));
+    CHECK(ps::MachineFile("avx2", folder.file("a/b")).path() == file.path());
+    CHECK(other.path() != file.path());
+    CHECK_FALSE(other.read());
+    // Not even under the other's name.
+    std::filesystem::copy_file(file.path(), other.path());
+    CHECK_FALSE(other.read());
+}
+
+TEST_CASE("speeds of a damaged file are none, whichever byte is another") {
+    const scratch::Folder folder;
+    const ps::MachineFile file("avx2", folder.file(""));
+    REQUIRE(file.write(some_machine));
+    const std::string whole = scratch::content(file.path());
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        CAPTURE(i);
+        scratch::write(file.path(), whole.substr(0, i));
+        CHECK((!file.read() || i + 1 == whole.size()));  // without the last newline it says the same
+        for (const char other : {'0', '7', 'x', ' ', ':', '\n', '\0', '\xff'}) {
+            std::string damaged = whole;
+            damaged[i] = other;
+            scratch::write(file.path(), damaged);
+            const std::optional<ps::Machine> read = file.read();
+            CHECK((!read || same_speeds(*read, some_machine)));
+        }
+    }
+    scratch::write(file.path(), whole + whole);
+    CHECK((!file.read() || same_speeds(*file.read(), some_machine)));
+    scratch::write(file.path(), std::string(1 << 20, '#'));
+    CHECK_FALSE(file.read());
+    REQUIRE(file.write(some_machine));
+    CHECK(file.read());
+    CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("what is no computer's speeds is not believed") {
+    const scratch::Folder folder;
+    const ps::MachineFile file("avx2", folder.file(""));
+    ps::Machine rising = some_machine, stopped = some_machine, endless = some_machine;
+    rising.bandwidth[2] = 2 * rising.bandwidth[1];
+    stopped.scalar_flops = 0;
+    endless.gemm_flops = 1e18;
+    for (ps::Machine const& machine : {rising, stopped, endless}) {
+        REQUIRE(file.write(machine));
+        CHECK_FALSE(file.read());
+    }
+}
+
+TEST_CASE("a machine is measured once, again where told to, and where it has become faster") {
+    const scratch::Folder folder;
+    const ps::MachineFile file("avx2", folder.file(""));
+    ps::Machine slow = some_machine;
+    slow.gemm_flops /= 2;
+    const double peak = some_machine.gemm_flops;
+    CHECK(ask(file, slow, slow.gemm_flops).measured == 1);
+    CHECK(ask(file, some_machine, slow.gemm_flops).measured == 0);
+    CHECK(same_speeds(ask(file, some_machine, slow.gemm_flops).machine, slow));
+    // Others ran beside when it was measured.
+    CHECK(same_speeds(ask(file, some_machine, peak).machine, some_machine));
+    CHECK(ask(file, slow, peak).measured == 0);
+    // Others run now.
+    CHECK(same_speeds(ask(file, slow, peak / 3).machine, some_machine));
+    CHECK(ask(file, slow, peak, true).measured == 1);
+    CHECK(same_speeds(*file.read(), slow));
+}
+
+TEST_CASE("where a machine's speeds cannot be kept they are measured, and that is no error") {
+    const scratch::Folder folder;
+    const scratch::SmallDisk full(16);
+    for (std::string const& directory : {std::string(), std::string("/dev/null/primsel"), folder.file("")}) {
+        const ps::MachineFile file("avx2", directory);
+        CHECK(ask(file, some_machine, 1).measured == 1);
+        CHECK(ask(file, some_machine, 1).measured == 1);
+        CHECK_FALSE(file.write(some_machine));
+    }
+    CHECK(folder.entries() == 0);
+}

@@ -1,0 +1,80 @@
+// primsel machine
+#include "commands.hpp"
+#include "session.hpp"
+#include "text.hpp"
+
+#include <primsel/machine/machine.hpp>
+#include <primsel/machine/measure_machine.hpp>
+#include <primsel/measure/machine_file.hpp>
+#include <primsel/plan/print.hpp>
+#include <primsel/version.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace cli {
+namespace {
+
+std::string giga(double rate, const char* unit) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.1f %s", rate * 1e-9, unit);
+    return text;
+}
+
+void machine(bool json, bool renew) {
+    const ps::Kernels all = kernels();
+    const ps::MachineFile file(all.arch);
+    if (renew) file.write(ps::this_machine<ps::default_arch>());
+    ps::Machine const& here = all.machine();
+    if (json) {
+        ps::Json::Array bandwidth;
+        for (std::size_t i = 0; i < here.bandwidth.size(); ++i) {
+            bandwidth.push_back(ps::Json::Object{{"working_set_bytes", ps::Machine::working_sets[i]},
+                                                 {"bytes_per_second", here.bandwidth[i]}});
+        }
+        return print_json(ps::Json::Object{{"cpu", ps::cpu_name()},
+                                           {"arch", all.arch},
+                                           {"version", ps::version},
+                                           {"gemm_flops", here.gemm_flops},
+                                           {"half_flops", here.half_flops},
+                                           {"product_flops", here.product_flops},
+                                           {"vector_flops", here.vector_flops},
+                                           {"scalar_flops", here.scalar_flops},
+                                           {"bandwidth", std::move(bandwidth)},
+                                           {"idle_bandwidth", here.idle_bandwidth},
+                                           {"file", file.read() ? file.path() : std::string()}});
+    }
+    ps::TextTable table;
+    table.add({"processor", ps::cpu_name()});
+    table.add({"compiled for", std::string(all.arch)});
+    table.add({"multiply-adds in registers", giga(here.gemm_flops, "GFLOP/s")});
+    table.add({"the same in half as wide vectors", giga(here.half_flops, "GFLOP/s")});
+    table.add({"the same, of cached matrices", giga(here.product_flops, "GFLOP/s")});
+    table.add({"vector operations in L1", giga(here.vector_flops, "GFLOP/s")});
+    table.add({"scalar operations", giga(here.scalar_flops, "GFLOP/s")});
+    for (std::size_t i = 0; i + 1 < here.bandwidth.size(); ++i) {
+        char what[64];
+        std::snprintf(what, sizeof(what), "copies within %.0f kB", ps::Machine::working_sets[i] * 1e-3);
+        table.add({what, giga(here.bandwidth[i], "GB/s")});
+    }
+    table.add({"the same, after 2 ms without use", giga(here.idle_bandwidth, "GB/s")});
+    table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
+    if (file.read()) table.add({"kept in", file.path()});
+    print(table.text());
+}
+
+}  // namespace
+
+void add_machine(CLI::App& app) {
+    const auto json = std::make_shared<bool>(false), renew = std::make_shared<bool>(false);
+    CLI::App& command = *app.add_subcommand(
+        "machine", "This machine's speeds on one core, from which costs are predicted, measured once and then kept");
+    command.add_flag("--renew", *renew, "Measure them again");
+    command.add_flag("--json", *json, "Print one JSON object");
+    command.callback([json, renew] { machine(*json, *renew); });
+}
+
+}  // namespace cli

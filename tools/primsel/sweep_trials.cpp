@@ -1,0 +1,408 @@
+#include "sweep_trials.hpp"
+
+#include "retraining.hpp"
+#include "settings_file.hpp"
+#include "text.hpp"
+
+#include <primsel/core/thread_pool.hpp>
+#include <primsel/network/fingerprint.hpp>
+#include <primsel/onnx/export.hpp>
+#include <primsel/prune/choose.hpp>
+#include <primsel/prune/prune_to.hpp>
+#include <primsel/prune/schedule_file.hpp>
+#include <primsel/search/sweep_file.hpp>
+#include <primsel/train/judge.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace cli {
+namespace {
+
+struct JudgingSweeps : ps::DefaultPolicies {
+    using executor = ps::ThreadPool;
+};
+
+/// "Top-1" is top1.
+std::string plain(std::string const& name) {
+    std::string letters;
+    for (const char letter : name) {
+        if (letter == '-' || letter == '_' || letter == ' ') continue;
+        letters += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    }
+    if (letters == "accuracy" || letters == "top1accuracy") return "top1";
+    if (letters == "latencyms") return "latency";
+    return letters;
+}
+
+std::string criterion_of(ps::RankedBy criterion) {
+    switch (criterion) {
+        case ps::RankedBy::l2:
+            return "l2";
+        case ps::RankedBy::geometric_median:
+            return "median";
+        case ps::RankedBy::batch_norm:
+            return "batch-norm";
+        case ps::RankedBy::random:
+            return "random";
+        default:
+            return "l1";
+    }
+}
+
+}  // namespace
+
+void add_sweep_options(CLI::App& command, SweepCommand& options) {
+    command.add_option("file", options.file, "What is looked for, among which parameters (docs/search/sweeps.md)")
+        ->required()
+        ->type_name("FILE");
+    add_options(command, options, SavedPlan::refused);
+    command.get_option("NET")->required(false);  // the file may say it
+    add_ranking_options(command, options.ranking, false);
+    add_images(command, "", options.ranking.data, "Images to judge by");
+    add_images(command, "training-", options.training, "Images to retrain with");
+    command.add_option("--mean", options.mean, "Taken from the pixels, for each channel (default: as trained)")
+        ->expected(1, 4)
+        ->delimiter(',')
+        ->check(finite_number)
+        ->type_name("R,G,B");
+    command.add_option("--std", options.std, "What they are then divided by, for each channel")
+        ->expected(1, 4)
+        ->delimiter(',')
+        ->check(positive_number)
+        ->needs(command.get_option("--mean"))
+        ->type_name("R,G,B");
+    command.get_option("--mean")->needs(command.get_option("--std"));
+    command
+        .add_option("--pruning", options.schedule,
+                    "Whose pruners the parameters set, as NAME_desired_sparsity (default: parameters are patterns of "
+                    "layers)")
+        ->type_name("F.yaml|F.json");
+    command.add_option("--epochs", options.epochs, "Retrain each network so often (default 0)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->type_name("N");
+    command.add_option("--learning-rate", options.learning_rate, "At the beginning of retraining (default 0.01)")
+        ->check(number_from_0)
+        ->type_name("X");
+    command.add_option("--training-batch", options.training_batch, "Images an update is made by (default 64)")
+        ->check(CLI::Range(1, 1 << 20))
+        ->type_name("N");
+    command
+        .add_option("--measure", options.measure,
+                    "Export each trial's network there, and measure those that are best when they are done")
+        ->type_name("FOLDER");
+    command
+        .add_option("--threshold", options.threshold,
+                    "The least accuracy that the metric hybrid bears (default: the whole network's less 0.01)")
+        ->check(number_range(0.0, 1.0))
+        ->type_name("X");
+}
+
+std::map<std::string, std::vector<std::string>> given_options(CLI::App const& command) {
+    std::map<std::string, std::vector<std::string>> given;
+    for (CLI::Option const* option : command.get_options()) {
+        if (!option->empty() && option->get_name() != "--help")
+            given.emplace(CLI::detail::to_lower(option->get_single_name()), option->results());
+    }
+    return given;
+}
+
+void set_option(CLI::App& command, std::string const& where, std::string const& name,
+                std::vector<std::string> const& values) {
+    std::vector<std::string> names;
+    CLI::Option* found = nullptr;
+    for (CLI::Option* option : command.get_options()) {
+        if (option->get_single_name() == "help" || option->get_single_name() == "file") continue;
+        names.push_back(CLI::detail::to_lower(option->get_single_name()));  // NET, in a file: net
+        if (names.back() == name) found = option;
+    }
+    if (found == nullptr) {
+        ps::fail(where, ": '", name, "' is no option of sweep; ", did_you_mean(name, names),
+                 "see primsel sweep --help");
+    }
+    if (!found->empty()) return;
+    try {
+        found->add_result(values);
+        found->run_callback();
+    } catch (CLI::ParseError const& fault) {
+        ps::fail(where, ": ", std::string_view(fault.what()));
+    }
+}
+
+SweepFile read_sweep(CLI::App& command, std::string const& name, std::string text) {
+    ps::Sweep sweep = ps::parse_sweep(parse_settings(name, text));
+    for (auto const& [option, values] : sweep.options) set_option(command, name, option, values);
+    return {name, std::move(text), std::move(sweep)};
+}
+
+bool sweep_uses(ps::Sweep const& sweep, std::string const& metric) {
+    const auto is_it = [&](auto const& each) { return plain(each.metric) == metric; };
+    return std::ranges::any_of(sweep.goals, is_it) || std::ranges::any_of(sweep.bounds, is_it);
+}
+
+PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold)
+    : options_(options),
+      space_(file.sweep.space),
+      model_(load_to_prune(options.model)),
+      coupling_(model_.graph),
+      predicted_seconds_(seconds_predictor(options.planning)) {
+    const ps::Shape shape = model_.graph[model_.graph.input()].shape;
+    if (options_.ranking.data.given()) images_.emplace(read_images(options_.ranking.data, shape));
+    if (options_.training.given()) training_.emplace(read_images(options_.training, shape));
+    if (images_ && training_) require_same_classes(*training_, *images_);
+    if (options_.epochs > 0 && (!training_ || !images_)) {
+        ps::fail("--epochs ", options_.epochs, ": needs --training-images to retrain with, and --images to judge by");
+    }
+    normalise_ = {options_.mean, options_.std};
+    if (options_.mean.empty()) normalise_ = normalise_of(model_, options_.model.weights);
+    bind_metrics(file.sweep);
+    if (options_.schedule.empty()) {
+        bind_patterns();
+    } else {
+        const ps::PruningSchedule schedule = ps::parse_schedule(read_settings(options_.schedule));
+        ps::check_schedule(schedule, model_.graph, coupling_);
+        bind_schedule(schedule);
+    }
+    whole_latency_ = predicted_seconds_(model_.graph) * 1e3;
+    find_threshold(threshold);
+}
+
+void PruningTrials::find_threshold(std::optional<double> threshold) {
+    threshold_ = options_.threshold;
+    if (threshold_ >= 0 || !needs_hybrid_) return;
+    threshold_ = threshold ? *threshold : accuracy({model_.graph, model_.weights}) - 0.01;
+}
+
+void PruningTrials::bind_metrics(ps::Sweep const& sweep) {
+    const std::vector<std::string> all{"latency", "top1", "hybrid", "parameters", "operations"};
+    const auto bind = [&](std::string const& spelled) {
+        const std::string name = plain(spelled);
+        if (std::ranges::find(all, name) == all.end()) {
+            ps::fail(options_.file, ": there is no metric ", spelled, "; ", did_you_mean(name, all), "there are ",
+                     list_of_names(all));
+        }
+        names_[name] = spelled;
+        needs_hybrid_ = needs_hybrid_ || name == "hybrid";
+        needs_accuracy_ = needs_accuracy_ || name == "hybrid" || name == "top1";
+    };
+    for (ps::Goal const& goal : sweep.goals) bind(goal.metric);
+    for (ps::Bound const& bound : sweep.bounds) bind(bound.metric);
+    if (needs_accuracy_ && !images_) ps::fail(options_.file, ": its metrics need images to judge by, as --images");
+}
+
+void PruningTrials::bind_patterns() {
+    auto const& all = rankings(options_.ranking.criterion, options_.ranking.type);
+    for (ps::Parameter const& parameter : space_.parameters()) {
+        check_fits(options_.file + ": parameter", parameter.name(), all);
+        pruners_.push_back({.name = parameter.name(),
+                            .criterion = options_.ranking.criterion,
+                            .patterns = {parameter.name()},
+                            .sparsity = parameter.name(),
+                            .type = {},
+                            .fixed_type = options_.ranking.type});
+    }
+}
+
+void PruningTrials::bind_schedule(ps::PruningSchedule const& schedule) {
+    std::vector<std::string> names;
+    for (ps::SchedulePruner const& each : schedule.pruners) {
+        pruners_.push_back({.name = each.name,
+                            .criterion = criterion_of(each.criterion),
+                            .patterns = each.weights,
+                            .sparsity = {},
+                            .type = {},
+                            .fixed_sparsity = each.sparsity,
+                            .fixed_type = each.type == ps::GroupType::channels ? "channels" : "filters",
+                            .together = each.together});
+        for (std::string& pattern : pruners_.back().patterns) {
+            if (pattern.starts_with("module.")) pattern.erase(0, 7);
+        }
+        for (const char* field : {"_desired_sparsity", "_final_sparsity", "_group_type"}) {
+            names.push_back(each.name + field);
+        }
+    }
+    for (ps::Parameter const& parameter : space_.parameters()) {
+        bool found = false;
+        for (Pruner& pruner : pruners_) {
+            if (!parameter.name().starts_with(pruner.name + "_")) continue;
+            const std::string field = parameter.name().substr(pruner.name.size() + 1);
+            if (field == "desired_sparsity" || field == "final_sparsity") {
+                pruner.sparsity = parameter.name(), found = true;
+            } else if (field == "group_type") {
+                pruner.type = parameter.name(), found = true;
+            }
+        }
+        if (!found) {
+            ps::fail(options_.file, ": parameter ", parameter.name(), " sets nothing in ", options_.schedule, "; ",
+                     did_you_mean(parameter.name(), names), "there are ", list_of_names(names));
+        }
+    }
+}
+
+std::vector<ps::Ranking> const& PruningTrials::rankings(std::string const& criterion, std::string const& type) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<ps::Ranking>& ranked = rankings_[criterion + ' ' + type];
+    if (ranked.empty()) {
+        RankingOptions options = options_.ranking;
+        options.criterion = criterion, options.type = type;
+        ranked = rankings_of(model_, options_.model, coupling_, options);
+    }
+    return ranked;
+}
+
+std::vector<ps::Ranking> const& PruningTrials::named(std::size_t pruner, std::string const& type) const {
+    std::vector<ps::Ranking> const& all = rankings(pruners_[pruner].criterion, type);
+    const std::scoped_lock lock(mutex_);
+    const auto [known, is_new] = named_.try_emplace({pruner, type});
+    for (std::size_t i = 0; is_new && i < all.size(); ++i) {
+        const auto names = [&](std::string const& pattern) { return fits(pattern, all[i]); };
+        if (std::ranges::any_of(pruners_[pruner].patterns, names)) known->second.push_back(all[i]);
+    }
+    return known->second;
+}
+
+std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::Point const& point) const {
+    std::vector<Thinning> all;
+    for (std::size_t i = 0; i < pruners_.size(); ++i) {
+        Pruner const& pruner = pruners_[i];
+        double sparsity = pruner.fixed_sparsity;
+        if (!pruner.sparsity.empty()) sparsity = ps::number_of(space_.value(point, pruner.sparsity));
+        std::string type = pruner.fixed_type;
+        if (!pruner.type.empty()) type = plain(ps::text_of(space_.value(point, pruner.type)));
+        if (!(sparsity >= 0 && sparsity <= 1)) ps::fail("parameter ", pruner.sparsity, ": is no share from 0 to 1");
+        if (type != "filters" && type != "channels") {
+            ps::fail("parameter ", pruner.type, ": cannot be ", type, "; there are Filters and Channels");
+        }
+        std::vector<ps::Ranking> const& rankings = named(i, type);
+        all.push_back({&rankings, type == "channels"});
+        if (pruner.together) {
+            all.back().counts = ps::counts_to_go(rankings, sparsity);
+        } else {
+            for (ps::Ranking const& ranking : rankings) all.back().counts.push_back(ps::count_to_go(ranking, sparsity));
+        }
+    }
+    return all;
+}
+
+ps::Choice PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
+    std::vector<std::size_t> all;
+    for (Thinning const& each : thinnings) {
+        for (std::size_t i = 0; i < each.counts.size(); ++i) {
+            const auto first = (*each.rankings)[i].groups.begin();
+            all.insert(all.end(), first, first + static_cast<std::ptrdiff_t>(each.counts[i]));
+        }
+    }
+    std::ranges::sort(all);  // a set of what is sorted is made in linear time
+    return ps::sparing(model_.graph, coupling_, {all.begin(), all.end()});
+}
+
+double PruningTrials::computed(std::string const& metric, ps::Graph const& graph) const {
+    if (metric == "latency") return predicted_seconds_(graph) * 1e3;
+    return metric == "operations" ? ps::multiply_adds(graph) : ps::parameter_count(graph);
+}
+
+void PruningTrials::add(Metrics& metrics, std::string const& name, double value) const {
+    const auto spelled = names_.find(name);
+    metrics[spelled == names_.end() ? name : spelled->second] = value;
+}
+void PruningTrials::add_accuracy(Metrics& metrics, double accuracy) const {
+    add(metrics, "top1", accuracy);
+    if (!needs_hybrid_) return;
+    const auto spelled = names_.find("latency");
+    const double latency = metrics.at(spelled == names_.end() ? "latency" : spelled->second);
+    add(metrics, "hybrid", ps::hybrid_metric(latency, accuracy, threshold_, whole_latency_));
+}
+
+Metrics PruningTrials::known(ps::Point const& point) const {
+    const std::vector<Thinning> thinned = thinnings(point);
+    std::vector<std::size_t> key;
+    for (Thinning const& each : thinned) {
+        key.push_back(each.of_channels ? 1 : 0);
+        key.insert(key.end(), each.counts.begin(), each.counts.end());
+    }
+    constexpr std::size_t most = 100'000;  // of some hundred bytes each
+    {
+        const std::scoped_lock lock(mutex_);
+        if (const auto found = known_.find(key); found != known_.end()) return found->second;
+        if (known_.size() >= most) known_.clear();
+    }
+    const ps::Graph thin = ps::prune(model_.graph, coupling_, choice(thinned));
+    Metrics metrics;
+    for (const char* name : computed_) {
+        if (names_.contains(name)) add(metrics, name, computed(name, thin));
+    }
+    const std::scoped_lock lock(mutex_);
+    return known_.emplace(std::move(key), metrics).first->second;
+}
+
+double PruningTrials::accuracy(ps::Pruned const& network) const {
+    return ps::judge<JudgingSweeps>(with_batch(network.graph, 32), network.weights, *images_, normalise_,
+                                    ps::ThreadPool(options_.threads))
+        .accuracy();
+}
+
+ps::Pruned PruningTrials::retrained(ps::Pruned thin, std::uint64_t seed,
+                                    std::function<bool(std::int64_t, double)> const& goes_on) const {
+    const ps::Pruned batched{with_batch(thin.graph, options_.training_batch), std::move(thin.weights)};
+    return {std::move(thin.graph), retrain(batched,
+                                           {.epochs = options_.epochs,
+                                            .learning_rate = options_.learning_rate,
+                                            .seed = seed,
+                                            .threads = options_.threads},
+                                           *training_, *images_, normalise_, goes_on)};
+}
+
+void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
+    trial.metrics = known(trial.point);
+    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
+    for (const char* name : computed_) {
+        if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph));
+    }
+    trial.plan = ps::structure(thin.graph);
+    if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin));
+    if (images_ && options_.epochs > 0) {
+        thin = retrained(std::move(thin), trial.seed, [&](std::int64_t epoch, double accuracy) {
+            add_accuracy(trial.metrics, accuracy);
+            return goes_on(static_cast<std::size_t>(epoch), trial.metrics);
+        });
+    }
+    if (!options_.measure.empty() && !trial.stopped) export_network(trial, thin);
+}
+
+void PruningTrials::export_network(ps::Trial const& trial, ps::Pruned const& network) const {
+    std::filesystem::create_directories(options_.measure);
+    ps::write_file(network_file(options_.measure, trial.number), onnx(network));
+}
+
+std::string PruningTrials::onnx(ps::Pruned const& network) const {
+    return ps::to_onnx(network.graph, network.weights,
+                       {.open_batch = options_.model.batch == 0,
+                        .signature = with_metadata(model_.signature, metadata_of(normalise_))});
+}
+
+ps::Pruned PruningTrials::network(ps::Point const& point, std::uint64_t seed) const {
+    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
+    if (options_.epochs == 0) return thin;
+    return retrained(std::move(thin), seed, [](std::int64_t, double) { return true; });
+}
+
+std::map<std::string, std::string> PruningTrials::about() const {
+    std::map<std::string, std::string> about{
+        {"network", ps::join(model_.name, ' ', ps::structure(model_.graph))},
+        {"weights",
+         options_.model.weights.empty() ? ps::join("random, seed ", options_.model.seed) : options_.model.weights},
+        {"images", std::to_string(images_ ? images_->size() : 0)},
+        {"epochs", std::to_string(options_.epochs)}};
+    if (options_.epochs > 0) about.emplace("learning rate", ps::text_of(ps::Value(options_.learning_rate)));
+    if (needs_hybrid_) about.emplace("threshold", ps::text_of(ps::Value(threshold_)));
+    return about;
+}
+
+}  // namespace cli
