@@ -1,7 +1,7 @@
 // The laws of the Gemm concept, for any model.
 #pragma once
 
-#include "laws.hpp"
+#include "../primitive/laws.hpp"
 
 #include <primsel/gemm/gemm.hpp>
 
