@@ -24,7 +24,7 @@ def anchors(page):
 
 def check(top):
     findings = []
-    for page in [*top.glob("*.md"), *top.glob("docs/**/*.md")]:
+    for page in [*top.glob("*.md"), *top.glob("docs/**/*.md"), *top.glob("bench/**/*.md")]:
         for target in re.findall(r"\]\(([^()\s]+)\)", text_of(page)):
             if re.match(r"[a-z]+:", target):
                 continue
