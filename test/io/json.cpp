@@ -46,6 +46,17 @@ TEST_CASE("a JSON text becomes values of each type, members in their order") {
     CHECK(ps::parse_json("f.json", "7").integer() == 7);
 }
 
+TEST_CASE("a value knows the line where it begins; line feeds within strings do not count") {
+    const ps::JsonCursor root = ps::parse_json("f.json", "\n{\"a\\n\\n\": 1,\n\"b\": [\n\"\\n\", {\"c\":\n2}\n]}");
+    CHECK(root.value().line() == 2);
+    CHECK(root["a\n\n"].value().line() == 2);
+    CHECK(root["b"].value().line() == 3);
+    CHECK(root["b"][0].value().line() == 4);
+    CHECK(root["b"][1].value().line() == 4);
+    CHECK(root["b"][1]["c"].value().line() == 5);
+    CHECK(Json(1).line() == 0);
+}
+
 TEST_CASE("a cursor keeps its document alive") {
     const ps::JsonCursor place = ps::parse_json("f.json", R"({"a": ["kept"]})")["a"][0];
     CHECK(place.string() == "kept");
@@ -126,7 +137,8 @@ TEST_CASE("a text that is not JSON is refused with line and column") {
     CHECK(error_in("{\"a\":1 \"b\"}") == "f.json:1:8: not valid JSON: Missing a comma or '}' after an object member.");
     CHECK(error_in("[1 2]") == "f.json:1:4: not valid JSON: Missing a comma or ']' after an array element.");
     CHECK(error_in("1 2") == "f.json:1:3: not valid JSON: The document root must not be followed by other values.");
-    CHECK(error_in("{\"a\":1,\n\"b\":2,\n\"a\":3}").ends_with(": not valid JSON: the key \"a\" is given twice"));
+    CHECK(error_in("{\"a\":1,\n\"b\":2,\n\"a\":3}")
+              .ends_with(": not valid JSON: the key \"a\" is given twice, in lines 1 and 3"));
     CHECK(error_in(std::string_view("[1]\0", 4)) == "f.json:1:4: not valid JSON: a zero byte");
     for (const std::string text : {"{a:1}",
                                    "{'a':1}",

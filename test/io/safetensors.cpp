@@ -283,7 +283,7 @@ TEST_CASE("what the format does not allow is refused, naming file and tensor") {
     refused(file_of(two("b", "[2,6]", "[0,4]"), eight), "f: header: a: overlaps b");
     refused(file_of(two("b", "[8,12]", "[0,4]"), eight + four), "f: header: a: leaves bytes 4 to 8 to no tensor");
     refused(file_of(two("a", "[0,4]", "[4,8]"), eight),
-            "f: header:1:108: not valid JSON: the key \"a\" is given twice");
+            "f: header:1:108: not valid JSON: the key \"a\" is given twice, in lines 1 and 1");
     CHECK(parse(file_of(two("b", "[4,8]", "[0,4]"), eight)).size() == 2);
     // An empty tensor may lie between others, not inside of one.
     const auto empty_at = [](std::string const& place) {

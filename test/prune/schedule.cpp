@@ -139,10 +139,10 @@ TEST_CASE("what a schedule must not say, with its line") {
     refused("\"ending_epoch\": 3,", "\"ending_epoch\": 0,", "s.json:18: expected an integer from 1");
     refused("\"epochs\": [1]", "\"epochs\": []", "s.json:17: there is no epoch");
     refused("\"epochs\": [1]", "\"epochs\": [1], \"frequency\": 2", "exclude each other");
-    refused("\"slow\": {", "\"one\": {", "s.json:9: 'one' is given twice");
+    refused("\"slow\": {", "\"one\": {", "the key \"one\" is given twice, in lines 3 and 9");
     refused("\"policies\"", "\"polices\"",
             "s.json:16: 'polices' is none of version, pruners, lr_schedulers, policies; did you");
-    refused("},\n    \"slow\"", "}\n    \"slow\"", "s.json:9: Missing a comma");
+    refused("},\n    \"slow\"", "}\n    \"slow\"", "s.json:9:5: not valid JSON: Missing a comma");
     refused("Filters", "Rows", "s.json:5: 'Rows' is none of Filters, Channels");
     std::string deep;
     for (int i = 0; i < 100; ++i) deep += '[';

@@ -44,7 +44,9 @@ namespace detail {
 /// Builds a Json from RapidJSON's events, whose names are RapidJSON's. An event that returns false ends the parsing.
 class JsonBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonBuilder> {
 public:
-    explicit JsonBuilder(JsonLimits limits) : limits_(limits) {}
+    /// Parses `text` in place: what stands before `at` may have changed in its copy.
+    JsonBuilder(JsonLimits limits, std::string_view text, rapidjson::InsituStringStream& at)
+        : limits_(limits), text_(text), at_(at) {}
 
     [[nodiscard]] std::string const& refusal() const { return refusal_; }
     [[nodiscard]] Json take() { return std::move(root_); }
@@ -74,19 +76,23 @@ public:
     }
     bool EndObject(rapidjson::SizeType) {
         Json::Object members = std::move(open_.back().members);
+        const std::uint32_t line = open_.back().line;
         open_.pop_back();
         keys_.clear();
-        for (auto const& [key, value] : members) keys_.push_back(key);
+        for (auto const& [key, value] : members) keys_.emplace_back(key, value.line());
         std::sort(keys_.begin(), keys_.end());
-        const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
-        if (twice != keys_.end()) return refuse(join("the key \"", *twice, "\" is given twice"));
-        return add(std::move(members));
+        const auto same = [](auto const& a, auto const& b) { return a.first == b.first; };
+        const auto twice = std::adjacent_find(keys_.begin(), keys_.end(), same);
+        if (twice == keys_.end()) return add(std::move(members), line);
+        return refuse(join("the key \"", twice->first, "\" is given twice, in lines ", twice->second, " and ",
+                           (twice + 1)->second));
     }
     bool StartArray() { return open(false); }
     bool EndArray(rapidjson::SizeType) {
         Json::Array elements = std::move(open_.back().elements);
+        const std::uint32_t line = open_.back().line;
         open_.pop_back();
-        return add(std::move(elements));
+        return add(std::move(elements), line);
     }
     // NOLINTEND(readability-identifier-naming)
 
@@ -100,11 +106,20 @@ private:
     }
     bool open(bool object) {
         if (open_.size() == limits_.depth) return refuse(join("it is nested deeper than ", limits_.depth, " levels"));
-        open_.push_back({object, {}, {}});
+        open_.push_back({object, line(), {}, {}});
         return true;
     }
-    bool add(Json value) {
+    /// The line that is being read, from 1.
+    std::uint32_t line() {
+        const std::size_t end = std::min(at_.Tell(), text_.size());
+        line_ += static_cast<std::uint32_t>(std::count(text_.data() + counted_, text_.data() + end, '\n'));
+        counted_ = end;
+        return line_;
+    }
+    bool add(Json value) { return add(std::move(value), line()); }
+    bool add(Json value, std::uint32_t line) {
         if (++values_ > limits_.values) return refuse(join("there are more than ", limits_.values, " values"));
+        value = std::move(value).with_line(line);
         if (open_.empty()) {
             root_ = std::move(value);
         } else if (open_.back().object) {
@@ -118,14 +133,18 @@ private:
     // An object or array that has begun and not ended.
     struct Open {
         bool object;
+        std::uint32_t line;
         Json::Object members;
         Json::Array elements;
     };
     JsonLimits limits_;
-    std::size_t values_ = 0;
+    std::string_view text_;
+    rapidjson::InsituStringStream& at_;
+    std::size_t values_ = 0, counted_ = 0;  // counted_: the bytes of the text whose lines are in line_
+    std::uint32_t line_ = 1;
     Json root_;
-    std::vector<Open> open_;              // outermost first
-    std::vector<std::string_view> keys_;  // scratch, to find a key that is given twice
+    std::vector<Open> open_;                                        // outermost first
+    std::vector<std::pair<std::string_view, std::uint32_t>> keys_;  // scratch, to find a key that is given twice
     std::string refusal_;
 };
 
@@ -152,7 +171,7 @@ private:
     std::vector<char> copy(text.size() + 16);
     std::copy(text.begin(), text.end(), copy.begin());
     rapidjson::InsituStringStream stream(copy.data());
-    detail::JsonBuilder builder(limits);
+    detail::JsonBuilder builder(limits, text, stream);
     rapidjson::Reader reader;
     constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
     const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);

@@ -57,6 +57,12 @@ public:
             return static_cast<const T*>(held_.get());
     }
     [[nodiscard]] bool is_null() const { return type_ == type_of<std::nullptr_t>; }
+    /// The line of the parsed text where the value begins, from 1; 0 for a value that was not parsed.
+    [[nodiscard]] std::uint32_t line() const { return line_; }
+    [[nodiscard]] Json with_line(std::uint32_t line) && {
+        line_ = line;
+        return std::move(*this);
+    }
     /// "an object", "a string", ...
     [[nodiscard]] std::string_view type_name() const {
         constexpr std::string_view names[Types::size] = {"null",     "a boolean", "an integer", "a number",
@@ -66,12 +72,12 @@ public:
 
 private:
     template <class T>
-    static constexpr std::size_t type_of = Types::index_of<T>;
+    static constexpr auto type_of = static_cast<std::uint32_t>(Types::index_of<T>);
 
     template <class T>
     explicit Json(std::shared_ptr<const T> held) : type_(type_of<T>), integer_(0), held_(std::move(held)) {}
 
-    std::size_t type_;  // the place in Types
+    std::uint32_t type_, line_ = 0;  // type_: the place in Types
     union {
         bool boolean_;
         std::int64_t integer_;

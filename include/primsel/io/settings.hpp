@@ -5,9 +5,7 @@
 #include <primsel/core/nearest.hpp>
 #include <primsel/core/printable.hpp>
 #include <primsel/io/file.hpp>
-
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
+#include <primsel/io/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -139,90 +137,30 @@ namespace detail {
 /// The most depth and values of a file of settings; nobody writes more by hand.
 inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
 
-/// Builds settings from RapidJSON's events, whose names are RapidJSON's.
-class SettingsBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, SettingsBuilder> {
-public:
-    SettingsBuilder(std::shared_ptr<const std::string> file, std::string_view text, rapidjson::InsituStringStream& at)
-        : file_(std::move(file)), text_(text), at_(at), open_{Settings(file_, 1, Settings::Kind::list)}, keys_{{}} {}
-
-    [[nodiscard]] Settings const& root() const { return open_[0].elements().at(0); }
-    [[nodiscard]] std::size_t line() {
-        const std::size_t end = std::min(at_.Tell(), text_.size());
-        line_ += static_cast<std::size_t>(
-            std::count(text_.begin() + counted_, text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
-        counted_ = static_cast<std::ptrdiff_t>(end);
-        return line_;
+[[nodiscard]] inline Settings settings_of(Json const& json, std::shared_ptr<const std::string> const& file) {
+    const auto as = [&](Settings::Kind kind, std::string text = {}) {
+        return Settings(file, json.line(), kind, std::move(text));
+    };
+    if (json.is_null()) return as(Settings::Kind::nothing);
+    if (const auto* text = json.get<std::string>()) return as(Settings::Kind::text, *text);
+    if (const auto* array = json.get<Json::Array>()) {
+        Settings list = as(Settings::Kind::list);
+        for (Json const& element : *array) list.add(settings_of(element, file));
+        return list;
     }
-
-    // NOLINTBEGIN(readability-identifier-naming)
-    bool Null() { return add(Settings(file_, line())); }
-    bool Bool(bool value) { return add(Settings(file_, line(), Settings::Kind::text, value ? "true" : "false")); }
-    bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return String(text, size, true); }
-    bool String(const char* text, rapidjson::SizeType size, bool) {
-        return add(Settings(file_, line(), Settings::Kind::text, {text, size}));
-    }
-    bool StartObject() { return open(Settings::Kind::map); }
-    bool Key(const char* text, rapidjson::SizeType size, bool) {
-        keys_.back().assign(text, size);
-        return true;
-    }
-    bool EndObject(rapidjson::SizeType) { return close(); }
-    bool StartArray() { return open(Settings::Kind::list); }
-    bool EndArray(rapidjson::SizeType) { return close(); }
-    // NOLINTEND(readability-identifier-naming)
-
-private:
-    bool add(Settings value) {
-        if (++values_ > settings_values) value.fail("more than ", settings_values, " values");
-        if (open_.back().kind() == Settings::Kind::list) {
-            open_.back().add(std::move(value));
-        } else {
-            open_.back().add(keys_.back(), std::move(value));
-        }
-        return true;
-    }
-    bool open(Settings::Kind kind) {
-        open_.emplace_back(file_, line(), kind);
-        keys_.emplace_back();
-        if (open_.size() > settings_depth) open_.back().fail("more than ", settings_depth, " levels");
-        return true;
-    }
-    bool close() {
-        Settings value = std::move(open_.back());
-        open_.pop_back();
-        keys_.pop_back();
-        return add(std::move(value));
-    }
-
-    std::shared_ptr<const std::string> file_;
-    std::string_view text_;
-    rapidjson::InsituStringStream& at_;
-    std::vector<Settings> open_;
-    std::vector<std::string> keys_;
-    std::size_t line_ = 1, values_ = 0;
-    std::ptrdiff_t counted_ = 0;
-};
+    const auto* object = json.get<Json::Object>();
+    if (object == nullptr) return as(Settings::Kind::text, to_string(json));
+    Settings map = as(Settings::Kind::map);
+    for (auto const& [name, value] : *object) map.add(name, settings_of(value, file));
+    return map;
+}
 
 }  // namespace detail
 
-/// A JSON text. Throws error, naming the file and the line, for what is none.
+/// Settings of a JSON text. Throws error, naming the file and the line, for any other text.
 [[nodiscard]] inline Settings parse_json_settings(std::string const& name, std::string_view text) {
-    const auto refuse = [&](std::size_t offset, std::string_view reason) {
-        const std::string_view before = text.substr(0, offset);
-        fail(name, ':', 1 + std::count(before.begin(), before.end(), '\n'), ": ", reason);
-    };
-    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse(zero, "a zero byte");
-    // In place, as parse_json does and for its reasons; the limit of depth bounds the recursion.
-    std::vector<char> copy(text.size() + 16);
-    std::copy(text.begin(), text.end(), copy.begin());
-    rapidjson::InsituStringStream stream(copy.data());
-    detail::SettingsBuilder builder(std::make_shared<const std::string>(name), text, stream);
-    rapidjson::Reader reader;
-    constexpr unsigned flags =
-        rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
-    const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
-    if (result.IsError()) refuse(result.Offset(), rapidjson::GetParseError_En(result.Code()));
-    return builder.root();
+    const JsonCursor root = parse_json(name, text, {detail::settings_depth, detail::settings_values});
+    return detail::settings_of(root.value(), std::make_shared<const std::string>(name));
 }
 [[nodiscard]] inline Settings read_json_settings(std::string const& path) {
     const SharedBytes file = read_file(path);
