@@ -12,7 +12,7 @@ while IFS= read -r file; do
         changed=1
     fi
 done < <(git ls-files '*.hpp' '*.cpp' ':!single_include')
-if git grep -nE '^\s*///?<? ?(Of|What|So many|Whose) ' -- 'include/*.hpp' 'examples/*.hpp' 'examples/*.cpp' 'tools/*.hpp' 'tools/*.cpp'; then
+if git grep -nE '^\s*///?<? ?(Of|What|So many|Whose) ' -- '*.hpp' '*.cpp' ':!single_include'; then
     echo "these comments do not begin with a subject or a verb"
     changed=1
 fi

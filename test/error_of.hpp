@@ -1,4 +1,4 @@
-// What a call is refused with.
+// The message of the error that a call throws.
 #pragma once
 
 #include <primsel/core/error.hpp>

@@ -1,4 +1,4 @@
-// What the others are compared with: a library that everybody knows, and one small system of equations.
+// The program that others are compared with: a library that everybody knows, and one small system of equations.
 #include <Eigen/Dense>
 
 int main(int count, char**) {

@@ -1,5 +1,6 @@
-// What a parallel_for of two threads costs beside its blocks, within a run and on its own, and how close they come to
-// twice the speed on small layers. Beside each, the time from core to core and back at that moment: all rest on it.
+// The cost of a parallel_for of two threads beside its blocks, within a run and alone, and how close two threads come
+// to twice the speed on small layers. Each row has the time from core to core and back at that moment, which bounds
+// them all.
 #include <primsel/core/thread_pool.hpp>
 #if defined(_OPENMP)
 #include <primsel/core/openmp.hpp>

@@ -27,8 +27,8 @@ namespace ps = primsel;
 
 namespace machines {
 
-/// What was measured, as a cost model. Where no 1x1 convolution with a stride was measured, the same one with stride 1
-/// stands for it.
+/// The measured times, as a cost model. A 1x1 convolution with a stride that was not measured has the time of the same
+/// one with stride 1.
 class Records {
 public:
     static constexpr std::string_view name = "records";
@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    /// Of all primitives, once a configuration: a plan asks again and again.
+    /// The times of all primitives, computed once a configuration, because a plan asks again and again.
     std::vector<double> const& of_all(ps::Kernels const& kernels, ps::ConvShape const& shape) {
         const auto found = std::ranges::find(known_, shape, &std::pair<ps::ConvShape, std::vector<double>>::first);
         if (found != known_.end()) return found->second;

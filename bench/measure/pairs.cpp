@@ -15,7 +15,7 @@ namespace {
 
 using machines::Machine;
 
-/// Of what was not measured, and how much of it lies within 95 % of belief.
+/// The number of times that were not measured, and how many of them lie within 95 % of belief.
 struct Coverage {
     double all = 0, within = 0;
 

@@ -82,7 +82,7 @@ void print_of_samples(std::vector<Machine> const& all) {
     }
 }
 
-/// What a refinement measured of a machine, and everything that is known.
+/// The measurements of a refinement on one machine, and all that is known.
 struct Pair {
     struct One {
         std::size_t row = 0;

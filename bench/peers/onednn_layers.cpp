@@ -1,10 +1,11 @@
 // peers/onednn_layers [ROUNDS]: twenty convolutions of well-known networks by primsel and by oneDNN, taking turns on
 // one core; layers.py makes a table of the lines of JSON that this prints.
 //
-// Of primsel it is the fastest of all primitives as Measured finds it (the best few of those run to the end), of oneDNN
-// the fastest implementation of its direct and of its Winograd algorithm, each in the layouts that it prefers; changes
-// of layout are not counted on either side, nor is packing weights. Each run has other weights than the last ones, so
-// that they come from beyond the caches as in a network; the images stay where the run before left them.
+// The time of primsel is that of its fastest primitive by Measured, which runs the best few to the end. The time of
+// oneDNN is that of the fastest implementation of its direct and of its Winograd algorithm. Each is in the layouts that
+// it prefers. Changes of layout and packing of weights are not counted on either side. Each run has other weights than
+// the last ones, so that they come from beyond the caches as in a network; the images stay where the run before left
+// them.
 #include "probe.hpp"
 
 #include <primsel/core/error.hpp>

@@ -92,7 +92,7 @@ struct Network {
     ps::Program program;
     std::vector<std::vector<float>> results;
 
-    /// Of a file that leaves the image's extents open, for this image.
+    /// Loads a file that leaves the image's extents open, for this image.
     static Network load(Options const& options, ps::Extent image) {
         const ps::OnnxModel file = ps::load_onnx(options.model, {.batch = 1, .image = image, .dims = {}, .values = {}});
         const ps::Graph graph = ps::simplify(file.graph);

@@ -1,5 +1,5 @@
-// What the machine gives at the moment: the FMA peak of a core, the bandwidth of reading memory, and how long it takes
-// two cores to hear from each other. Other work on the machine shows in them, and so does a host that moves its cores.
+// The present speeds of the machine: the FMA peak of a core, the bandwidth of reading memory, and the time from core to
+// core. Other work on the machine shows in them, and so does a host that moves its cores.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>

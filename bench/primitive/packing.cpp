@@ -1,5 +1,5 @@
-// What packing a kernel takes that lay idle, as in each step of training and at an engine's start: `of copies` is the
-// bandwidth that it reaches, of the kernel and of what is packed, over that of copies from memory to memory.
+// The time of packing a kernel that lay idle, as in each step of training and at an engine's start: `of copies` is the
+// bandwidth that it reaches, of the kernel and the packed buffer, over that of copies from memory to memory.
 #include <benchmark/benchmark.h>
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/engine/policies.hpp>

@@ -40,7 +40,7 @@ struct Measured {
     double at_clock;  ///< at the clock that costs predict for
 };
 
-/// Of some runs the lower quartile, for what else the machine does makes runs longer and none shorter.
+/// The lower quartile of some runs: other work on the machine makes runs longer and none shorter.
 Measured measured_seconds(ps::Engine<ps::Graph>& engine) {
     ps::Machine const& machine = ps::this_machine<>();
     std::vector<float> image(engine.in_shape().size(), 0.5F), result(engine.out_shape().size());

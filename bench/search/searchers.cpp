@@ -55,7 +55,7 @@ std::vector<ps::Ranking> rankings_of(std::vector<ps::Ranking> const& all, std::s
     return some;
 }
 
-/// Of random weights whose filters differ as those of trained networks do: log-normally.
+/// Random weights whose filters differ as those of trained networks do: log-normally.
 ps::Weights uneven_weights(ps::Graph const& graph) {
     const ps::Weights even = ps::random_weights(graph, 1);
     ps::detail::Draw draw(1, 0);
@@ -72,7 +72,7 @@ ps::Weights uneven_weights(ps::Graph const& graph) {
     return weights;
 }
 
-/// Of L1 norms, the share that is left of a stage's layers on average.
+/// The share of L1 norms that is left of a stage's layers, on average.
 double importance_left(ps::Weights const& weights, std::vector<ps::Ranking> const& rankings, double sparsity) {
     double sum = 0;
     for (ps::Ranking const& ranking : rankings) {

@@ -1,5 +1,5 @@
-// What an update takes beside the machine's own copies: `of copies` is the bandwidth that it reaches over that of
-// copies of as many bytes. Weights and gradients are read, weights and what is remembered of each written.
+// The time of an update beside the machine's own copies: `of copies` is the bandwidth that it reaches over that of
+// copies of as many bytes. It reads weights and gradients, and writes weights and state.
 #include <benchmark/benchmark.h>
 #include <primsel/machine/measure_machine.hpp>
 #include <primsel/train/optimizer.hpp>

@@ -2,8 +2,8 @@
 // dispatch.sh compiles this file and links it to the copies. It defines
 //   PRIMSEL_ARCHS(X)           X(avx512) X(avx2) X(sse4_2): those that there is a copy for, the widest first
 //   PRIMSEL_ENTRIES(X, arch)   X(classify, arch) ...: the functions by which the rest of the program calls the part
-// Of the copies only <entry>_<arch> and the bounds of their static initialisers are visible here. The initialisers of
-// the copy that was picked are run; those of the others never are.
+// Only <entry>_<arch> and the bounds of the static initialisers of each copy are visible here. The initialisers of the
+// copy that was picked are run; those of the others never are.
 #include <cpuid.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@
 extern "C" {
 using primsel_initialiser = void (*)(int, char**, char**);
 
-// What the functions take and return does not matter: a call is passed on by a jump, registers and stack as they are.
+// Arguments and results of the functions do not matter: a jump passes a call on, registers and stack as they are.
 #define PRIMSEL_DECLARE_ENTRY(entry, arch) void entry##_##arch();
 #define PRIMSEL_DECLARE(arch)                                     \
     extern const primsel_initialiser primsel_init_begin_##arch[]; \
@@ -34,8 +34,8 @@ PRIMSEL_ENTRIES(PRIMSEL_DEFINE_ENTRY, )
 
 namespace {
 
-// What -march=x86-64-v2, -v3 and -v4 let a compiler use. The built-in also asks whether the operating system saves the
-// registers; it does not know every name with every compiler, and those it lacks are asked of the processor.
+// The instructions that -march=x86-64-v2, -v3 and -v4 let a compiler use. The built-in also asks whether the operating
+// system saves the registers. It does not know every name with every compiler; CPUID is asked for those it lacks.
 bool runs_sse4_2() {
     return __builtin_cpu_supports("sse3") && __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
            __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");

@@ -6,7 +6,7 @@ using namespace ps::layer;
 
 struct Net : ps::Network<Input<1, 4, 4>, Conv<2, 3>> {};
 
-/// What runs while images do may not throw.
+/// An executor that may throw: run() calls it, so it must not compile.
 struct Throwing {
     std::size_t concurrency() const noexcept { return 1; }
 #ifdef PRIMSEL_TEST_FIXED

@@ -39,7 +39,8 @@ TEST_CASE("clamp holds values between the bounds and keeps NaN, in vectors and a
     CHECK(std::isnan(value_of(ps::clamp<Arch>(V(nan), V(-infinity), V(infinity)))));
 }
 
-/// What functions of floats must not mix up: both zeros, both infinities, NaN, halves, the ends of the range.
+/// The values that functions of floats must not mix up: both zeros, both infinities, NaN, halves, the ends of the
+/// range.
 const float special[] = {0.0F, -0.0F, 1.0F,          -1.0F,    0.5F,      -0.5F,      1.5F,
                          2.5F, -2.5F, 0.49999997F,   1e-40F,   -1e-40F,   8388609.0F, -8388607.5F,
                          4e9F, -4e9F, 3.4028235e38F, infinity, -infinity, nan};

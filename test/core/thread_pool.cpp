@@ -54,7 +54,7 @@ bool eventually(Condition const& condition) {
     return true;  // asked again, it may not hold any more
 }
 
-/// Of all threads of the process.
+/// The processor time of all threads of the process.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 TEST_CASE("ThreadPool runs each block once, on a worker of its own") {

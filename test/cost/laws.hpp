@@ -98,7 +98,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
     add(ps::MaxPoolIndicesParams{});
     add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});
-    // Of a training step.
+    // Layers of a training step.
     const ps::Shape channels{shape.c, 1, 1}, twice{2 * shape.c, 1, 1}, half{shape.c, shape.h / 2, shape.w / 2};
     add(ps::ParameterParams{shape}, 0);
     add_on(ps::PoolGradientParams{{}, shape}, {shape, half, half});

@@ -52,7 +52,7 @@ struct NoArch {
     [[maybe_unused]] static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 2, 0, 0, 0}}};
 };
 
-/// What a model says of a layer of one input.
+/// The prediction of a model for a layer of one input.
 template <class Model>
 double predict(Model const& model, ps::Kernels const& of, ps::AnyLayer const& layer, ps::Shape shape, int batch,
                std::size_t layout) {
@@ -260,7 +260,7 @@ bool trains(ps::AnyLayer const& layer) {
     return std::visit([]<class P>(P const&) { return ps::trains<P>; }, layer);
 }
 
-/// Of every table that is shipped, whichever of them this program would use.
+/// Checks a table that is shipped, also one that this program would not use.
 template <ps::OpModel M>
 void check_shipped(std::string_view arch, bool of_training, std::initializer_list<std::string_view> expected) {
     CAPTURE(arch);

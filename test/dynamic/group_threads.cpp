@@ -90,7 +90,7 @@ void check_room(ps::Schedule const& schedule, ps::Arrangement const& arranged) {
             tensor.first = std::min(tensor.first, at), tensor.last = at;
         }
         if (bytes == 0) continue;
-        // What leaves a lane, or comes to it, is there as long as any lane runs.
+        // A tensor that leaves a lane, or comes to it, is alive as long as any lane runs.
         const bool crosses = lane(tensor.first) != lane(tensor.last);
         if (crosses && tensor.last >= begin) tensor.last = std::max(tensor.last, end - 1);
         if (crosses && tensor.first < end) tensor.first = std::min(tensor.first, begin);

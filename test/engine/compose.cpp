@@ -181,7 +181,7 @@ struct Older : ps::DefaultPolicies {
 template <class Arch>
 void check_older() {
     if constexpr (ps::InstructionSet<Arch>) {
-        // What engines of this network compile where kernels are not extern.
+        // The kernels that engines of this network compile where kernels are not extern.
         using Compiled = ps::detail::CompileFor<Net>;
         const ps::Kernels kernels = ps::policy_kernels<Older<Arch>, Compiled>();
         CHECK(kernels.arch == Arch::name());

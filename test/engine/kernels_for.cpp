@@ -1,5 +1,5 @@
-// What engines of a network type do not compile, their networks cannot use: the kernels that are left give the plan
-// that all of them give.
+// Kernels that engines of a network type do not compile cannot be used by their networks: the kernels that are left
+// give the plan that all of them give.
 #include <primsel/engine/kernels_for.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// What every engine obeys, on small versions of every network of the zoo: the definition's result, the same bits
-// whatever the threads, no allocation in run().
+// Laws of every engine, on small versions of every network of the zoo: the definition's result, the same bits whatever
+// the threads, no allocation in run().
 #include "../allocations.hpp"
 #include "../network/evaluate.hpp"
 #include "../threads.hpp"

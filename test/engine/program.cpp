@@ -513,7 +513,7 @@ TEST_CASE("a weight that layers share is packed once, for images of any size, an
     many.run(image, wanted);
     one.run(image, scores);
     CHECK(std::memcmp(scores.data(), wanted.data(), 50 * sizeof(float)) == 0);
-    // Of the convolutions at least those of one image size are packed alike, of the dense layers two.
+    // At least the convolutions of one image size are packed alike, and the two dense layers.
     const std::size_t kernel = 16 * 16 * 9 * sizeof(float), matrix = 50 * 50 * sizeof(float);
     CHECK(many.program().weight_bytes() - one.program().weight_bytes() >= kernel + matrix);
 }

@@ -1,5 +1,5 @@
-// What is forecast of our own engines is what they then hold, to the byte where they say so, and what the system gives
-// the process for a training.
+// Forecasts of our own engines equal what they then hold: to the byte where engines say so, and to what the system
+// gives the process for a training.
 #include "../instrumented.hpp"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ TEST_CASE("the memory of a training is forecast to what its trainer holds") {
     CHECK(parts.seconds - parts.update_seconds == doctest::Approx(3 * (whole.seconds - whole.update_seconds)));
 }
 
-/// Of this process, in memory, in bytes; 0 where the system does not say.
+/// The bytes of this process in memory; 0 where the system does not say.
 std::size_t resident_bytes() {
     std::FILE* file = std::fopen("/proc/self/statm", "r");
     if (file == nullptr) return 0;

@@ -103,7 +103,7 @@ TEST_CASE_TEMPLATE("files that are cut off or changed are refused", Model, ps::C
         CHECK_THROWS_AS((void)parse(changed), ps::error);
     }
     CHECK_THROWS_AS((void)parse(bytes + "x"), ps::error);
-    // Of another kind.
+    // A forecaster of another kind.
     CHECK_THROWS_AS((void)ps::parse_forecaster<Only<ps::NonNegativeSum>>("f", std::as_bytes(std::span(bytes))),
                     ps::error);
 }

@@ -1,4 +1,4 @@
-// What a fuzzer expects of a refusal.
+// The properties that a fuzzer expects of a refusal.
 #pragma once
 
 #include <primsel/core/error.hpp>

@@ -12,7 +12,7 @@ namespace {
 
 static_assert(ps::Gemm<ps::EigenGemm>);
 
-/// What takes a Gemm, with Eigen's.
+/// The primitives that take a Gemm, with Eigen's.
 using OnEigen =
     ps::TypeList<ps::Im2<ps::Patch::col, ps::PatchCopy::copy_short, ps::GemmForm::ab, ps::GemmOut::ki, ps::EigenGemm>,
                  ps::Im2<ps::Patch::row, ps::PatchCopy::copy_short, ps::GemmForm::abt, ps::GemmOut::ki, ps::EigenGemm>,

@@ -58,7 +58,7 @@ public:
     Stored a, b, c, residual, row_bias, column_bias;
 };
 
-/// What lies at every place of C, the gaps included; NaN there.
+/// The exact value of every place of C, the gaps included; NaN there.
 [[nodiscard]] inline std::vector<double> exact_product(Product const& p, Operands& o) {
     std::vector<double> result;
     for (std::size_t i = 0; i < o.c.rows; ++i) {

@@ -51,7 +51,7 @@ bool same(ps::Weights const& left, ps::Weights const& right) {
     });
 }
 
-/// Of each kind something, in few bytes.
+/// A file with something of each kind, in few bytes.
 std::string small_file() {
     return file_of(R"({"__metadata__":{"format":"pt"},"a.weight":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},)"
                    R"("a.num_batches_tracked":{"dtype":"I64","shape":[],"data_offsets":[8,16]},)"

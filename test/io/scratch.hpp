@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Shared parts of this room's tests.
 #pragma once
 
 #include "../error_of.hpp"

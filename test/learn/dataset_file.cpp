@@ -114,7 +114,7 @@ TEST_CASE("dataset files: another machine's or another list's file is refused an
     CHECK(content(path) == whole);
     other.about["images"] = "1";
     { const ps::DatasetFile same(path, other); }
-    // What else is said about the machine may differ.
+    // Other facts about the machine may differ.
     other = columns();
     other.about["reference_ns"] = "31000";
     other.about["compiler"] = "new";

@@ -1,4 +1,4 @@
-// What models say of datasets: laws of log_predictions and of how models are judged by datasets.
+// Predictions of models for datasets: laws of log_predictions and of how models are judged by datasets.
 #include <primsel/cost/analytical.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/evaluate_model.hpp>

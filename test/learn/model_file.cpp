@@ -69,7 +69,7 @@ ps::Dataset layouts(std::size_t rows, unsigned seed) {
     return data;
 }
 
-/// What follows the others in the list of kinds begins with one of them.
+/// Each kind that comes after the others in the list begins with one of them.
 ps::AnyRegression fit(std::string_view kind, Samples const& s) {
     ps::Sequential alone;
     if (kind == ps::FactorCorrection::kind) {

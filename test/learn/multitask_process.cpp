@@ -173,7 +173,7 @@ namespace {
 
 const std::vector<ps::PredictedPrimitive> three = first(3);
 
-/// Of 3 primitives, observed 2 x 3 times.
+/// A process of 3 primitives, observed 2 x 3 times.
 ps::MultitaskProcess observed() {
     ps::MultitaskProcess process({0, 0, 1});
     for (const int im : {14, 56}) {

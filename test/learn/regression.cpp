@@ -62,7 +62,7 @@ auto three_threads() {
     });
 }
 
-/// What fit makes of the same samples, with one thread and with three, must be the same bits.
+/// Fits the same samples with one thread and with three: the results must have the same bits.
 template <class Fit>
 ps::Table fit_twice(Fit const& fit, ps::Table const& test) {
     ps::Sequential alone;

@@ -96,7 +96,7 @@ TEST_CASE("a transferred model says what the source cannot where samples do") {
     const auto model =
         ps::transfer<ps::DeviationCorrection>(Silent{}, some, elsewhere(some, 0.3F), labels, executor, 0U);
     CHECK(median_error(model.predict(test), wanted) < 0.05);
-    // Of few samples it is as silent as the source.
+    // With few samples it is as silent as the source.
     const ps::Table few = configurations(50);
     CHECK(std::isnan(ps::transfer<ps::DeviationCorrection>(Silent{}, few, elsewhere(few, 0.3F), labels, executor)
                          .predict(test)(0, 2)));

@@ -1,4 +1,4 @@
-// What was measured is kept for the same kernels on the same machine, and nothing that happens to the file matters.
+// Measurements are kept for the same kernels on the same machine, and nothing that happens to the file matters.
 #include <primsel/measure/calibration_file.hpp>
 
 #include <doctest/doctest.h>

@@ -29,7 +29,7 @@ bool same_speeds(ps::Machine const& a, ps::Machine const& b) {
            a.idle_bandwidth == b.idle_bandwidth;
 }
 
-/// What kept_or_measured answers on a machine that runs at `peak` and measures `measured`, and how often it measured.
+/// The answer of kept_or_measured on a machine that runs at `peak` and measures `measured`, and how often it measured.
 struct Asked {
     ps::Machine machine;
     int measured = 0;

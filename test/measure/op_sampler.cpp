@@ -1,4 +1,4 @@
-// What is timed of a network for OpRegression: every layer in every layout, once.
+// The layers of a network that are timed for OpRegression: every layer in every layout, once.
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/op_regression.hpp>
 #include <primsel/measure/op_sampler.hpp>

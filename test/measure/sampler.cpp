@@ -81,7 +81,7 @@ TEST_CASE("sampler: the networks' own come first unless all are mixed; the order
     CHECK(set_of(sample) == set_of(mixed));
     CHECK(set_of(std::vector(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(own.size()))) == own);
 
-    // Of a fair sample of n, each part has about its share; more than 5 standard deviations off is no chance.
+    // Each part has about its share of a fair sample of n; more than 5 standard deviations off is no chance.
     const double share = static_cast<double>(own.size()) / static_cast<double>(mixed.size());
     const std::size_t half = mixed.size() / 2;
     const auto in_half =

@@ -1,4 +1,4 @@
-// What the types that are several layers of a graph each compute, against the definitions of PyTorch's documentation in
+// Results of the types that are several layers of a graph each, against the definitions of PyTorch's documentation in
 // plain loops; and the names and dimensions of their weights.
 #include "evaluate.hpp"
 
@@ -51,7 +51,7 @@ void check(Definition const& definition, double tolerance = 1e-6) {
     }
 }
 
-/// Of a function of one element.
+/// Checks a function of one element.
 template <class Layer, class Function>
 void check_each(Function const& function, double tolerance = 1e-6) {
     check<Layer>(

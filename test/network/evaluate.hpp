@@ -1,4 +1,4 @@
-// What a graph computes: each layer in double precision from the definitions alone, folded layers one by one.
+// The results of a graph: each layer in double precision from the definitions alone, folded layers one by one.
 #pragma once
 
 #include "../op/reference.hpp"

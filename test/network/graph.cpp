@@ -95,7 +95,7 @@ TEST_CASE("graph: every error names the layer and what is wrong") {
     CHECK_THROWS_WITH_AS((void)graph.find("missing"), "graph: no layer is named missing", ps::error);
     CHECK_THROWS_WITH_AS(ps::Graph(0), "graph: impossible batch 0", ps::error);
 
-    // What was refused left no trace: its name is free.
+    // A refused layer left no trace: its name is free.
     CHECK(graph.size() == 5);
     CHECK(graph.add("big", conv(1), {0}) == 5);
 }

@@ -215,7 +215,7 @@ TEST_CASE("network: each impossible parameter is named") {
     static_assert(culprit(BatchNormWith<std::ratio<-1>>::params) == epsilon);
 }
 
-/// What the compiler finds is what a graph would: the first name that is taken.
+/// The compiler finds what a graph would: the first name that is taken.
 TEST_CASE("network: names are compared as the graph has them") {
     using ps::detail::TapeMark;
     constexpr ps::AnyLayer relu = ps::ActivationParams{}, conv = ps::ConvParams{};

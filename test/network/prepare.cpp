@@ -25,7 +25,7 @@ using Dims = std::vector<std::int64_t>;
 struct Net : ps::Network<Input<4, 8, 8>, Named<"a", Conv<6, 3, Groups<2>, NoBias>>, Named<"norm", BatchNorm>, Relu,
                          Named<"b", Conv<5, 1>>, Named<"scale", Scale>, Named<"c", Dense<3>>,
                          Named<"last", BatchNormWith<std::ratio<1, 1000>>>> {};
-// What cannot be folded has weights of its own.
+// Layers that cannot be folded have weights of their own.
 struct Unfolded
     : ps::Network<Input<4, 8, 8>, Named<"norm", BatchNorm>, Named<"scale", Scale>, Named<"d", Dense<2, NoBias>>> {};
 

@@ -17,7 +17,7 @@ TEST_CASE("resized: a network of another image size") {
     const ps::Graph wide = ps::resized(graph, {3, 40, 72});
     CHECK(wide[wide.find("layer1.0.conv1")].shape == ps::Shape{64, 10, 18});
     CHECK(wide[wide.output_node()].shape == ps::Shape{1000, 1, 1});
-    // What simplify folded stays folded.
+    // Folded layers stay folded.
     CHECK(ps::resized(ps::simplify(graph), {3, 64, 64}) == ps::simplify(ps::zoo::ResNet18Of<64>::graph()));
 }
 

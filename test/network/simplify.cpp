@@ -1,4 +1,4 @@
-// What holds for every graph.
+// Laws of every graph.
 #include "simplified.hpp"
 
 #include <doctest/doctest.h>

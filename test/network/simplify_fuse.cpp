@@ -71,7 +71,7 @@ TEST_CASE("simplify: a sum becomes the residual of the later convolution that no
     CHECK(text(left) == "a(image, image)");
     CHECK(left[left.find("a")].epilogue.residual);
     CHECK(simplified(Builder().add("a", conv).add("sum", ps::AddParams{}, {"image", "a"})) == "a(image, image)");
-    // Of two, the later; in either order.
+    // The later of two convolutions; in either order.
     for (const auto& inputs : {std::vector<std::string>{"a", "b"}, {"b", "a"}}) {
         CHECK(simplified(Builder().add("a", conv).add("b", conv, {"image"}).add("sum", ps::AddParams{}, inputs)) ==
               "a(image) b(image, a)");

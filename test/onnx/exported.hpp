@@ -47,7 +47,7 @@ struct ExportedModel {
     std::map<std::string, Tensor> initializers;
     /// "float name[batch,3,8,8]"
     Strings inputs, outputs;
-    /// Of everything: results of nodes, initializers, inputs.
+    /// The names of everything: results of nodes, initializers, inputs.
     std::multiset<std::string> names;
     std::vector<Strings> reads;
 };

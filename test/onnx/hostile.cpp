@@ -123,7 +123,7 @@ TEST_CASE("graphs that cannot run are refused, naming where") {
           "file: node the node (Relu): its output x is an input or initializer too");
     CHECK(refusal(Model().floats("w", {1}, {1}).floats("w", {1}, {1}).node("Relu", {"x"}, {"y"}).bytes()) ==
           "file: tensor w is there twice");
-    // What no output needs does not matter.
+    // Nodes that no output needs do not matter.
     CHECK(refusal(Model().node("If", {"q"}, {"z"}).node("Relu", {"x"}, {"y"}).bytes()).empty());
     // Nodes may come in any order, although the standard wants them sorted.
     CHECK(refusal(Model().node("Relu", {"a"}, {"y"}).node("Tanh", {"x"}, {"a"}).bytes()).empty());

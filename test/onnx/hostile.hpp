@@ -1,4 +1,4 @@
-// What becomes of files that are broken, or made to break their reader.
+// Files that are broken, or made to break their reader.
 #pragma once
 
 #include "../allocations.hpp"
@@ -30,7 +30,8 @@ inline std::string refusal(std::string_view bytes, ps::OnnxOptions const& option
     }
 }
 
-/// What reading takes, beside the bytes themselves: so much for each of them, and something for the rest.
+/// Whether the memory that reading takes beside the bytes is justified: a multiple of them, and a constant for the
+/// rest.
 inline bool is_justified(std::size_t allocated, std::size_t bytes) { return allocated <= 64 * bytes + 100'000; }
 
 }  // namespace hostile

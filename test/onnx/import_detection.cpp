@@ -1,4 +1,4 @@
-// What heads of detectors need: TopK, NonMaxSuppression, its boxes.
+// Operators that heads of detectors need: TopK, NonMaxSuppression, its boxes.
 #include "imported.hpp"
 
 #include <cmath>

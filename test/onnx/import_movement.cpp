@@ -147,7 +147,7 @@ TEST_CASE("Gather takes indices that are computed, also from the end") {
     CHECK(gathered({1, 2}, 0, {1, -2}) == Line{6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5});
     CHECK(gathered({1, 2}, -2, {2, -1.5F}) == Line{4, 5, 4, 5, 10, 11, 10, 11});
     CHECK(gathered({1, 1}, 2, {1}) == Line{1, 3, 5, 7, 9, 11});
-    // What is not there is zero.
+    // An element that is not there is zero.
     CHECK(gathered({1, 2}, 2, {2, 0}) == Line{0, 0, 0, 2, 0, 4, 0, 6, 0, 8, 0, 10});
     CHECK(refusal(Model({2, 3}).integers("k", {1}).node("Gather", {"x", "f"}, {"y"}).input("f", {1}).bytes()) ==
           "file: node the node (Gather): its indices (input f) must be known when the model is loaded: a constant, or "

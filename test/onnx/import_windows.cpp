@@ -33,7 +33,7 @@ namespace {
 
 using Attributes = std::vector<onnx::NewAttribute>;
 
-/// What a node makes of [1, 1, n] with the elements 1, 2, ..., n; a kernel of those taps, where there are any.
+/// The result of a node on [1, 1, n] with the elements 1, 2, ..., n; a kernel of those taps, where there are any.
 std::vector<double> of_line(std::string_view op, std::int64_t n, Attributes const& attributes,
                             std::vector<float> const& taps = {}, int opset = 19) {
     Model model({1, 1, n}, opset);

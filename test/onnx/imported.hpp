@@ -1,4 +1,4 @@
-// What tests of imported models look at.
+// The parts of imported models that tests look at.
 #pragma once
 
 #include "../network/evaluate.hpp"

@@ -40,7 +40,7 @@ std::vector<std::string> open_inputs(fs::path const& path) {
     return names;
 }
 
-/// What is wrong; empty if nothing is.
+/// The fault; empty if there is none.
 std::string compare(ps::OnnxValueInfo const& info, std::vector<float> const& result, ps::OnnxTensor const& answer) {
     if (info.dims != answer.dims)
         return info.name + " is " + ps::to_string(info.dims) + ", not " + ps::to_string(answer.dims);

@@ -155,7 +155,7 @@ TEST_CASE("random graphs are the same after a file") {
             if (binary != nullptr && binary->kind == ps::BinaryKind::prelu) {
                 if (graph[node.inputs[0]].shape != node.shape) return true;  // what is stretched is so before
             }
-            // What ONNX has no word for is written as several.
+            // Layers that ONNX has no operator for are written as several.
             const auto* lrn = std::get_if<ps::LrnParams>(&node.layer);
             const auto* function = std::get_if<ps::ActivationParams>(&node.layer);
             if ((lrn != nullptr && lrn->size % 2 == 0) || std::holds_alternative<ps::TopKParams>(node.layer) ||

@@ -23,7 +23,7 @@ Ints walk(Ints const& dims, Ints const& strides, std::int64_t offset) {
     return result;
 }
 
-/// What ONNX's Reshape, Slice, Transpose, Reshape and Expand make of a box, by their definitions.
+/// The elements that ONNX's Reshape, Slice, Transpose, Reshape and Expand make of a box, by their definitions.
 Ints elements_of(onnx::StridedBox const& box, std::int64_t size) {
     Ints dims = box.view, strides(dims.size()), steps;
     std::int64_t stride = 1, offset = 0;

@@ -153,7 +153,7 @@ TEST_CASE("functions agree with the reference in every layout, wherever in a row
                 x = static_cast<float>(range.low + (range.high - range.low) * static_cast<float>(x + 1) / 2);
             }
             for (ActivationParams const& params : range.functions) {
-                // Of what is small beside 1, the relative error is checked below.
+                // The relative error of values that are small beside 1 is checked below.
                 laws::check(params, {{image}}, {}, 1e-6);
             }
         }

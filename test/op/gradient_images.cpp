@@ -148,7 +148,7 @@ TEST_CASE("dropout: shares, and independence of seeds, streams, images and neigh
         for (const double value : values) sum += value;
         return sum / static_cast<double>(values.size());
     };
-    // Of 20000 elements; five deviations are 0.018.
+    // There are 20000 elements; five deviations are 0.018.
     for (const float rate : {0.1F, 0.5F, 0.9F}) {
         const auto first = kept(dropped({rate, 0}, ones(shape, 1), seed_of(1, 2)));
         const double share = 1 - static_cast<double>(rate), both = share * share;

@@ -1,4 +1,4 @@
-// What the tests of a training step's ops share: runs in each layout, and plain references in double precision.
+// Shared parts of the tests of a training step's ops: runs in each layout, and plain references in double precision.
 #pragma once
 
 #include "laws.hpp"

@@ -126,7 +126,7 @@ std::vector<float> run(Params const& params, std::vector<Images> const& inputs, 
     return {dst, dst + size};
 }
 
-/// What image n of the batch adds to a result that the reference gives for it alone.
+/// The amount that image n of the batch adds to a result that the reference gives for it alone.
 template <class Params>
 double whole_batch(Params const&, ps::Shape, std::size_t) {
     return 0;

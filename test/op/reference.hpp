@@ -1,4 +1,4 @@
-// What every op must compute: plain loops in double precision over chw images, written from the definitions alone.
+// The definition of every op: plain loops in double precision over chw images, written from the definitions alone.
 #pragma once
 
 #include <primsel/layer/all.hpp>

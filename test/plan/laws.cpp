@@ -1,4 +1,4 @@
-// What every plan obeys, on every network of the zoo and with the whole list of primitives.
+// Laws of every plan, on every network of the zoo and with the whole list of primitives.
 #include "fakes.hpp"
 
 #include <doctest/doctest.h>

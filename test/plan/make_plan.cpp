@@ -237,7 +237,7 @@ TEST_CASE("a layout in which an op or a convolution's bias does not run is none 
     CHECK(candidate(plan, "plain-again").refusal.empty());
     const ps::Graph bare = one_conv({.k = 2, .stride = 2, .bias = false});
     CHECK(candidate(ps::make_plan(bare, kernels, costs, ps::ExactPbqp{}), "plain").refusal.empty());
-    // What was asked for cannot, so what stands in for it does.
+    // The primitive that was asked for cannot compute the layer, so another stands in for it.
     const ps::Plan uniform = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{}, {.primitive = "plain"});
     CHECK(uniform.layer("the-layer").primitive != "plain");
 

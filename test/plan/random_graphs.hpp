@@ -17,7 +17,8 @@ class Maker {
 public:
     explicit Maker(unsigned seed) : bits_(seed) {}
 
-    /// So many layers after the image. Where few layers matter, `convs_and_sums` leaves all other kinds out.
+    /// Makes a graph of this many layers after the image. Where few layers matter, `convs_and_sums` leaves all other
+    /// kinds out.
     ps::Graph make(std::size_t layers, int batch = 1, bool convs_and_sums = false) {
         ps::Graph graph(batch);
         graph.add("image", ps::InputParams{{number(1, 9), number(3, 14), number(3, 14)}}, {});
@@ -122,7 +123,7 @@ private:
         if (std::holds_alternative<ps::ConcatParams>(layer)) count = static_cast<std::size_t>(number(1, 3));
         std::vector<std::size_t> inputs;
         for (std::size_t i = 0; i < count; ++i) {
-            // What was added last, as a rule; and where two are to fit together, one that fits.
+            // The layer that was added last, as a rule; where two inputs must fit together, one that fits.
             std::size_t input = maybe(70) ? graph.size() - 1 : pick(graph);
             for (int attempt = 0; i > 0 && attempt < 8 && !fits(graph, layer, inputs[0], input); ++attempt) {
                 input = pick(graph);

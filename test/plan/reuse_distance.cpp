@@ -21,7 +21,7 @@ double bytes(ps::Graph const& graph, std::size_t tensor) {
     if (std::holds_alternative<ps::ConstantParams>(graph[tensor].layer)) return 0;
     return 4.0 * graph.batch() * static_cast<double>(graph[tensor].shape.size());
 }
-/// What a layer reads and writes.
+/// The bytes that a layer reads and writes.
 double traffic(ps::Graph const& graph, std::size_t layer) {
     double sum = bytes(graph, layer);
     for (const std::size_t from : graph[layer].inputs) sum += bytes(graph, from);

@@ -296,7 +296,7 @@ TEST_CASE("strips: as many rows as L2 holds, evenly, and never all") {
         // One row more in each strip would be one strip less, or more than L2 holds.
         const int strips = (all + rows - 1) / rows, fewer = (all + strips - 2) / std::max(1, strips - 1);
         CHECK((strips == 1 || ps::strip_floats(layers, fewer) > ps::l2_floats / 8 * 3));
-        // What a layer makes for a strip is what the next one reads for it.
+        // The rows that a layer makes for a strip are those that the next one reads for it.
         const std::vector<int> held = ps::strip_rows(layers, rows);
         for (std::size_t i = 1; i < layers.size(); ++i) {
             for (int begin = 0; begin + held[i] <= layers[i].out_h(); ++begin) {

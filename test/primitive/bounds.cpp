@@ -1,4 +1,4 @@
-// What the primitives say of convolutions that are as large as the bounds on sizes allow: run with
+// Answers of the primitives for convolutions that are as large as the bounds on sizes allow: run with
 // -fsanitize=undefined, no sum or product may overflow.
 #include <primsel/core/error.hpp>
 #include <primsel/layer/conv.hpp>
@@ -59,7 +59,7 @@ ps::ConvShape random_shape(std::mt19937& bits) {
     }
 }
 
-/// What planning asks of a primitive; the errors.
+/// Asks a primitive all that planning asks; returns the errors.
 template <class P>
 std::string fault_on(ps::ConvShape const& shape) {
     using Traits = ps::PrimitiveTraits<P, ps::default_arch>;

@@ -102,7 +102,7 @@ std::vector<Value> laid_out(std::vector<Value> const& from, ps::Shape shape, law
     return to;
 }
 
-/// What a primitive makes of the problem, in chw; empty where it wrote beyond its result or to what it reads.
+/// The result of a primitive on the problem, in chw; empty where it wrote beyond its result or to what it reads.
 template <class Executor>
 std::vector<float> result_of(ps::PrimitiveEntry const& entry, laws::List const& list, Problem const& p,
                              Executor executor) {

@@ -40,7 +40,7 @@ constexpr Reason reasons[] = {
     {"needs a 1x7 kernel", no_kernel_of<1, 7>},
     {"needs a 7x1 kernel", no_kernel_of<7, 1>}};
 
-/// What the papers restrict each family to; im2 also where a primitive of it takes strides.
+/// The restrictions of each family in the papers; im2 also where a primitive of it takes strides.
 std::set<std::string_view> restrictions(ps::Family family) {
     switch (family) {
         case ps::Family::direct:

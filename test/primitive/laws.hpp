@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-/// What the law tests of primitives share: a convolution with its data, its exact result, and a primitive's.
+/// Shared parts of the law tests of primitives: a convolution with its data, its exact result, and a primitive's.
 namespace laws {
 
 namespace ps = primsel;

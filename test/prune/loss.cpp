@@ -16,7 +16,7 @@ namespace {
 
 namespace ps = primsel;
 
-/// Of a study with so much accuracy left of 0.8 at each quarter that is gone.
+/// The points of a study whose accuracy of 0.8 falls to `left` at each quarter that is gone.
 std::vector<ps::SensitivityPoint> points_of(std::string const& layer, std::size_t channels,
                                             std::vector<double> const& left) {
     std::vector<ps::SensitivityPoint> points{{.accuracy = 0.8}};

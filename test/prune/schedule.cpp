@@ -208,7 +208,7 @@ TEST_CASE("a training that loses filters ends thinned, and killed and resumed in
     ps::PruningRun whole(parsed(), graph);
     std::vector<double> sparsities;
     const ps::Checkpoint end = train(1000, std::nullopt, whole, &sparsities);
-    // Of b's 12 filters half in epoch 1; of the 8 that are coupled with a's 7/16, then half.
+    // Half of b's 12 filters go in epoch 1; of the 8 that are coupled with a's 7/16 go, then half.
     CHECK(sparsities == std::vector<double>{6 + 3, 6 + 4, 6 + 4, 6 + 4});
     ps::Weights weights;
     for (ps::WeightSpec const& spec : ps::weight_specs(graph)) weights.add(spec.name, end.tensors.at(spec.name));

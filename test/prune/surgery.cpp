@@ -429,7 +429,7 @@ TEST_CASE("channels are judged by the kernels that read them") {
         return least;
     };
     using Least = std::vector<std::pair<std::string, std::size_t>>;
-    // Of a, the kernels in two groups read channels 0 and 2 least; the dense layer reads the second of b's least.
+    // The kernels of a in two groups read channels 0 and 2 least; the dense layer reads the second of b's least.
     CHECK(first(ps::GroupType::channels) == Least{{"b", 0}, {"c", 1}});
     CHECK(first(ps::GroupType::filters) == Least{{"a", 0}, {"b", 1}});
 }

@@ -1,4 +1,4 @@
-// What a thinned network must compute, and networks to thin.
+// The results that a thinned network must compute, and networks to thin.
 #pragma once
 
 #include <doctest/doctest.h>

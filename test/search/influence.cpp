@@ -1,4 +1,4 @@
-// What matters is found: a parameter that decides, one that does nothing, one that falls.
+// Influences are found: a parameter that decides, one that does nothing, one that falls.
 #include <primsel/search/influence.hpp>
 #include <primsel/search/random_search.hpp>
 

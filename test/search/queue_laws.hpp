@@ -76,7 +76,7 @@ void check_lease_ends(Q& queue) {
     }
     CHECK(queue.finish(*kept, "done"));
 }
-/// What is no trial is set aside with its reason, once.
+/// A malformed message is set aside with its reason, once.
 template <class Q>
 void check_set_aside(Q& queue) {
     queue.put(1, std::string("\x00{", 2));

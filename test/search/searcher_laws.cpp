@@ -38,7 +38,7 @@ struct MakeBayes {
         return ps::Bayes(space, {.first = 4, .candidates = 64, .rounds = 4, .seed = seed});
     }
 };
-/// Of which half is known.
+/// Outcomes of which half is known.
 struct KnownShare {
     ps::Space all;
     ps::Outcome operator()(ps::Point const& point) const { return {{std::nan(""), all.shares_of(point)[0]}}; }
@@ -68,7 +68,7 @@ TEST_CASE_TEMPLATE("proposals lie in the space, are new, and the same for the sa
             if (!point) break;
             REQUIRE(space.has(*point));
             CHECK(seen.insert(space.text(*point)).second);
-            // Of every third trial nothing is heard for now.
+            // Every third trial is silent for now.
             if (i % 3 == 2) continue;
             one.tell(*point, outcome_of(space, *point)), same.tell(*point, outcome_of(space, *point));
         }

@@ -19,7 +19,7 @@ namespace ps = primsel;
 
 namespace {
 
-/// What the library writes of a plan and a trace of 1473.25 ms.
+/// The texts that the library writes of a plan and a trace of 1473.25 ms.
 std::vector<std::string> every_text() {
     ps::Graph graph;
     const std::size_t image = graph.add("image", ps::InputParams{{1473, 3, 1473}}, {});

@@ -33,7 +33,7 @@ Copy copy_of(ps::Batch const& batch) {
             batch.epoch,
             batch.number};
 }
-/// So many batches, or as many as there are.
+/// The first `count` batches, or as many as there are.
 template <class Batches>
 std::vector<Copy> taken(Batches& batches, int count, bool slowly = false) {
     std::vector<Copy> copies;

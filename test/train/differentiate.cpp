@@ -56,8 +56,8 @@ struct Ready {
     std::vector<float> images, targets;
 };
 
-/// Of some elements of every weight, the gradient beside the slope between two losses. Kinks lie between them now and
-/// then: of the elements of a weight most must agree.
+/// Compares the gradient of some elements of every weight with the slope between two losses. Kinks lie between them now
+/// and then: most elements of a weight must agree.
 template <class Trains = decltype(&all_weights)>
 void check_slopes(ps::Graph const& graph, double within = 0.02, Trains const& trains = &all_weights) {
     Ready net(graph, trains);

@@ -29,9 +29,9 @@ inline constexpr ps::Shape in_shape{3, 6, 5};
 struct Example {
     ps::AnyLayer layer;
     std::size_t inputs = 1;
-    /// What its refusal says; empty: it has gradients.
+    /// The text of its refusal; empty: it has gradients.
     std::string_view refused = "";
-    /// What it reads lies near this number, unless 0.
+    /// Its input lies near this number, unless 0.
     double around = 0;
     std::vector<ps::Shape> shapes = {};
     /// Its second input lies near this number, unless 0.
@@ -90,7 +90,7 @@ public:
         for (auto const& [name, tensor] : weights) values_[name].assign(tensor.values.begin(), tensor.values.end());
     }
     [[nodiscard]] std::vector<double>& values(std::string const& weight) { return values_.at(weight); }
-    /// What a last dropout made zero stays so.
+    /// Elements that the last dropout made zero stay zero.
     void drop_as(std::span<const float> result) {
         for (const float value : result) kept_.push_back(value != 0.0F);
     }

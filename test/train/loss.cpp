@@ -17,7 +17,7 @@ struct Case {
     std::vector<float> result, target;
     int batch;
 };
-/// What a loss is tested with: classes, or as many targets as results.
+/// The test case of a loss: classes, or as many targets as results.
 Case case_of(ps::SoftmaxCrossEntropy const&) { return {values::drawn(4 * 5, 1), {3, 0, 4, 1}, 4}; }
 Case case_of(ps::MeanSquaredError const&) { return {values::drawn(12, 2), values::drawn(12, 3), 3}; }
 Case case_of(ps::BinaryCrossEntropy const&) { return {values::drawn(6, 4), {0, 1, 0.25F, 1, 0, 0.5F}, 2}; }

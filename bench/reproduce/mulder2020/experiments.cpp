@@ -164,8 +164,8 @@ Samples choose_samples(Sources const& sources, Method method, int fraction, std:
     return primitive_samples(target, chosen);
 }
 
-/// So many rows of each part, drawn by the subset's number alone: all methods see the same ones. The validation rows
-/// that decide when to stop are as few in proportion.
+/// Draws rows of each part by the subset's number alone: all methods see the same ones. The validation rows that decide
+/// when to stop are as few in proportion.
 Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
     const ps::Split split = ps::split_rows(sources.world().target.primitives.rows(), sources.effort().seed);
     ps::Split some;

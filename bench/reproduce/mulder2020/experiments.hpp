@@ -49,7 +49,7 @@ inline constexpr std::string_view judged_network = "googlenet";
 [[nodiscard]] constexpr bool chooses_others(Method method) { return method >= Method::others_for_all; }
 [[nodiscard]] std::string_view to_string_view(Method method);
 
-/// Of the training rows, in tenths of a percent.
+/// The shares of the training rows, in tenths of a percent.
 [[nodiscard]] std::vector<int> fractions(Effort const& effort);
 /// The most subsets that any of them is drawn or chosen in.
 [[nodiscard]] std::size_t subsets(Effort const& effort);

@@ -25,7 +25,7 @@ using Path = std::vector<std::string_view>;
     return values.empty() ? std::nullopt : Value(ps::quantile(values, 0.5));
 }
 
-/// What experiments have found so far.
+/// The findings of the experiments so far.
 struct Findings {
     World const& world;
     Effort const& effort;

@@ -13,8 +13,8 @@ namespace reproduce {
 
 namespace ps = primsel;
 
-/// What finished experiments found, kept in a file of a JSON object a line, which others do not write meanwhile. A line
-/// that was cut short when the program was stopped is removed.
+/// The results of finished experiments, kept in a file of a JSON object a line, which others do not write meanwhile. A
+/// line that was cut short when the program was stopped is removed.
 class Journal {
 public:
     /// Results of other settings (version, data, effort) stay in the file and are not used. Throws error.

@@ -1,4 +1,4 @@
-// What the paper says, where it gives numbers (Mulder et al. 2020, sections 4 and 5).
+// The numbers that the paper gives (Mulder et al. 2020, sections 4 and 5).
 #pragma once
 
 #include <array>

@@ -99,7 +99,7 @@ SelectionTime time_selection(World const& world, Platform const& platform, std::
                              AnyModel const& primitives, AnyModel const& layouts, std::size_t plans) {
     Learned learned = learned_of(platform, primitives, &layouts);
     std::vector<double> predict, solve;
-    // What was interrupted by other programs does not count, unless nothing else is to be had.
+    // An interrupted selection does not count, unless there is no other.
     for (std::size_t i = 0; i < 3 * plans && predict.size() < plans; ++i) {
         const double cpu = cpu_seconds();
         const ps::Timer timer;

@@ -1,4 +1,4 @@
-// What plans cost that are made by a model, by what was measured.
+// The measured cost of plans that are made by a model.
 #pragma once
 
 #include "models.hpp"
@@ -15,7 +15,7 @@ namespace reproduce {
 /// A plan by a model of another machine and by those measurements of this one that refine() asks for.
 struct RefinedPlan {
     std::size_t measurements = 0;
-    /// What the measured convolutions take, run once each.
+    /// The time to run each measured convolution once.
     double seconds = 0;
     double increase_percent = 0;
     /// Whether no further measurement seemed to pay.
@@ -25,7 +25,7 @@ struct RefinedPlan {
 [[nodiscard]] RefinedPlan refine_plan(World const& world, Platform const& platform, std::size_t network,
                                       AnyModel const& primitives, std::size_t most);
 
-/// Of one core, spent by this thread so far: what else runs on the machine does not count.
+/// The processor time of this thread so far: other work on the machine does not count.
 [[nodiscard]] double cpu_seconds();
 
 /// Milliseconds, medians over some plans.

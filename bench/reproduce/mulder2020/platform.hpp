@@ -20,7 +20,7 @@ namespace reproduce {
 
 namespace ps = primsel;
 
-/// What was measured, as a cost model.
+/// The measured times, as a cost model.
 class Truth {
 public:
     static constexpr std::string_view name = ps::Recorded::name;
@@ -55,7 +55,7 @@ struct Platform {
     std::string name;
     ps::Dataset primitives, layouts;
     ps::Table features, times, layout_features, layout_times;
-    /// Of each primitive of the data.
+    /// The family of each primitive of the data.
     std::vector<std::string> families;
     std::vector<ps::PrimitiveEntry> entries;
     /// The primitives that were measured, and no others.
@@ -78,7 +78,7 @@ struct World {
     bool published = false;
     /// The six of table 4.
     std::vector<Network> networks;
-    /// Of the files' content.
+    /// A checksum of the files' content.
     std::string fingerprint;
 
     [[nodiscard]] Platform const& platform(std::string_view name) const {
@@ -88,7 +88,7 @@ struct World {
     [[nodiscard]] std::size_t network(std::string_view name) const;
 };
 
-/// Of a network's convolutions, a row each, as the target's data know them.
+/// The features of a network's convolutions, a row each, as the target's data know them.
 [[nodiscard]] ps::Table features_of_layers(World const& world, std::string_view network);
 
 }  // namespace reproduce

@@ -23,7 +23,7 @@ struct Options {
     /// Experiments at a time; each runs on one thread.
     std::size_t threads = 1;
     std::uint64_t seed = 1;
-    /// Of the experiments, those whose name has this.
+    /// Runs the experiments whose name has this.
     std::string only;
     bool json = false;
 };

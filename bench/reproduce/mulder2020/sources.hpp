@@ -32,7 +32,7 @@ private:
     World const& world_;
     Effort effort_;
     ps::Split split_;
-    /// Of each of the target's primitives its position among the source's.
+    /// The position of each of the target's primitives among the source's.
     std::vector<std::size_t> positions_;
     std::once_flag nn2_once_, ours_once_;
     std::optional<ps::Mlp> nn2_;

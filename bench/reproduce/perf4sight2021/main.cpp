@@ -41,7 +41,7 @@ double value_of(Measurement const& row, Attribute attribute) {
     return attribute == Attribute::memory ? row.megabytes : row.milliseconds;
 }
 
-/// What is fitted, by a name; all candidates of an attribute are compared by cross-validation within the training rows.
+/// A model to fit, by a name; all candidates of an attribute are compared by cross-validation within the training rows.
 struct Candidate {
     std::string name;
     enum class Model { forest, boosted, sum, corrected, mean } model;
@@ -93,7 +93,7 @@ Split split(Rows const& rows, auto const& trains, auto const& tests) {
 
 std::vector<double> forecasts_of(Candidate const& candidate, Split const& rows, Attribute attribute);
 
-/// Of all the others.
+/// The mean of all other candidates' forecasts.
 std::vector<double> mean_forecasts(Split const& rows, Attribute attribute, double most) {
     std::vector<double> logarithms(rows.test.size(), 0.0);
     double count = 0;
@@ -148,7 +148,7 @@ double mean(std::vector<double> const& values) {
     }
     return sum / count;
 }
-/// Of the mean.
+/// The standard error of the mean.
 double standard_error(std::vector<double> const& values) {
     double squares = 0;
     const double middle = mean(values), count = static_cast<double>(values.size());

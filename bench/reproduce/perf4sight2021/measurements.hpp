@@ -1,4 +1,4 @@
-// What was measured on the Jetson TX2: layers.csv has the convolutions of each network and pruning level, tx2.csv time
+// The measurements on the Jetson TX2: layers.csv has the convolutions of each network and pruning level, tx2.csv time
 // and memory of a step of training at each batch size.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 namespace reproduce {
 
-/// Of the tables networks.csv, strategies.csv and subnets.csv in the folder, those that there are.
+/// Reports those of the tables networks.csv, strategies.csv and subnets.csv that the folder has.
 void own_tables(Report& report, std::string const& folder);
 
 }  // namespace reproduce

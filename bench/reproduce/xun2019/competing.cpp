@@ -95,7 +95,7 @@ std::vector<std::size_t> first_cores(Contest const& contest) {
     return cores;
 }
 
-/// Of each configuration on each core set, while nothing else runs.
+/// The operating points of each configuration on each core set, while nothing else runs.
 std::vector<ps::OperatingPoint> points_of(ps::DynamicEngine<>& engine, ps::LinuxPlatform& platform,
                                           std::vector<float> const& image) {
     std::vector<float> scores(engine.out_shape().size());

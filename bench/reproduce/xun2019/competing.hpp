@@ -12,7 +12,7 @@ namespace reproduce {
 struct Contest {
     /// Each with the cores of a set; the other process takes the first core of any of them.
     std::vector<std::vector<std::size_t>> core_sets;
-    /// Of time, as a multiple of what the whole network takes alone.
+    /// The budget of time, as a multiple of the whole network's time alone.
     double budget = 1.4;
     double seconds = 30;
 };
@@ -27,7 +27,7 @@ struct ContestResult {
     double share_alone = 0, share_beside = 0;
     std::vector<std::string> limits;
 
-    /// Of images that are not the first after a change, how many were in time.
+    /// The share of images in time, among those that are not the first after a change.
     [[nodiscard]] double kept() const {
         const std::size_t others = images - changes;
         return 1 - static_cast<double>(late - late_first) / static_cast<double>(others);

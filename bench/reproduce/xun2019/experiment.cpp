@@ -26,7 +26,7 @@ ps::TrainingOptions training_of(Options const& options) {
 std::string file_of(Subject const& subject, Options const& options, const char* kind) {
     return ps::join(options.out, '/', options.cifar.empty() ? "" : "cifar-", subject.name, '-', options.seed, kind);
 }
-/// What is trained with, in two parts, which refer to it.
+/// The training set, in two parts, which refer to it.
 struct TrainingSet {
     explicit TrainingSet(Options const& options)
         : images(options.data, options.cifar, Images::Part::train, options.images),

@@ -17,7 +17,7 @@ struct Options {
     std::string data = "/usr/share/datasets/fashion-mnist", out = "xun2019";
     /// The folder of CIFAR-10's files; empty: Fashion-MNIST is trained with.
     std::string cifar;
-    /// Of each step, and of a training at once; 0: as many as all steps have together.
+    /// The epochs of each step, and of a training at once; 0: as many as all steps have together.
     std::int64_t epochs = 2, epochs_at_once = 3;
     std::size_t images = 0, test_images = 0;
     double learning_rate = 0.02, dense_rate = 0.5, target = 0;
@@ -35,7 +35,7 @@ struct TrainingRecipe : ps::DefaultTraining {
     using executor = ps::Sequential;
 };
 
-/// Of one configuration on the test images. `spread` is the standard deviation over the classes.
+/// The results of one configuration on the test images. `spread` is the standard deviation over the classes.
 struct Judged {
     double accuracy = 0, spread = 0, least = 0, most = 0, confidence = 0;
 };

@@ -48,13 +48,13 @@ private:
     std::size_t count_ = 0;
 };
 
-/// What networks are trained with, or judged by.
+/// The images that networks are trained with, or judged by.
 class Images {
 public:
     enum class Part { train, test };
 
-    /// Of CIFAR-10's binary version where its folder is given, otherwise of Fashion-MNIST's; the first so many, 0: all.
-    /// Throws error for other files.
+    /// Reads CIFAR-10's binary version if its folder is given, otherwise Fashion-MNIST's. count: how many of the first
+    /// images; 0: all. Throws error for other files.
     Images(std::string const& fashion, std::string const& cifar, Part part, std::size_t count)
         : images_(cifar.empty() ? Either(PaddedImages(fashion, part == Part::train ? "train" : "t10k", count))
                                 : Either(of_cifar(cifar, part, count))) {}

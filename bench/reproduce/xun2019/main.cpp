@@ -20,8 +20,8 @@ namespace {
 
 Subject table_2(std::string name) { return in_groups(std::move(name), WholeAlexNet::graph(), 4); }
 
-/// Of the comparison of table III: fewer images and epochs, in files of their own; slower, as undivided layers, which
-/// sum up four times as many channels, diverge at the rate of the groups.
+/// The options of the comparison of table III: fewer images and epochs, in files of their own. The rate is lower,
+/// because undivided layers, which sum up four times as many channels, diverge at the rate of the groups.
 Options small(Options options) {
     options.images = 18000;
     options.learning_rate /= 4;

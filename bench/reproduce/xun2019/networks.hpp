@@ -29,7 +29,7 @@ struct Subject {
 /// This share of the filters less, those with the least L1 norm, of the layers that have any which may go.
 [[nodiscard]] Subject pruned(Subject const& whole, double share);
 
-/// Of the weights as floats.
+/// The kilobytes of the weights as floats.
 [[nodiscard]] double kilobytes(Subject const& subject);
 
 }  // namespace reproduce

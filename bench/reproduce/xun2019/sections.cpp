@@ -32,7 +32,7 @@ std::vector<double> in_milliseconds(std::vector<double> seconds) {
     for (double& each : seconds) each *= 1e3;
     return seconds;
 }
-/// Of a member of the configuration, over the seeds.
+/// The mean of a member of the configuration, over the seeds.
 double mean_of(std::vector<Trained> const& trained, std::size_t configuration, double Judged::*value) {
     double sum = 0;
     for (Trained const& each : trained) sum += each.of_groups[configuration].*value;

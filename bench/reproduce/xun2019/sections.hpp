@@ -16,7 +16,7 @@ struct Trained {
     Subject groups, once;
     std::vector<Judged> of_groups, of_once;
 };
-/// What table III compares, trained by fewer images and epochs where there are weights.
+/// The networks that table III compares, trained by fewer images and epochs where there are weights.
 struct Compared {
     Subject groups, channels, whole, thin;
     /// A quarter of the filters less: whole vectors are left.

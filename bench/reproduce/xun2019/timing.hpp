@@ -12,7 +12,7 @@ namespace reproduce {
 /// each, and that do whatever was measured to be faster when the engine was made.
 struct Timed {
     std::vector<double> one_thread, by_layers, by_groups, two_threads;
-    /// Of the last: how many threads take groups in each configuration; 0: they share each layer.
+    /// The number of threads that take groups in each configuration of the last; 0: they share each layer.
     std::vector<std::size_t> side_by_side;
 
     [[nodiscard]] double range() const { return one_thread.back() / one_thread.front(); }

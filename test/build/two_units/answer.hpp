@@ -1,4 +1,4 @@
-// What a.cpp and b.cpp each compute with primsel and hand to main.cpp.
+// The results that a.cpp and b.cpp each compute with primsel and hand to main.cpp.
 #pragma once
 
 #include <string>

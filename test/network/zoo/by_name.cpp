@@ -16,7 +16,7 @@ namespace ps = primsel;
 
 namespace {
 
-/// What torchvision_weights.py found.
+/// The findings of torchvision_weights.py.
 struct Torchvision {
     int size = 0;
     std::int64_t parameters = 0, multiply_adds = 0;

@@ -25,8 +25,8 @@ inline std::int64_t parameters(ps::Graph const& graph) {
     return sum;
 }
 
-/// Of convolutions and dense layers, for one image: each value of the result takes one kernel's worth. Of those layers
-/// alone whose name begins with the prefix.
+/// The multiply-adds of convolutions and dense layers whose names begin with the prefix, for one image: each value of
+/// the result takes one kernel's worth.
 inline std::int64_t multiply_adds(ps::Graph const& graph, std::string_view prefix = "") {
     std::int64_t sum = 0;
     for (ps::Node const& node : graph.nodes()) {

@@ -22,7 +22,7 @@ TEST_CASE("zoo: DenseNet's layers add to what is before them") {
     CHECK(shape("features.transition1.conv") == ps::Shape{128, 56, 56});
     CHECK(shape("features.denseblock2.denselayer1.norm1") == ps::Shape{128, 28, 28});
     CHECK(shape("features.norm5") == ps::Shape{1024, 7, 7});
-    // What is before them comes first.
+    // The channels before them come first.
     ps::Node const& concat = graph[graph.find("features.denseblock4.denselayer16.concat")];
     CHECK(graph[concat.inputs[0]].name == "features.denseblock4.denselayer15.concat");
     CHECK(graph[concat.inputs[1]].name == "features.denseblock4.denselayer16.conv2");

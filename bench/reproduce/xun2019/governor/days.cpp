@@ -44,7 +44,7 @@ std::vector<ps::Chart> figure5(std::vector<ps::OperatingPoint> const& points) {
     return charts;
 }
 
-/// Of a day, or several one after the other.
+/// The outcome of a day, or of several in sequence.
 struct Outcome {
     std::size_t images = 0, late = 0, first = 0, avoidable = 0, over = 0, switches = 0;
     double accuracy = 0, in_time = 0, joules = 0;

@@ -11,7 +11,7 @@ static_assert(wide<std::ratio<1>, 64> == 64);
 static_assert(wide<std::ratio<3, 4>, 64> == 48);
 static_assert(wide<std::ratio<5, 2>, 6> == 15);
 
-// What torchvision's _make_divisible(channels * width, 8) gives.
+// The results of torchvision's _make_divisible(channels * width, 8).
 static_assert(rounded<std::ratio<1>, 24> == 24);
 static_assert(rounded<std::ratio<1, 2>, 24> == 16);    // 12 up, halfway
 static_assert(rounded<std::ratio<3, 4>, 24> == 24);    // 18 up, since 16 would be more than a tenth less
