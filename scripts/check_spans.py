@@ -29,7 +29,7 @@ OBJECTS_OF_PAGE = {"docs/dynamic/dynamic.md": {"engine": "primsel::DynamicEngine
                    "docs/primitive/gemm.md": {"args": "primsel::GemmArgs"}}
 # How to write a template that has parameters without defaults.
 ARGUMENTS = {"Engine": f"primsel::Engine<{GRAPH}>", "Trainer": f"primsel::Trainer<{GRAPH}>",
-             "Governed": "primsel::Governed<primsel::SimulatedPlatform, primsel::MostAccurate>"}
+             "Governed": "primsel::Governed<primsel::LinuxPlatform, primsel::MostAccurate>"}
 UNCHECKED = re.compile(r"""
     /usr/bin/python3 | proc/stat | sys/.* | cpufreq/.* | hwmon.* | sched_\w+ | scaling_\w+ | unix:SOCKET |  # the system
     os\.fsencode | safetensors\.torch\..* |  # Python

@@ -15,6 +15,3 @@
 #include <primsel/dynamic/objective.hpp>
 #include <primsel/dynamic/operating_point.hpp>
 #include <primsel/dynamic/platform.hpp>
-#include <primsel/dynamic/simulated_cores.hpp>
-#include <primsel/dynamic/simulated_platform.hpp>
-#include <primsel/dynamic/simulated_platforms.hpp>

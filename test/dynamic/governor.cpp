@@ -2,7 +2,6 @@
 // machine is known, no choice is taken back and forth, and nothing is allocated on the way.
 #include <doctest/doctest.h>
 #include <primsel/dynamic/governed.hpp>
-#include <primsel/dynamic/simulated_platforms.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../bench/reproduce/xun2019/boards/simulated_platforms.hpp"
 #include "../allocations.hpp"
 #include "../error_of.hpp"
 
@@ -21,7 +21,7 @@ namespace governing {
 namespace {
 
 namespace ps = primsel;
-using Kind = ps::PlatformEvent::Kind;
+using Kind = boards::PlatformEvent::Kind;
 
 const std::vector<double> accuracies{0.66, 0.69, 0.70, 0.712};
 
@@ -42,7 +42,7 @@ struct Outcome {
     double accuracy = 0;
 };
 template <ps::Objective O>
-Outcome govern(ps::SimulatedPlatform platform, ps::Governor<O> governor, std::size_t images) {
+Outcome govern(boards::SimulatedPlatform platform, ps::Governor<O> governor, std::size_t images) {
     ps::Governed governed(platform, governor);
     Outcome outcome;
     for (std::size_t i = 0; i < images; ++i) {
@@ -55,16 +55,17 @@ Outcome govern(ps::SimulatedPlatform platform, ps::Governor<O> governor, std::si
     return outcome;
 }
 
-ps::SimulatedDescription noisy_odroid(double deviation, std::uint64_t seed) {
-    ps::SimulatedDescription odroid = ps::odroid_xu3();
+boards::SimulatedDescription noisy_odroid(double deviation, std::uint64_t seed) {
+    boards::SimulatedDescription odroid = boards::odroid_xu3();
     odroid.noise = {.deviation = deviation, .seed = seed};
     return odroid;
 }
 
 /// The most accurate point that keeps the budget for the image that comes, found by trying.
-double oracle(ps::SimulatedPlatform const& platform, std::vector<ps::OperatingPoint> const& points, double seconds) {
+double oracle(boards::SimulatedPlatform const& platform, std::vector<ps::OperatingPoint> const& points,
+              double seconds) {
     for (ps::OperatingPoint const& point : points) {
-        ps::SimulatedPlatform trial = platform;
+        boards::SimulatedPlatform trial = platform;
         if (!trial.apply(point)) continue;
         const double began = trial.seconds();
         trial.execute(point.configuration);
@@ -138,7 +139,7 @@ TEST_CASE("On a steady machine, budgets that can be kept are kept once it is kno
         for (const double seconds : {0.045, 0.07, 0.2, 0.4, 2.0}) {
             CAPTURE(deviation);
             CAPTURE(seconds);
-            const ps::SimulatedPlatform platform(noisy_odroid(deviation, 3));
+            const boards::SimulatedPlatform platform(noisy_odroid(deviation, 3));
             const Outcome outcome =
                 govern(platform, ps::Governor(platform.points(accuracies), {.seconds = seconds}), 2000);
             CHECK(outcome.late_misses <= (deviation == 0 ? 0 : 15));  // 1 % of 1500
@@ -148,7 +149,7 @@ TEST_CASE("On a steady machine, budgets that can be kept are kept once it is kno
 
 TEST_CASE("Times that are predicted too short are learned") {
     for (const double error : {0.6, 0.9, 1.3}) {
-        const ps::SimulatedPlatform platform(noisy_odroid(0.03, 4));
+        const boards::SimulatedPlatform platform(noisy_odroid(0.03, 4));
         std::vector<ps::OperatingPoint> points = platform.points(accuracies);
         for (ps::OperatingPoint& point : points) point.seconds *= error;
         CHECK(govern(platform, ps::Governor(points, {.seconds = 0.2}), 2000).late_misses <= 15);
@@ -156,12 +157,12 @@ TEST_CASE("Times that are predicted too short are learned") {
 }
 
 TEST_CASE("After a change of the machine at most an image or two are late") {
-    ps::SimulatedDescription odroid = noisy_odroid(0.02, 5);
+    boards::SimulatedDescription odroid = noisy_odroid(0.02, 5);
     odroid.events = {{400, Kind::load, 0, 1},  {800, Kind::load, 0, 0},   {1200, Kind::cap, 0, 8},
                      {1500, Kind::cap, 0, 16}, {1800, Kind::cores, 0, 0}, {2200, Kind::cores, 0, 4}};
     for (const bool tells : {true, false}) {
         odroid.tells_load = tells;
-        const ps::SimulatedPlatform platform(odroid);
+        const boards::SimulatedPlatform platform(odroid);
         const Outcome outcome = govern(platform, ps::Governor(platform.points(accuracies), {.seconds = 0.2}), 2600);
         CHECK(outcome.misses <= 26);
         CHECK(outcome.accuracy / 2600 > 0.69);
@@ -169,29 +170,29 @@ TEST_CASE("After a change of the machine at most an image or two are late") {
 }
 
 TEST_CASE("Noise does not make it flap, neither does load that comes and goes") {
-    ps::SimulatedDescription odroid = noisy_odroid(0.05, 6);
-    ps::SimulatedPlatform platform(odroid);
+    boards::SimulatedDescription odroid = noisy_odroid(0.05, 6);
+    boards::SimulatedPlatform platform(odroid);
     CHECK(govern(platform, ps::Governor(platform.points(accuracies), {.seconds = 0.2}), 4000).switches < 80);
     odroid.tells_load = false;
     for (double t = 20; t < 4000; t += 40) {
         odroid.events.push_back({t, Kind::load, 0, 1});
         odroid.events.push_back({t + 20, Kind::load, 0, 0});
     }
-    platform = ps::SimulatedPlatform(odroid);
+    platform = boards::SimulatedPlatform(odroid);
     const Outcome outcome = govern(platform, ps::Governor(platform.points(accuracies), {.seconds = 0.2}), 4000);
     CHECK(outcome.switches < 100);  // the load changes 200 times
     CHECK(outcome.misses < 40);
 }
 
 TEST_CASE("An oracle holds at least the accuracy of the governor, and that more than chance") {
-    ps::SimulatedDescription odroid = noisy_odroid(0.05, 7);
+    boards::SimulatedDescription odroid = noisy_odroid(0.05, 7);
     odroid.events = {
         {100, Kind::load, 0, 1}, {200, Kind::load, 0, 0}, {250, Kind::cores, 0, 0}, {350, Kind::cores, 0, 4}};
-    const ps::SimulatedPlatform start(odroid);
+    const boards::SimulatedPlatform start(odroid);
     std::vector<ps::OperatingPoint> points = start.points(accuracies);
     const double ours = govern(start, ps::Governor(points, {.seconds = 0.15}), 500).accuracy;
     std::ranges::stable_sort(points, ps::MostAccurate{});
-    ps::SimulatedPlatform platform = start, drawn = start;
+    boards::SimulatedPlatform platform = start, drawn = start;
     std::mt19937 bits(8);
     double best = 0, random = 0;
     for (int i = 0; i < 500; ++i) {
@@ -209,7 +210,7 @@ TEST_CASE("An oracle holds at least the accuracy of the governor, and that more 
 }
 
 TEST_CASE("New budgets count from the next image on") {
-    const ps::SimulatedPlatform platform(ps::odroid_xu3());
+    const boards::SimulatedPlatform platform(boards::odroid_xu3());
     ps::Governor governor(platform.points(accuracies), {.seconds = 0.2});
     std::vector<ps::CoreState> states(2);
     platform.observe(states);
@@ -239,16 +240,16 @@ TEST_CASE("Impossible points, budgets and options are refused") {
     CHECK(refusal({{.seconds = 1}}, {}, {.margin = 0.5}).starts_with("governor: impossible margin"));
     CHECK(refusal({{.seconds = 1}}, {}, {.headroom = 1}).starts_with("governor: impossible headroom"));
     CHECK(refusal({{.seconds = 1}}, {}, {}).empty());
-    ps::SimulatedPlatform platform(ps::odroid_xu3());
+    boards::SimulatedPlatform platform(boards::odroid_xu3());
     ps::Governor governor({{.core_set = 2, .seconds = 1}});
     CHECK(tests::error_of([&] { ps::Governed governed(platform, governor); }) ==
           "governor: core set 2 of 2 of the platform");
 }
 
 TEST_CASE("Decisions, measurements and virtual time allocate nothing") {
-    ps::SimulatedDescription odroid = noisy_odroid(0.2, 9);
+    boards::SimulatedDescription odroid = noisy_odroid(0.2, 9);
     odroid.events = {{50, Kind::load, 0, 1}, {100, Kind::cores, 0, 0}, {150, Kind::cores, 0, 4}};
-    ps::SimulatedPlatform platform(odroid);
+    boards::SimulatedPlatform platform(odroid);
     ps::Governor governor(platform.points(accuracies), {.seconds = 0.15});
     ps::Governed governed(platform, governor);
     const std::size_t before = scratch::allocations;

@@ -1,6 +1,5 @@
 // Virtual time only goes on, energy is the integral of power, and the platforms of the paper take its times.
 #include <doctest/doctest.h>
-#include <primsel/dynamic/simulated_platforms.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,16 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "../../bench/reproduce/xun2019/boards/simulated_platforms.hpp"
 #include "../error_of.hpp"
 
 namespace simulated {
 namespace {
 
 namespace ps = primsel;
-using Kind = ps::PlatformEvent::Kind;
+using Kind = boards::PlatformEvent::Kind;
 
-double seconds_of(ps::SimulatedDescription const& description, std::size_t core_set, double hertz) {
-    ps::SimulatedPlatform platform(description);
+double seconds_of(boards::SimulatedDescription const& description, std::size_t core_set, double hertz) {
+    boards::SimulatedPlatform platform(description);
     ps::CoreSet const& set = platform.core_sets()[core_set];
     const auto level = static_cast<std::size_t>(std::ranges::lower_bound(set.hertz, hertz * 0.999) - set.hertz.begin());
     REQUIRE(platform.apply({.core_set = core_set, .level = level}));
@@ -27,8 +27,8 @@ double seconds_of(ps::SimulatedDescription const& description, std::size_t core_
     return platform.seconds() - began;
 }
 
-ps::SimulatedDescription any_odroid(std::mt19937& bits) {
-    ps::SimulatedDescription odroid = ps::odroid_xu3();
+boards::SimulatedDescription any_odroid(std::mt19937& bits) {
+    boards::SimulatedDescription odroid = boards::odroid_xu3();
     odroid.noise = {.deviation = 0.1, .outliers = 0.05, .worst = 3, .seed = bits()};
     if (bits() % 2 == 0) odroid.heat = {.kelvin_per_watt = 60, .time_constant = 3, .limit = 45};
     for (double t = 0.1; t < 30; t += 0.1 + 1e-6 * static_cast<double>(bits() % 1000000)) {
@@ -46,16 +46,16 @@ ps::SimulatedDescription any_odroid(std::mt19937& bits) {
 }  // namespace
 
 TEST_CASE("The platforms take the times of table I, and the Odroid has the ranges of table III") {
-    CHECK(seconds_of(ps::odroid_xu3(), 0, 200e6) == doctest::Approx(1.020));
-    CHECK(seconds_of(ps::odroid_xu3(), 0, 1800e6) == doctest::Approx(0.117));
-    CHECK(seconds_of(ps::odroid_xu3(), 1, 200e6) == doctest::Approx(1.780));
-    CHECK(seconds_of(ps::odroid_xu3(), 1, 1300e6) == doctest::Approx(0.280));
-    CHECK(seconds_of(ps::jetson_nano(), 0, 614e6) == doctest::Approx(0.00721));
-    CHECK(seconds_of(ps::jetson_nano(), 0, 921e6) == doctest::Approx(0.00488));
-    CHECK(seconds_of(ps::jetson_nano(), 1, 921e6) == doctest::Approx(0.0704));
-    CHECK(seconds_of(ps::jetson_nano(), 1, 1430e6) == doctest::Approx(0.0468));
+    CHECK(seconds_of(boards::odroid_xu3(), 0, 200e6) == doctest::Approx(1.020));
+    CHECK(seconds_of(boards::odroid_xu3(), 0, 1800e6) == doctest::Approx(0.117));
+    CHECK(seconds_of(boards::odroid_xu3(), 1, 200e6) == doctest::Approx(1.780));
+    CHECK(seconds_of(boards::odroid_xu3(), 1, 1300e6) == doctest::Approx(0.280));
+    CHECK(seconds_of(boards::jetson_nano(), 0, 614e6) == doctest::Approx(0.00721));
+    CHECK(seconds_of(boards::jetson_nano(), 0, 921e6) == doctest::Approx(0.00488));
+    CHECK(seconds_of(boards::jetson_nano(), 1, 921e6) == doctest::Approx(0.0704));
+    CHECK(seconds_of(boards::jetson_nano(), 1, 1430e6) == doctest::Approx(0.0468));
 
-    const ps::SimulatedPlatform odroid(ps::odroid_xu3());
+    const boards::SimulatedPlatform odroid(boards::odroid_xu3());
     CHECK(odroid.core_sets()[0].hertz.size() == 17);
     CHECK(odroid.core_sets()[1].hertz.size() == 12);
     const auto range = [&](double ps::OperatingPoint::*value, std::size_t core_sets) {
@@ -72,8 +72,8 @@ TEST_CASE("The platforms take the times of table I, and the Odroid has the range
 }
 
 TEST_CASE("Configurations are numbered from 1, the smallest, as those of an engine") {
-    const ps::SimulatedPlatform platform(ps::odroid_xu3());
-    ps::SimulatedCores const& a15 = platform.description().cores[0];
+    const boards::SimulatedPlatform platform(boards::odroid_xu3());
+    boards::SimulatedCores const& a15 = platform.description().cores[0];
     std::vector<int> numbers;
     for (ps::OperatingPoint const& point : platform.points({})) {
         if (point.core_set != 0 || point.level != 0) continue;
@@ -88,11 +88,11 @@ TEST_CASE("Configurations are numbered from 1, the smallest, as those of an engi
 }
 
 TEST_CASE("Points tell what an undisturbed image takes") {
-    for (ps::SimulatedDescription description : {ps::odroid_xu3(), ps::jetson_nano()}) {
-        for (ps::SimulatedCores& cores : description.cores) cores.parallel = 0.8;
-        const ps::SimulatedPlatform start(description);
+    for (boards::SimulatedDescription description : {boards::odroid_xu3(), boards::jetson_nano()}) {
+        for (boards::SimulatedCores& cores : description.cores) cores.parallel = 0.8;
+        const boards::SimulatedPlatform start(description);
         for (ps::OperatingPoint const& point : start.points({}, {}, 4)) {
-            ps::SimulatedPlatform platform = start;
+            boards::SimulatedPlatform platform = start;
             REQUIRE(platform.apply(point));
             const double began = platform.seconds();
             platform.execute(point.configuration);
@@ -105,7 +105,7 @@ TEST_CASE("Points tell what an undisturbed image takes") {
 TEST_CASE("Virtual time never goes back and energy is the integral of power") {
     std::mt19937 bits(1);
     for (int round = 0; round < 20; ++round) {
-        ps::SimulatedPlatform platform(any_odroid(bits));
+        boards::SimulatedPlatform platform(any_odroid(bits));
         const std::vector<ps::OperatingPoint> points = platform.points({});
         double summed = 0;
         while (platform.seconds() < 32) {
@@ -130,11 +130,11 @@ TEST_CASE("Virtual time never goes back and energy is the integral of power") {
 }
 
 TEST_CASE("Load, caps and cores that go slow an image from their moment on") {
-    const auto taken = [](std::vector<ps::PlatformEvent> events) {
-        ps::SimulatedDescription odroid = ps::odroid_xu3();
+    const auto taken = [](std::vector<boards::PlatformEvent> events) {
+        boards::SimulatedDescription odroid = boards::odroid_xu3();
         odroid.cores[0].change_seconds = 0;
         odroid.events = std::move(events);
-        ps::SimulatedPlatform platform(odroid);
+        boards::SimulatedPlatform platform(odroid);
         platform.apply({.level = 16});
         platform.execute(4);
         return platform.seconds();
@@ -147,9 +147,9 @@ TEST_CASE("Load, caps and cores that go slow an image from their moment on") {
 }
 
 TEST_CASE("Heat caps the frequency, and lets it rise once it has gone") {
-    ps::SimulatedDescription odroid = ps::odroid_xu3();
+    boards::SimulatedDescription odroid = boards::odroid_xu3();
     odroid.heat = {.kelvin_per_watt = 60, .time_constant = 2, .limit = 60};
-    ps::SimulatedPlatform platform(odroid);
+    boards::SimulatedPlatform platform(odroid);
     platform.apply({.level = 16});
     double hottest = 0;
     for (int i = 0; i < 200; ++i) platform.execute(4), hottest = std::max(hottest, platform.celsius());
@@ -166,9 +166,9 @@ TEST_CASE("Heat caps the frequency, and lets it rise once it has gone") {
 
 TEST_CASE("Impossible platforms are refused by what is impossible") {
     const auto refusal = [](auto const& change) {
-        ps::SimulatedDescription odroid = ps::odroid_xu3();
+        boards::SimulatedDescription odroid = boards::odroid_xu3();
         change(odroid);
-        return tests::error_of([&] { ps::SimulatedPlatform platform(odroid); });
+        return tests::error_of([&] { boards::SimulatedPlatform platform(odroid); });
     };
     CHECK(refusal([](auto&) {}).empty());
     CHECK(refusal([](auto& d) { d.cores.clear(); }) == "simulated platform: there are no core sets");

@@ -2,13 +2,13 @@
 // other programs, heat, and cores that go and come back.
 #pragma once
 
-#include <primsel/dynamic/simulated_platforms.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <random>
 #include <vector>
+
+#include "../boards/simulated_platforms.hpp"
 
 namespace xun2019 {
 
@@ -26,7 +26,7 @@ struct Hours {
 };
 
 struct Day {
-    ps::SimulatedDescription platform = ps::odroid_xu3();
+    boards::SimulatedDescription platform = boards::odroid_xu3();
     std::vector<Hours> hours;
 
     [[nodiscard]] ps::Budget const& budget_at(double seconds) const {
@@ -34,7 +34,7 @@ struct Day {
         while (i + 1 < hours.size() && hours[i + 1].from * hour <= seconds) ++i;
         return hours[i].budget;
     }
-    void at(double when, ps::PlatformEvent::Kind kind, std::size_t set, double value) {
+    void at(double when, boards::PlatformEvent::Kind kind, std::size_t set, double value) {
         platform.events.push_back({when * hour, kind, set, value});
     }
     /// Another program that comes and goes, so long on average.
@@ -42,15 +42,15 @@ struct Day {
         std::exponential_distribution<double> minutes(1 / mean_minutes);
         double load = 1;
         for (double when = from; when < to; when += minutes(bits) / 60, load = 1 - load) {
-            at(when, ps::PlatformEvent::Kind::load, set, load);
+            at(when, boards::PlatformEvent::Kind::load, set, load);
         }
-        at(to, ps::PlatformEvent::Kind::load, set, 0);
+        at(to, boards::PlatformEvent::Kind::load, set, 0);
     }
 };
 
 /// The day in whose sight the governor's constants were chosen.
 [[nodiscard]] inline Day known_day() {
-    using Kind = ps::PlatformEvent::Kind;
+    using Kind = boards::PlatformEvent::Kind;
     Day day;
     day.hours = {{0, {.seconds = 1.0, .joules = 0.04}, "night: little energy"},
                  {6, {.seconds = 0.2}, "morning"},
@@ -70,13 +70,13 @@ struct Day {
     day.at(20, Kind::cores, 0, 0), day.at(20.5, Kind::cores, 0, 4);
     std::mt19937 bits(5);
     day.come_and_go(13, 18.5, 0, 10, bits);
-    std::ranges::stable_sort(day.platform.events, {}, &ps::PlatformEvent::seconds);
+    std::ranges::stable_sort(day.platform.events, {}, &boards::PlatformEvent::seconds);
     return day;
 }
 
 /// A day by chance: budgets, times of change, load on both clusters, caps, cores that go, noise and its outliers.
 [[nodiscard]] inline Day any_day(unsigned seed) {
-    using Kind = ps::PlatformEvent::Kind;
+    using Kind = boards::PlatformEvent::Kind;
     std::mt19937 bits(seed);
     const auto between = [&bits](double low, double high) {
         return std::uniform_real_distribution<double>(low, high)(bits);
@@ -105,7 +105,7 @@ struct Day {
     for (double when = between(0, 6); when < 22; when += between(4, 9)) {
         day.at(when, Kind::cores, 0, 0), day.at(when + between(0.1, 1), Kind::cores, 0, 4);
     }
-    std::ranges::stable_sort(day.platform.events, {}, &ps::PlatformEvent::seconds);
+    std::ranges::stable_sort(day.platform.events, {}, &boards::PlatformEvent::seconds);
     return day;
 }
 

@@ -106,7 +106,7 @@ std::vector<Row> compare(std::vector<Day> const& days, std::vector<double> const
     Outcome governor, untold, oracle, reactive, chance;
     std::vector<Outcome> fixed(4);
     for (Day const& day : days) {
-        const ps::SimulatedPlatform platform(day.platform);
+        const boards::SimulatedPlatform platform(day.platform);
         const std::vector<ps::OperatingPoint> points = platform.points(accuracies);
         std::vector<ps::OperatingPoint> best_first = points;
         std::ranges::stable_sort(best_first, ps::MostAccurate{});
@@ -131,7 +131,7 @@ std::vector<Row> compare(std::vector<Day> const& days, std::vector<double> const
 double microseconds_of_a_decision(std::vector<ps::OperatingPoint> const& points) {
     ps::Governor<> governor(points, {.seconds = 0.2});
     std::vector<ps::CoreState> states(2);
-    ps::SimulatedPlatform(ps::odroid_xu3()).observe(states);
+    boards::SimulatedPlatform(boards::odroid_xu3()).observe(states);
     const auto began = std::chrono::steady_clock::now();
     constexpr int decisions = 200000;
     for (int i = 0; i < decisions; ++i) governor.decide(states), governor.measured(0.1 + 1e-6 * (i * 7919 % 1000));
@@ -142,10 +142,10 @@ double microseconds_of_a_decision(std::vector<ps::OperatingPoint> const& points)
 }  // namespace
 
 void report_figure_5(Report& report, std::vector<double> const& accuracies) {
-    const std::vector<ps::OperatingPoint> points = ps::SimulatedPlatform(ps::odroid_xu3()).points(accuracies);
-    ps::SimulatedDescription bare = ps::odroid_xu3();
-    for (ps::SimulatedCores& cores : bare.cores) cores.static_watts = 0;
-    const std::vector<ps::OperatingPoint> dynamic = ps::SimulatedPlatform(bare).points({});
+    const std::vector<ps::OperatingPoint> points = boards::SimulatedPlatform(boards::odroid_xu3()).points(accuracies);
+    boards::SimulatedDescription bare = boards::odroid_xu3();
+    for (boards::SimulatedCores& cores : bare.cores) cores.static_watts = 0;
+    const std::vector<ps::OperatingPoint> dynamic = boards::SimulatedPlatform(bare).points({});
     report.heading("Figure 5: configurations, frequencies and clusters of a simulated Odroid XU3");
     report.paragraph(
         "Times: the model goes through table I's four, and the 3.53 of table III, so that these ranges agree by "
@@ -169,7 +169,7 @@ void report_days(Report& report, std::vector<double> const& accuracies) {
     const std::vector<std::string> columns{
         "",           "late, %",     "not first, %", "avoidable, %", "over other, %", "accuracy, %",
         "in time, %", "mJ an image", "switches"};
-    const std::vector<ps::OperatingPoint> points = ps::SimulatedPlatform(ps::odroid_xu3()).points(accuracies);
+    const std::vector<ps::OperatingPoint> points = boards::SimulatedPlatform(boards::odroid_xu3()).points(accuracies);
     report.heading("Days of 10,000 images under a governor, in virtual time");
     report.paragraph(ps::join(
         "An image every ", period,

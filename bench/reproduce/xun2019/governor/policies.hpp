@@ -2,7 +2,6 @@
 #pragma once
 
 #include <primsel/dynamic/governor.hpp>
-#include <primsel/dynamic/simulated_platform.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +31,7 @@ using States = std::span<const ps::CoreState>;
 /// The paper's network in one configuration, as fast as the machine lets it.
 struct Fixed {
     ps::OperatingPoint point;
-    ps::OperatingPoint next(ps::SimulatedPlatform const&, States states, ps::Budget const&) {
+    ps::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::Budget const&) {
         point.level = states[0].top;
         return point;
     }
@@ -49,7 +48,7 @@ struct Reactive {
     std::size_t quick = 0;
     double wanted = 1e12;
 
-    ps::OperatingPoint next(ps::SimulatedPlatform const&, States states, ps::Budget const&) {
+    ps::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::Budget const&) {
         const auto place = std::ranges::lower_bound(hertz, wanted) - hertz.begin();
         const std::size_t level = std::min<std::size_t>(static_cast<std::size_t>(place), states[0].top);
         return {.configuration = configuration,
@@ -72,7 +71,7 @@ struct Reactive {
 
 struct Governed {
     ps::Governor<ps::MostAccurate> governor;
-    ps::OperatingPoint next(ps::SimulatedPlatform const&, States states, ps::Budget const& budget) {
+    ps::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::Budget const& budget) {
         if (budget.seconds != governor.budget().seconds || budget.joules != governor.budget().joules ||
             budget.watts != governor.budget().watts || budget.accuracy != governor.budget().accuracy) {
             governor.set_budget(budget);
@@ -87,11 +86,11 @@ struct Governed {
 struct Oracle {
     std::vector<ps::OperatingPoint> points;  // the most accurate first
 
-    ps::OperatingPoint next(ps::SimulatedPlatform const& platform, States, ps::Budget const& budget) {
+    ps::OperatingPoint next(boards::SimulatedPlatform const& platform, States, ps::Budget const& budget) {
         ps::OperatingPoint fastest;
         double least = ps::Budget::unlimited;
         for (ps::OperatingPoint const& point : points) {
-            ps::SimulatedPlatform trial = platform;
+            boards::SimulatedPlatform trial = platform;
             if (!trial.apply(point)) continue;
             const double began = trial.seconds(), joules = trial.joules();
             trial.execute(point.configuration);
@@ -107,7 +106,7 @@ struct Oracle {
 struct Chance {
     std::vector<ps::OperatingPoint> points;
     std::mt19937 bits{1};
-    ps::OperatingPoint next(ps::SimulatedPlatform const&, States, ps::Budget const&) {
+    ps::OperatingPoint next(boards::SimulatedPlatform const&, States, ps::Budget const&) {
         return points[bits() % points.size()];
     }
     void measured(Image const&) {}
@@ -115,7 +114,7 @@ struct Chance {
 
 template <class Policy>
 [[nodiscard]] std::vector<Image> spend_day(Day const& day, Policy policy, bool tells_load = true) {
-    ps::SimulatedPlatform platform(day.platform);
+    boards::SimulatedPlatform platform(day.platform);
     std::vector<ps::CoreState> states(2), last(2);
     std::vector<Image> spent;
     for (std::size_t i = 0; i < images; ++i) {

@@ -4,7 +4,6 @@
 #include <primsel/core/finite.hpp>
 #include <primsel/dynamic/operating_point.hpp>
 #include <primsel/dynamic/platform.hpp>
-#include <primsel/dynamic/simulated_cores.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +17,11 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+#include "simulated_cores.hpp"
+
+namespace boards {
+
+using primsel::CoreSet, primsel::CoreState, primsel::OperatingPoint;
 
 /// An event on a simulated platform at a time. From then on, for one core set:
 struct PlatformEvent {
@@ -90,7 +93,7 @@ public:
         std::vector<CoreSet> sets;
         std::size_t number = 0;
         for (SimulatedCores const& cores : description.cores) {
-            detail::check(cores, description.cores[0].shares.size());
+            check_cores(cores, description.cores[0].shares.size());
             CoreSet set{cores.name, {}, cores.hertz};
             for (std::size_t i = 0; i < cores.count; ++i) set.cores.push_back(number++);
             sets.push_back(std::move(set));
@@ -312,6 +315,6 @@ private:
     std::size_t core_set_ = 0, level_ = 0, threads_ = 1;
 };
 
-static_assert(Platform<SimulatedPlatform>);
+static_assert(primsel::Platform<SimulatedPlatform>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace boards

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace boards {
+
+using primsel::fail, primsel::is_finite, primsel::is_nan;
 
 /// A cluster of cores as a model: what it takes to run the configurations of one network there.
 struct SimulatedCores {
@@ -57,9 +59,7 @@ inline void calibrate(SimulatedCores& cores, std::array<double, 2> hertz, std::a
     cores.fixed_seconds = seconds[0] - cores.cycles / hertz[0];
 }
 
-namespace detail {
-
-inline void check(SimulatedCores const& cores, std::size_t configurations) {
+inline void check_cores(SimulatedCores const& cores, std::size_t configurations) {
     const auto require = [&](bool holds, auto const&... what) {
         if (!holds) fail("simulated platform: core set ", cores.name, ' ', what...);
     };
@@ -75,6 +75,4 @@ inline void check(SimulatedCores const& cores, std::size_t configurations) {
     require(cores.farads >= 0 && cores.static_watts >= 0 && cores.change_seconds >= 0, "has a negative cost");
 }
 
-}  // namespace detail
-
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace boards
