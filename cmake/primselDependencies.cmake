@@ -1,4 +1,4 @@
-# What primsel needs beside a C++20 compiler, and its optional doors. Included by primsel's own build and, installed
+# The libraries that primsel needs, and its optional doors. Included by primsel's own build and, installed
 # beside primselConfig.cmake, by find_package(primsel).
 
 # PRIMSEL_<PACKAGE>_INCLUDE_DIR: the folder that holds <header> of a header-only package, or ...-NOTFOUND. Only the

@@ -12,7 +12,11 @@ while IFS= read -r file; do
         changed=1
     fi
 done < <(git ls-files '*.hpp' '*.cpp' ':!single_include')
-if git grep -nE '^\s*///?<? ?(Of|What|So many|Whose) ' -- '*.hpp' '*.cpp' ':!single_include'; then
+subjectless='(Of|What|So many|Whose|Whether or not|Who|Whoever|Whatever) '
+found=0
+git grep -nE "^\s*///?<? ?$subjectless" -- '*.hpp' '*.cpp' ':!single_include' && found=1
+git grep -nE "^\s*# ?$subjectless" -- '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' .ci/run && found=1
+if [ $found = 1 ]; then
     echo "these comments do not begin with a subject or a verb"
     changed=1
 fi

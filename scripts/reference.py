@@ -81,7 +81,7 @@ def skip_declaration(text, begin):
             at = end
             continue
         has_value |= text.startswith(" = ", at) or text.startswith(" =\n", at) or text.startswith("concept ", at)
-        # What a constructor initialises is no part of its head.
+        # The initialisers of a constructor are no part of its head.
         if not has_value and re.compile(r"\s+: ").match(text, at) and re.search(r"(\)|\bnoexcept)$", text[begin:at]):
             head_end = head_end or at
         at = skip_token(text, at)
@@ -110,7 +110,7 @@ def shorten(text):
     lines, cut = [], 0
     for line in text.split("\n"):
         kept = re.sub(r"^(\s*)(static )?(?:(?:\[\[nodiscard\]\]|PRIMSEL_INLINE|PRIMSEL_NOINLINE|inline) )+", r"\1\2", line)
-        # What follows is aligned to what went before.
+        # The following lines are aligned to the one before.
         lines.append(line[cut:] if kept == line and line.startswith(" " * (cut + 4)) else kept)
         cut = len(line) - len(kept) or cut
     text = "\n".join(lines)

@@ -188,7 +188,7 @@ def serve(engine, logits, answer):
 
 def main():
     name, model, image_path, threads = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    # What the engines themselves have to say is not part of the answers.
+    # The engines' own output is not part of the answers.
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

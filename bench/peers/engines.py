@@ -190,7 +190,7 @@ def error_of(bench, worker, net):
         raise Gone(f"gives {len(logits)} logits, not {len(exact)}")
     rms = math.sqrt(statistics.fmean(each * each for each in exact))
     errors = [abs(one - other) / rms for one, other in zip(logits, exact)]
-    # Of NaN there is no largest.
+    # NaN has no largest value.
     return max(errors) if all(map(math.isfinite, errors)) else math.inf
 
 

@@ -105,7 +105,7 @@ for entry in $entries; do keep="$keep --keep-global-symbol=$entry"; done
 # shellcheck disable=SC2086
 "$OBJCOPY" $keep "$work/joined.o" "$work/output.o"
 
-# What the program can see is the entries and nothing else.
+# The program sees the entries and nothing else.
 visible=$("$NM" --defined-only --extern-only "$work/output.o" | sed -n 's/.* [A-Za-z] //p' | sort)
 expected=$(echo "$entries" | tr ' ' '\n' | sed '/^$/d' | sort)
 [ "$visible" = "$expected" ] || fail "visible are $visible and not only $expected"

@@ -47,7 +47,7 @@ class Forecast(Cli):
         model.write_bytes(model.read_bytes()[:-9])
         self.refuse(1, [str(model)], "forecast", NET, "--device", model)
         self.refuse(2, ["--save"], "forecast", "--fit", table)
-        # What would not fit is recorded and not tried.
+        # A network that would not fit is recorded and not tried.
         small = self.folder / "s.csv"
         self.succeed("forecast", NET, "--size", SIZE, "--profile", small, "--levels", 0, "--batches", 1, "--max-memory", "1K")
         self.assertIn(",too large,", small.read_text())

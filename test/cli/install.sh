@@ -15,7 +15,7 @@ share/zsh/site-functions/_primsel"
 diff <(echo "$expected") <(find . -type f | sed 's|^\./||' | LC_ALL=C sort)
 bin/primsel --version >/dev/null
 
-# Whatever a checker prints is a finding.
+# Every line that a checker prints is a finding.
 check() {
     if ! command -v "$1" >/dev/null; then
         echo "passed over: $1 is not installed"

@@ -8,7 +8,7 @@ from command import NET, SIZE, Cli
 class Profiles(Cli):
     """Writes profiles of machines that there are not, and learns from them."""
 
-    # What takes as long as its operations and a little, on configurations of a small network's kind.
+    # Times in proportion to the operations, and a little more, on configurations of a small network's kind.
     SPEED = {"direct-hwc": 1.0, "im2row-copy-short-ab-ik": 0.4, "kn2row": 0.6, "winograd-2-3": 0.3}
 
     @classmethod

@@ -126,7 +126,7 @@ class Profile(Cli):
                 self.assertIsNone(process.poll(), process.stderr.read() if process.poll() is not None else "")
                 time.sleep(0.01)
 
-        # What this machine's speeds are is another matter: others use it too.
+        # The speeds of this machine do not matter here: others use it too.
         profile = ["profile", "--out", out, "--layouts-out", layouts, *self.QUICK[:-1], 30, "--tolerance", 9, "--ahead", 3]
         server.call("XADD", "primsel:todo", "*", "junk", b"\xff")
         driver = server.primsel(*profile)

@@ -98,7 +98,7 @@ class Sweeps(Cli):
         self.check_measured(trials, "latency")
         (best,) = result["best"]
         self.assertEqual(list(best), ["trial", "parameters", "metrics", "measured"])
-        # Of the networks the one that is best is left, and it is what was measured.
+        # Only the best network is left, and it was measured.
         self.assertEqual([path.name for path in networks.iterdir()], [f"trial-{best['trial']}.onnx"])
         self.succeed("run", next(networks.iterdir()), "--batch", 1)
         self.assertIn("<h2>Measured</h2>", page.read_text())

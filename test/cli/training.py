@@ -63,7 +63,7 @@ class Train(Cli):
         out, data = self.folder / "w.safetensors", ["--folder", self.folder / "data"]
         self.succeed("train", NET, *data, "--size", 32, "--batch", 2, "--learning-rate", 0.001, "--out", out)
         result = json.loads(self.succeed("accuracy", NET, *data, "--size", 32, "--weights", out, "--json"))
-        # Whatever else the network takes them for.
+        # The classes are those of the folders, not of the network's answers.
         self.assertEqual([(each["name"], each["images"]) for each in result["classes"]], [("bright", 3), ("dark", 3)])
         self.assertEqual(result["images"], 6)
         self.refuse(1, ["bright/0.png: is 1x3x32x32, not 3x64x64"], "accuracy", NET, *data, "--size", 64)
@@ -92,7 +92,7 @@ class Train(Cli):
 
     def test_same_weights_again_and_for_any_threads(self):
         written, plan = [], self.folder / "plan.json"
-        # What is measured of a machine is not the same twice, and so may be the plan.
+        # Two measurements of a machine differ, and so may their plans.
         self.succeed("plan", NET, "--size", 32, "--batch", 4, "--training", "--save", plan)
         for threads in (1, 2):
             out = self.folder / f"{threads}.safetensors"
@@ -180,7 +180,7 @@ class Train(Cli):
                                            for of in ([out], [file, "--weights", weights], [file]))
             self.assertEqual(by_file, by_weights)
             self.assertNotEqual(by_file, before)
-            # Whatever is not trained is as it was, and one file takes the place of the other.
+            # Parts that are not trained are as they were, and one file takes the place of the other.
             self.assertLess(abs(len(out.read_bytes()) - len(file.read_bytes())), 500)
             accuracies = {self.succeed("accuracy", *of, *data, "--json").split(":", 2)[2]
                           for of in ([out], [file, "--weights", weights])}
@@ -415,7 +415,7 @@ class Train(Cli):
         picture = curves.read_text()
         for text in ("Loss", "Accuracy, %", "Learning rate", "training: 3, ", "validation: 3, "):
             self.assertIn(text, picture)
-        # What the file says, the command line may say, and say otherwise; a checkpoint knows all epochs' curves.
+        # The command line may repeat the file's options, or change them; a checkpoint knows all epochs' curves.
         half = self.folder / "half.safetensors"
         self.succeed(*by_file, "--epochs", 3, "--patience", 1, "--checkpoint", half)
         curves.unlink()

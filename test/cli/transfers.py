@@ -92,7 +92,7 @@ class Transfer(Profiles):
                     self.folder / "p.csv", "--layouts", self.folder / "l.csv", "--all-rows")
 
     def test_other_primitives(self):
-        # Of what it has not measured the new machine's model says what the factor of all makes of it.
+        # The model of the new machine scales primitives without measurements by the factor of all.
         self.measure(30, seed=3, slower=3)
         self.data.write_text(self.data.read_text().replace("kn2row", "sundial"))
         for method in ("factor", "transferred"):
@@ -124,7 +124,7 @@ class Transfer(Profiles):
         self.write_layouts(self.layouts, about=[("arch", "abacus")])
         bad(["layouts.csv", "its arch is abacus", "slate"], *source, *data, "--layouts", self.layouts)
 
-        # What was transferred, or knows nothing of layouts.
+        # Models that were transferred, or know nothing of layouts.
         self.transfer()
         again = self.folder / "again.model"
         self.refuse(1, ["there.model", "its primitives were transferred already"], "transfer", "--model", self.out,

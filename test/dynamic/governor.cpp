@@ -1,5 +1,5 @@
-// Whatever the machine does: what is chosen is never dominated by what could have been, deadlines are kept once the
-// machine is known, no choice is taken back and forth, and nothing is allocated on the way.
+// Laws of the governor, on any machine: no chosen point is dominated by another that could be used, deadlines are kept
+// once the machine is known, no choice is taken back and forth, and nothing is allocated.
 #include <doctest/doctest.h>
 #include <primsel/dynamic/governed.hpp>
 

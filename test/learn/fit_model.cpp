@@ -40,7 +40,7 @@ TEST_CASE("each regression by its name learns a profile, says how well, and wher
             CHECK(part.test.rows == 9);
             CHECK(part.test.not_predicted + part.test.all.samples > 9);
             CHECK(part.test.all.median < 0.9);
-            // Who has the model and the rows finds the same.
+            // The model and the rows give the same again.
             const auto test = ps::held_back(model, measured.data);
             REQUIRE(test);
             const auto again =

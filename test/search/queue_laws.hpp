@@ -27,7 +27,7 @@ std::map<std::uint64_t, std::vector<std::string>> results_of(Q& queue) {
     return results;
 }
 
-/// Whatever is put comes out once, and its result comes back once.
+/// Each trial comes out once, and its result comes back once.
 template <class Q>
 void check_each_once(Q& queue) {
     for (std::uint64_t i = 0; i < 5; ++i) queue.put(i, "trial " + std::to_string(i));
@@ -65,7 +65,7 @@ void check_lease_ends(Q& queue) {
     CHECK(queue.finish(*lost, "late but first"));
     CHECK_FALSE(queue.finish(*again, "second"));
     CHECK(results_of(queue).at(7) == std::vector<std::string>{"late but first"});
-    // Who renews keeps it for longer than a lease.
+    // A worker that renews a lease keeps its trial for longer.
     queue.put(8, "kept");
     const std::optional<ps::Lease> kept = queue.take("one", 0);
     REQUIRE(kept);

@@ -132,7 +132,7 @@ TEST_CASE("who hands out is killed after any row: it goes on with file and queue
         ps::LocalQueue queue(10);
         std::multiset<std::vector<int>> measured;
         const ps::ProfileWork work = profiled::work_of();
-        // Whoever hands out does all that waits, as a queue of one thread.
+        // The program that hands out does all that waits, as a queue of one thread.
         const auto measure_all = [&] {
             while (const std::optional<ps::Lease> lease = queue.take("one", 0)) {
                 const ps::ProfilePart part = ps::parse_part("p", lease->message, work.tables);

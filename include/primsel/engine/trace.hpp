@@ -112,7 +112,7 @@ private:
 
 namespace detail {
 
-/// Who computes each step of a plan, and in what predicted time.
+/// The primitive or op of each step of a plan, and its predicted time.
 [[nodiscard]] inline std::vector<TracedStep> describe_steps(Graph const& graph, Kernels const& kernels,
                                                             Plan const& plan, std::size_t workers) {
     std::vector<TracedStep> described;

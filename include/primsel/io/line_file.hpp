@@ -19,8 +19,8 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A text file that grows at its end, and that nobody else may append to meanwhile: results are kept as they come.
-/// Whoever writes it may be killed at any moment, and then what was just written may be cut short: who opens the file
-/// again finds the last whole line and cuts what is behind it.
+/// Its writer may be killed at any moment, which may leave a line cut short: opening the file again finds the last
+/// whole line and cuts off the rest.
 class LineFile {
 public:
     /// Opens or creates the file. Throws error when it cannot be written, is a pipe, or when somebody else appends to

@@ -47,7 +47,7 @@ namespace primsel::inline PRIMSEL_ABI {
     } catch (protozero::exception const& fault) {
         fail(name, ": not an ONNX model: ", std::string_view(fault.what()));
     }
-    // Whatever a tensor is read by beside its weight, this finds it.
+    // Reading the new file finds every other reader of a tensor.
     const SharedBytes written{std::as_bytes(std::span(text)), {}};
     try {
         const OnnxModel again = parse_onnx(name, written, options, folder);

@@ -34,7 +34,7 @@ struct ProfileProgress {
     std::size_t total = 0, done = 0;
     /// The number of those done since the run began.
     std::size_t now = 0;
-    /// Who measured them.
+    /// The workers that measured them.
     std::set<std::string> workers{};
     /// Results and messages that were refused, and why the last one was.
     std::size_t refused = 0;

@@ -1,5 +1,5 @@
 # Runs the steps of the vcpkg port as vcpkg would, without vcpkg: cmake -DPORTS=<folder> -DINTO=<folder> -P build.cmake
-# What is there afterwards is what vcpkg would install for one triplet.
+# It leaves the files that vcpkg would install for one triplet.
 cmake_minimum_required(VERSION 3.22)
 set(PORT primsel)
 set(CURRENT_PACKAGES_DIR ${INTO}/packages/${PORT})
@@ -44,7 +44,7 @@ file(READ ${PORTS}/${PORT}/vcpkg.json manifest)
 string(JSON version GET "${manifest}" version)
 include(${PORTS}/${PORT}/portfile.cmake)
 
-# What vcpkg's own checks refuse after a build.
+# Faults that vcpkg's own checks refuse after a build.
 set(share ${CURRENT_PACKAGES_DIR}/share/${PORT})
 foreach(file IN ITEMS ${share}/copyright ${share}/usage ${share}/primselConfig.cmake ${CURRENT_PACKAGES_DIR}/include/primsel/primsel.hpp)
     if(NOT EXISTS ${file})

@@ -144,7 +144,7 @@ class Generator:
             node = helper.make_node(op, inputs, names, name=names[0], **attributes)
         except ValueError:  # an empty list, of a scalar
             return None
-        # What a Constant node gives is here a constant of the node that reads it.
+        # The value of a Constant node is here a constant of the node that reads it.
         constants = {name: self.network.constants[name] for name in inputs if name in self.network.constants}
         given = {name: self.network.values[name] for name in inputs if name in self.network.values}
         if not given or op in self.skipped:

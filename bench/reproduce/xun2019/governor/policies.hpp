@@ -1,4 +1,4 @@
-// Who chooses the operating points of a day: the governor, what it is compared with, and who knows the future.
+// Policies that choose the operating points of a day: the governor, those it is compared with, and an oracle.
 #pragma once
 
 #include <primsel/dynamic/governor.hpp>
