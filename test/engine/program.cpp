@@ -246,7 +246,7 @@ TEST_CASE("indices of maxima count over the whole batch, whichever steps take on
 }
 
 TEST_CASE("convolutions write their parts of a concatenation, where nobody else reads them") {
-    const ps::Kernels kernels = ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>();
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     for (const bool shared : {false, true}) {
         for (const int batch : {1, 3}) {
             ps::Graph graph(batch);

@@ -1,9 +1,10 @@
-// THE list. Adding a primitive to AllPrimitives gives it law tests, a benchmark and a column in every profile; adding
-// it to DefaultPrimitives makes it a candidate in every plan.
+// THE list. Adding a primitive to AllPrimitives gives it law tests, a benchmark and a column in every profile. Those of
+// DefaultPrimitives, which are chosen from the profiles, are candidates in every plan.
 #pragma once
 
 #include <primsel/core/type_list.hpp>
 #include <primsel/primitive/conv1x1.hpp>
+#include <primsel/primitive/default_primitives.hpp>
 #include <primsel/primitive/depthwise.hpp>
 #include <primsel/primitive/direct.hpp>
 #include <primsel/primitive/grouped.hpp>
@@ -67,23 +68,5 @@ using OtherPrimitives =
              WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
-
-/// The primitives that an engine considers by default: those of every family that win a layer somewhere. They compile
-/// faster than all.
-using DefaultPrimitives =
-    TypeList<DirectSum2d, DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
-             Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
-             Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
-             Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
-             Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,                            //
-             Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>,                             //
-             WinogradLine<2, 3, 8>, WinogradLine<3, 3, 8>, WinogradLine<2, 5, 8>, WinogradLine<3, 5, 8>,  //
-             Winograd<2, 3, 16>, Winograd<3, 3, 16>, Winograd<4, 3, 16>, Winograd<6, 3, 16>,              //
-             Winograd<2, 5, 16>, Winograd<3, 5, 16>, Winograd<4, 5, 16>,                                  //
-             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
-             Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Conv1x1Gemm<GemmForm::atb, GemmOut::ik>,
-             Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>,  //
-             MecCol, MecRowPartition>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
