@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks that the headers under include/primsel keep to the rooms of the house.
+"""Checks that the headers under include/primsel keep to the rooms of the house, in what they include and what they name.
 
     check_includes.py [<folder with the rooms>]    exit status 1 and one line per finding
     check_includes.py --self-test                  plants each kind of violation and sees it rejected
 
 Rejected are: an include of a room that EDGES does not open, of another folder's detail/, of an umbrella header; a
 circle of headers; a header without #pragma once; quoted or missing primsel includes; <iostream> anywhere and <fstream>
-outside io/.
+outside io/; a name of another room's <room>::detail, and a namespace of another room. Tests may name the private names of the
+room that they test; tools, examples and benchmarks none.
 """
 import pathlib
 import re
@@ -68,6 +69,47 @@ def refusal(header, target):
     return f"{source_room} may include only: {', '.join(allowed)}"
 
 
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+PRIVATE = re.compile(r"\b(\w+)::detail::(\w+)")
+NAMESPACE = re.compile(r"namespace ([\w: ]+) \{$")
+
+
+def private_names(text, room):
+    """(line number, name) of each name in another room's detail, not counting those in comments."""
+    text = COMMENT.sub(lambda comment: "\n" * comment.group().count("\n"), text)
+    for match in PRIVATE.finditer(text):
+        if match.group(1) in EDGES and match.group(1) != room:
+            yield text.count("\n", 0, match.start()) + 1, match.group()
+
+
+def foreign_namespaces(text, room):
+    """(line number, namespace) of each namespace that belongs to another room or, as primsel::detail, to none."""
+    opened = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("}  // namespace") and opened:
+            opened.pop()
+        elif match := NAMESPACE.match(line):
+            parts = match.group(1).replace("primsel::inline PRIMSEL_ABI", "primsel").split("::")
+            opened.append("::".join([*opened[-1:], *parts]))
+            names = opened[-1].split("::")
+            if names[0] == "primsel" and len(names) > 1 and names[1] != room and (names[1] in EDGES or names[1] == "detail"):
+                yield number, opened[-1]
+
+
+def check_users(top):
+    """One line of text per private name in the programs and tests below the folder."""
+    findings = []
+    for folder in ("tools", "examples", "bench", "test"):
+        for file in sorted((top / folder).rglob("*.[hc]pp")):
+            path = file.relative_to(top)
+            room = path.parts[1] if folder == "test" else ""
+            if folder == "test" and room not in EDGES:
+                continue
+            for line, name in private_names(file.read_text(encoding="utf-8"), room):
+                findings.append(f"{path}:{line}: names {name}, which is private")
+    return findings
+
+
 def circles(graph):
     """Each circle found by depth-first search, as a list of headers that starts and ends with the same one."""
     found, done, path = [], set(), []
@@ -98,6 +140,10 @@ def check(root):
         graph[header] = []
         if not re.search(r"^#pragma once$", text, re.MULTILINE):
             findings.append(f"{header}: has no #pragma once")
+        for line, name in private_names(text, room_of(header)):
+            findings.append(f"{header}:{line}: names {name}, which is private")
+        for line, name in foreign_namespaces(text, room_of(header)):
+            findings.append(f"{header}:{line}: opens {name}, which is not its room's")
         for line, delimiter, path in includes_of(text):
             where = f"{header}:{line}: includes {path}"
             if delimiter == '"':
@@ -119,12 +165,14 @@ def check(root):
 
 def self_test():
     """Each planted tree must give exactly the expected finding; the sound tree none."""
+    outer = "namespace primsel::inline PRIMSEL_ABI {\n"
     sound = {
         "core/a.hpp": "",
         "core/detail/a.hpp": "",
         "core/b.hpp": "#include <primsel/core/detail/a.hpp>\n",
-        "tensor/a.hpp": "#include <primsel/core/a.hpp>\n#include <vector>\n",
-                "primitive/a.hpp": "/* #include <iostream>\n */ // #include <fstream>\n",
+        "tensor/a.hpp": "#include <primsel/core/a.hpp>\n#include <vector>\n" + outer +
+            "namespace tensor::detail {\nint i = tensor::detail::f();\n}  // namespace tensor::detail\n",
+        "primitive/a.hpp": "/* #include <iostream>\n */ // #include <fstream>\n",
         "network/zoo/a.hpp": "#include <primsel/layer/a.hpp>\n#include <primsel/version.hpp>\n",
         "layer/a.hpp": "#include <primsel/tensor/a.hpp>\n",
         "io/a.hpp": "#include <fstream>\n#include <primsel/network/zoo/a.hpp>\n",
@@ -144,6 +192,9 @@ def self_test():
         "<iosfwd> or <ostream>": {"io/a.hpp": "#include <iostream>\n"},
         "not quotes": {"tensor/a.hpp": '#include "../core/a.hpp"\n'},
         "no such header": {"tensor/a.hpp": "#include <primsel/core/c.hpp>\n"},
+        "names core::detail::f": {"tensor/a.hpp": "// core::detail::g()\nint i = core::detail::f();\n"},
+        "opens primsel::core::detail": {"tensor/a.hpp": outer + "namespace core::detail {\n}  // namespace core::detail\n"},
+        "opens primsel::detail": {"core/a.hpp": outer + "namespace detail {\n}  // namespace detail\n"},
         "no header includes an umbrella": {"fwd.hpp": "#include <primsel/primsel.hpp>\n"},
         "includes primsel/train.hpp: no header": {"io/a.hpp": "#include <primsel/train.hpp>\n"},
         "version.hpp may include only": {"version.hpp": "#include <primsel/tensor/a.hpp>\n"},
@@ -180,7 +231,9 @@ def main(arguments):
     else:
         top = pathlib.Path(__file__).resolve().parent.parent
         findings = check(pathlib.Path(arguments[0]) if arguments else top / "include" / "primsel")
-    print("\n".join(findings) if findings else "include edges: nothing to object to")
+        if not arguments:
+            findings += check_users(top)
+    print("\n".join(findings) if findings else "rooms: nothing to object to")
     return 1 if findings else 0
 
 

@@ -38,7 +38,7 @@ std::vector<double> hyperparameters(Machine const& from, Machine const& to) {
         subject_of.push_back(static_cast<std::size_t>(found - from.model.subjects.begin()));
         labels.push_back(static_cast<std::size_t>(ps::family_of_id(id)));
     }
-    const ps::Table features = ps::features_of(data), predicted = from.model.regression.predict(features);
+    const ps::FloatTable features = ps::features_of(data), predicted = from.model.regression.predict(features);
     ps::MultitaskProcess process(labels, start);
     std::vector<std::size_t> row_of(data.rows(), data.rows());
     std::size_t count = 0;

@@ -35,7 +35,7 @@ inline double fma_gflops(double seconds) {
     constexpr double operations = 2.0 * chains * rounds * ps::lanes<ps::default_arch>;
     double done = 0, passed = 0;
     for (const ps::Timer timer; passed < seconds; passed = timer.seconds(), done += operations) {
-        ps::detail::multiply_add<ps::default_arch>(rounds, std::make_index_sequence<chains>{});
+        ps::machine::multiply_add<ps::default_arch>(rounds, std::make_index_sequence<chains>{});
     }
     return done / passed / 1e9;
 }

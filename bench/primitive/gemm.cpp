@@ -42,7 +42,7 @@ void multiply(benchmark::State& state) {
     using benchmark::Counter;
     const double operations = 2.0 * m * n * k;
     state.counters["GFLOP/s"] = Counter(operations / 1e9, Counter::kIsIterationInvariantRate);
-    state.counters["of_peak"] = Counter(operations / ps::this_machine().gemm_flops, Counter::kIsIterationInvariantRate);
+    state.counters["of_peak"] = Counter(operations / ps::this_machine().fma_flops, Counter::kIsIterationInvariantRate);
 }
 
 void shapes(benchmark::internal::Benchmark* bench) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace ps = primsel;
 
-void pack(benchmark::State& state, std::string_view id, ps::ConvShape const& shape, bool turned) {
+void pack(benchmark::State& state, std::string_view id, ps::ConvShape const& shape, bool rotated) {
     const ps::Kernels kernels = ps::policy_kernels<ps::DefaultTraining, ps::CompileTraining>();
     auto const& primitive = *std::ranges::find(kernels.primitives, id, &ps::PrimitiveEntry::id);
     // As many kernels as no cache holds take turns.
@@ -28,7 +28,7 @@ void pack(benchmark::State& state, std::string_view id, ps::ConvShape const& sha
     ps::Sequential here;
     std::size_t next = 0;
     for (auto _ : state) {
-        primitive.repack(shape, {all[next++ % count].data(), turned}, packed.data(), here);
+        primitive.repack(shape, {all[next++ % count].data(), rotated}, packed.data(), here);
         benchmark::ClobberMemory();
     }
     const double moved = static_cast<double>(bytes + primitive.packed_bytes(shape));
@@ -54,12 +54,12 @@ const bool registered = [] {
                                   .pad_right = of.taps / 2};
         for (const std::string_view id : {"indirect", "winograd-2x2-3x3-vec-16", "input-gradient-indirect"}) {
             if (of.taps == 1 && id.starts_with("winograd")) continue;
-            for (const bool turned : {false, true}) {
-                if (turned && id.starts_with("input")) continue;
+            for (const bool rotated : {false, true}) {
+                if (rotated && id.starts_with("input")) continue;
                 const std::string name =
-                    ps::join("pack/", id, '/', of.c, "->", of.k, '/', of.taps, 'x', of.taps, turned ? "/turned" : "");
+                    ps::join("pack/", id, '/', of.c, "->", of.k, '/', of.taps, 'x', of.taps, rotated ? "/turned" : "");
                 benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-                    pack(state, id, shape, turned);
+                    pack(state, id, shape, rotated);
                 })->Unit(benchmark::kMicrosecond);
             }
         }

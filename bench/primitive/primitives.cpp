@@ -54,7 +54,7 @@ void run(benchmark::State& state, ps::PrimitiveEntry const& primitive, ps::ConvS
     using benchmark::Counter;
     const double operations = shape.operations();
     state.counters["GFLOP/s"] = Counter(operations / 1e9, Counter::kIsIterationInvariantRate);
-    state.counters["of_peak"] = Counter(operations / ps::this_machine().gemm_flops, Counter::kIsIterationInvariantRate);
+    state.counters["of_peak"] = Counter(operations / ps::this_machine().fma_flops, Counter::kIsIterationInvariantRate);
 }
 
 const bool registered = [] {

@@ -89,8 +89,8 @@ void report(std::string const& name, std::size_t networks, unsigned seed, std::s
     const ps::Coupling coupling(graph);
     std::mt19937 bits(seed);
     std::uniform_real_distribution<double> share(0.0, 0.9);
-    std::vector<ps::Choice> choices(networks);
-    for (ps::Choice& choice : choices) {
+    std::vector<ps::RemovedGroups> choices(networks);
+    for (ps::RemovedGroups& choice : choices) {
         const double most = share(bits);
         for (ps::Ranking const& ranking :
              ps::rank_filters(graph, weights, coupling, ps::RandomScore{static_cast<std::uint32_t>(bits())})) {
@@ -102,7 +102,7 @@ void report(std::string const& name, std::size_t networks, unsigned seed, std::s
     std::vector<double> predicted(networks), planned(networks), measured(networks, never), at_clock(networks, never);
     for (int round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < networks; ++i) {
-            const ps::Pruned thin = ps::prune(graph, weights, coupling, choices[i]);
+            const ps::Pruned thin = ps::remove_channels(graph, weights, coupling, choices[i]);
             ps::Engine<ps::Graph> engine(thin.graph, thin.weights);
             predicted[i] = engine.plan().total_seconds;
             planned[i] = engine.plan().predict_seconds + engine.plan().solve_seconds;

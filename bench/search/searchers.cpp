@@ -29,6 +29,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,13 +59,14 @@ std::vector<ps::Ranking> rankings_of(std::vector<ps::Ranking> const& all, std::s
 /// Random weights whose filters differ as those of trained networks do: log-normally.
 ps::Weights uneven_weights(ps::Graph const& graph) {
     const ps::Weights even = ps::random_weights(graph, 1);
-    ps::detail::Draw draw(1, 0);
+    std::mt19937_64 random(1);
+    std::normal_distribution<double> normal;
     ps::Weights weights(even.source());
     for (auto const& [name, tensor] : even) {
         std::vector<float> values(tensor.values.begin(), tensor.values.end());
         const std::size_t filters = static_cast<std::size_t>(tensor.dims[0]), each = values.size() / filters;
         for (std::size_t i = 0; i < filters && tensor.dims.size() == 4; ++i) {
-            const auto factor = static_cast<float>(std::exp(draw.normal()));
+            const auto factor = static_cast<float>(std::exp(normal(random)));
             for (std::size_t k = 0; k < each; ++k) values[i * each + k] *= factor;
         }
         weights.add(name, tensor.dims, std::move(values));
@@ -99,19 +101,19 @@ void write_table(const char* path) {
     std::ofstream file(path);
     for (int number = 0; number < levels * levels * levels; ++number) {
         const int at[3] = {number / (levels * levels), number / levels % levels, number % levels};
-        ps::Choice choice;
+        ps::RemovedGroups choice;
         double left = 1;
         for (int i = 0; i < 3; ++i) {
             const double sparsity = static_cast<double>(at[i]) / levels;
             // Early layers matter more.
             left *= std::pow(importance_left(weights, groups[i], sparsity), i == 0 ? 1.5 : 1.0);
             for (ps::Ranking const& ranking : groups[i]) {
-                const ps::Choice part = ps::choose(ranking, sparsity);
+                const ps::RemovedGroups part = ps::choose(ranking, sparsity);
                 choice.insert(part.begin(), part.end());
             }
         }
         ps::Analytical model;
-        const ps::Graph thin = ps::simplify(ps::prune(graph, weights, coupling, choice).graph);
+        const ps::Graph thin = ps::simplify(ps::remove_channels(graph, weights, coupling, choice).graph);
         const double seconds = ps::make_plan(thin, kernels, model, ps::ReductionPbqp{}).total_seconds;
         file << at[0] << ',' << at[1] << ',' << at[2] << ',' << seconds * 1e3 << ',' << left << '\n';
     }
@@ -129,24 +131,24 @@ std::vector<Row> read_table(const char* path) {
 }
 constexpr double least_left = 0.7;
 
-Row const& row_of(std::vector<Row> const& table, ps::Point const& point) {
+Row const& row_of(std::vector<Row> const& table, ps::SearchPoint const& point) {
     std::size_t number = 0;
     for (ps::Value const& value : point.values) {
         number = number * levels + static_cast<std::size_t>(std::get<std::int64_t>(value));
     }
     return table[number];
 }
-double loss_of(std::vector<Row> const& table, ps::Point const& point) {
+double loss_of(std::vector<Row> const& table, ps::SearchPoint const& point) {
     Row const& row = row_of(table, point);
     return row.left >= least_left ? row.milliseconds / table[0].milliseconds : 1 + least_left - row.left;
 }
 /// How a sweep asks Bayes: the latency is computed, not learned, and what a trial tells is whether enough is left.
 struct KnownLatency {
     std::vector<Row> const* table;
-    [[nodiscard]] ps::Outcome operator()(ps::Point const& point) const {
+    [[nodiscard]] ps::Outcome operator()(ps::SearchPoint const& point) const {
         return {{row_of(*table, point).milliseconds}, {std::numeric_limits<double>::quiet_NaN()}};
     }
-    [[nodiscard]] ps::Outcome tried(ps::Point const& point) const {
+    [[nodiscard]] ps::Outcome tried(ps::SearchPoint const& point) const {
         Row const& row = row_of(*table, point);
         return {{row.milliseconds}, {least_left - row.left}};
     }
@@ -158,7 +160,7 @@ void run(std::string_view function, std::string_view name, std::uint64_t seed, s
     std::cout << function << ',' << name << ',' << seed;
     double best = 1e300;
     for (std::size_t i = 0; i < trials; ++i) {
-        if (const std::optional<ps::Point> point = searcher.ask()) {
+        if (const std::optional<ps::SearchPoint> point = searcher.ask()) {
             best = std::min(best, loss(*point));
             searcher.tell(*point, told(*point));
         }
@@ -171,7 +173,7 @@ template <class S, class Loss>
 void run(std::string_view function, std::string_view name, std::uint64_t seed, std::size_t trials, S searcher,
          Loss const& loss) {
     run(function, name, seed, trials, std::move(searcher), loss,
-        [&](ps::Point const& point) { return ps::Outcome{{loss(point)}}; });
+        [&](ps::SearchPoint const& point) { return ps::Outcome{{loss(point)}}; });
 }
 
 template <class Loss>
@@ -183,11 +185,11 @@ void run_all(std::string_view function, ps::Space const& space, std::uint64_t se
         run(function, "bayes", seed, trials, ps::Bayes(space, {.seed = seed}), loss);
         run(function, "random", seed, trials, ps::RandomSearch(space, seed), loss);
         // A grid is taken in another order for each seed, as no order is better than another.
-        std::vector<ps::Parameter> turned = space.parameters();
-        const auto middle = turned.begin() + static_cast<std::ptrdiff_t>(seed % turned.size());
-        std::ranges::rotate(turned, middle);
-        run(function, "grid", seed, trials, ps::Grid(ps::Space(turned), grid_levels), [&](ps::Point point) {
-            std::ranges::rotate(point.values, point.values.end() - (middle - turned.begin()));
+        std::vector<ps::Parameter> rotated = space.parameters();
+        const auto middle = rotated.begin() + static_cast<std::ptrdiff_t>(seed % rotated.size());
+        std::ranges::rotate(rotated, middle);
+        run(function, "grid", seed, trials, ps::Grid(ps::Space(rotated), grid_levels), [&](ps::SearchPoint point) {
+            std::ranges::rotate(point.values, point.values.end() - (middle - rotated.begin()));
             return loss(point);
         });
     }
@@ -202,7 +204,7 @@ double proposal_seconds(std::size_t parameters, std::size_t objectives, std::siz
     }
     const ps::Space space(all);
     ps::Bayes<> bayes(space, {.objectives = objectives, .seed = 1});
-    const auto tell = [&](ps::Point const& point) {
+    const auto tell = [&](ps::SearchPoint const& point) {
         const std::vector<double> x = space.shares_of(point);
         double sum = 0;
         for (std::size_t i = 0; i < x.size(); ++i) sum += std::cos(3 * x[i] + static_cast<double>(i));
@@ -215,7 +217,7 @@ double proposal_seconds(std::size_t parameters, std::size_t objectives, std::siz
     double seconds = 0;
     for (std::size_t i = 0; i < proposals; ++i) {
         const ps::Timer timer;
-        const std::optional<ps::Point> point = bayes.ask();
+        const std::optional<ps::SearchPoint> point = bayes.ask();
         seconds += timer.seconds() / proposals;
         tell(point.value());
     }
@@ -260,7 +262,7 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i < function.parameters; ++i) {
             parameters.push_back(ps::Parameter::real("x" + std::to_string(i), 0, 1));
         }
-        run_all(function.name, ps::Space(parameters), seeds, trials, [&](ps::Point const& point) {
+        run_all(function.name, ps::Space(parameters), seeds, trials, [&](ps::SearchPoint const& point) {
             std::vector<double> at;
             for (ps::Value const& value : point.values) at.push_back(ps::number_of(value));
             return function.of(at);
@@ -273,12 +275,12 @@ int main(int argc, char** argv) {
             parameters.push_back(ps::Parameter::integer(name, 0, levels - 1));
         }
         const ps::Space space(parameters);
-        const auto loss = [&](ps::Point const& point) { return loss_of(table, point); };
+        const auto loss = [&](ps::SearchPoint const& point) { return loss_of(table, point); };
         run_all("resnet56", space, seeds, trials, loss);
         const KnownLatency known{&table};
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
             run("resnet56", "bayes-known", seed, trials, ps::Bayes(space, {.constraints = 1, .seed = seed}, known),
-                loss, [&](ps::Point const& point) { return known.tried(point); });
+                loss, [&](ps::SearchPoint const& point) { return known.tried(point); });
         }
     }
     return 0;

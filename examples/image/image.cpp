@@ -141,7 +141,7 @@ Image in_channels(Quads const& quads, int channels) {
 
 /// From 5 on, rows become columns. Then 3, 4, 6 and 7 begin with the stored image's last row, and 2, 3, 7 and 8 with
 /// its last column.
-Image turned(Image const& stored, int orientation) {
+Image rotated(Image const& stored, int orientation) {
     const bool swapped = orientation >= 5;
     const bool last_row = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const bool last_column = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
@@ -178,7 +178,7 @@ Image decode(std::string const& name, std::span<const std::byte> file, int chann
     const auto finish = [&](Quads const& quads) {
         Image image = in_channels(quads, channels);
         if (orientation == Orientation::as_stored || quads.orientation == 1) return image;
-        return turned(image, quads.orientation);
+        return rotated(image, quads.orientation);
     };
     if (detail::has_at(file, 0, png_magic)) return finish(read_png(name, file, pixels_limit));
     if (detail::has_at(file, 0, jpeg_magic)) return finish(read_jpeg(name, file, pixels_limit));

@@ -2,6 +2,6 @@
 #include <primsel/engine/slow_build.hpp>
 
 int main() {
-    primsel::detail::warn_of_slow_build();
-    primsel::detail::warn_of_slow_build();
+    primsel::engine::detail::warn_of_slow_build();
+    primsel::engine::detail::warn_of_slow_build();
 }

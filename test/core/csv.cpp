@@ -11,7 +11,7 @@ namespace ps = primsel;
 
 TEST_CASE("csv: lines with cells are numbered, comments collected") {
     std::map<std::string, std::string> about;
-    ps::detail::CsvLines lines("# cpu: mine: fast\n#\n\na,b\r\n1,\n# cpu: other\n# arch: avx2\n2,3", about);
+    ps::core::CsvLines lines("# cpu: mine: fast\n#\n\na,b\r\n1,\n# cpu: other\n# arch: avx2\n2,3", about);
     std::string_view line;
     REQUIRE(lines.next(line));
     CHECK(line == "a,b");
@@ -30,8 +30,8 @@ TEST_CASE("csv: lines with cells are numbered, comments collected") {
 }
 
 TEST_CASE("csv: cells stand between commas, empty ones too") {
-    CHECK(ps::detail::cells_of("a,,b,") == std::vector<std::string>{"a", "", "b", ""});
-    CHECK(ps::detail::cells_of("") == std::vector<std::string>{""});
+    CHECK(ps::core::cells_of("a,,b,") == std::vector<std::string>{"a", "", "b", ""});
+    CHECK(ps::core::cells_of("") == std::vector<std::string>{""});
     int value = 0;
     CHECK(ps::read_number("-12", value));
     CHECK(value == -12);

@@ -48,8 +48,8 @@ TEST_CASE("NaN and infinities are told by their bits") {
 
 TEST_CASE("with -ffast-math a weight and a cost that are NaN are refused") {
     const std::vector<float> weights{number<float>(0x7fc00000U), number<float>(0x7f800000U)};
-    CHECK(ps::detail::fault_of(weights[0], ps::WeightValues::not_nan) == "not a number");
-    CHECK(ps::detail::fault_of(weights[1], ps::WeightValues::finite) == "not finite");
+    CHECK(ps::network::fault_of(weights[0], ps::WeightValues::not_nan) == "not a number");
+    CHECK(ps::network::fault_of(weights[1], ps::WeightValues::finite) == "not finite");
     ps::PbqpProblem problem;
     CHECK_THROWS_AS(problem.add_node({number<double>(std::uint64_t{0x7ff8000000000000U}), 1.0}), ps::error);
 }

@@ -9,8 +9,8 @@
 
 namespace {
 
-using primsel::detail::float_to_half;
-using primsel::detail::half_to_float;
+using primsel::core::float_to_half;
+using primsel::core::half_to_float;
 
 TEST_CASE("every half comes back as the same bits") {
     std::uint32_t changed = 0;

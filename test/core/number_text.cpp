@@ -13,7 +13,7 @@
 namespace {
 
 namespace ps = primsel;
-using ps::detail::exact_text, ps::detail::fixed_text, ps::detail::rounded_text;
+using ps::core::exact_text, ps::core::fixed_text, ps::core::rounded_text;
 
 TEST_CASE("numbers have the same text in every locale") {
     for (const bool other : {false, true}) {

@@ -19,7 +19,7 @@ void check_alike(std::string_view text) {
     CAPTURE(text);
     T by_library = 0, by_strtod = 0;
     const bool is_number = ps::read_number(text, by_library);
-    CHECK(ps::detail::read_number_by_strtod(text, by_strtod) == is_number);
+    CHECK(ps::core::detail::read_number_by_strtod(text, by_strtod) == is_number);
     if (is_number) CHECK(std::memcmp(&by_library, &by_strtod, sizeof(T)) == 0);
 }
 

@@ -199,7 +199,7 @@ TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
 
 TEST_CASE("analytical: on a machine twice as fast everything takes less, and at least half as long") {
     ps::Machine slow, fast;
-    fast.gemm_flops *= 2, fast.half_flops *= 2, fast.product_flops *= 2, fast.vector_flops *= 2, fast.scalar_flops *= 2;
+    fast.fma_flops *= 2, fast.half_flops *= 2, fast.matmul_flops *= 2, fast.vector_flops *= 2, fast.scalar_flops *= 2;
     for (double& bandwidth : fast.bandwidth) bandwidth *= 2;
     ps::Analytical slower(slow), faster(fast);
     const auto compare = [&](auto const& queries) {
@@ -222,7 +222,7 @@ TEST_CASE("analytical: on a machine twice as fast everything takes less, and at 
 TEST_CASE("analytical: prices the work that a primitive says it does") {
     // 9 GFLOP/s of matrix products, 4 (of a peak of 10) of Winograd's transforms: nothing else takes time here.
     ps::Machine machine;
-    machine.gemm_flops = 1e10, machine.half_flops = 5e9, machine.product_flops = 9e9, machine.vector_flops = 1e30,
+    machine.fma_flops = 1e10, machine.half_flops = 5e9, machine.matmul_flops = 9e9, machine.vector_flops = 1e30,
     machine.scalar_flops = 1e30;
     machine.bandwidth = {1e30, 1e30, 1e30, 1e30, 1e30};
     ps::Analytical arithmetic(machine);

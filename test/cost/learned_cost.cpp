@@ -29,9 +29,9 @@ std::size_t layout(std::string_view name) { return all_kernels.find_layout(name)
 struct ByFirst {
     std::size_t targets;
     std::size_t* asked;
-    [[nodiscard]] ps::Table predict(ps::Table const& features) const {
+    [[nodiscard]] ps::FloatTable predict(ps::FloatTable const& features) const {
         *asked += features.rows();
-        ps::Table result(features.rows(), targets);
+        ps::FloatTable result(features.rows(), targets);
         for (std::size_t row = 0; row < features.rows(); ++row) {
             for (std::size_t i = 0; i + 1 < targets; ++i) {
                 result(row, i) = features(row, 0) - static_cast<float>(i);
@@ -112,7 +112,9 @@ TEST_CASE("what is learned relative to another model multiplies what that predic
 
 TEST_CASE("what a regression makes infinite is left to another model") {
     struct Infinite {
-        [[nodiscard]] static ps::Table predict(ps::Table const& features) { return {features.rows(), 1, 1e6F}; }
+        [[nodiscard]] static ps::FloatTable predict(ps::FloatTable const& features) {
+            return {features.rows(), 1, 1e6F};
+        }
     };
     ps::LearnedCost model(ps::Trained<Infinite>{{"direct-sum2d"}, {}}, ps::Trained<Infinite>{{}, {}}, Dear{});
     const std::vector<ps::ConvQuery> queries{{laws::conv(14, 16, 8, 3), primitive("direct-sum2d")}};

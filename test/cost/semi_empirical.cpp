@@ -157,7 +157,7 @@ TEST_CASE("images that go through a layer together come from where all of them a
     // In steps, so that a level of memory shows: what an image's kilobytes are fed by, and what 32 of them.
     ps::Machine machine;
     machine.bandwidth = {1e12, 1e11, 1e10, 1e9, 1e8};
-    for (double* speed : {&machine.gemm_flops, &machine.half_flops, &machine.product_flops, &machine.vector_flops,
+    for (double* speed : {&machine.fma_flops, &machine.half_flops, &machine.matmul_flops, &machine.vector_flops,
                           &machine.scalar_flops}) {
         *speed = 1e15;
     }
@@ -275,7 +275,7 @@ void check_shipped(std::string_view arch, bool of_training, std::initializer_lis
         CHECK(*std::ranges::max_element(entry.values) > 0);
     }
     std::set<std::string_view> ops;
-    for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::kind(layer.params));
+    for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::layer_kind(layer.params));
     for (auto const& [op, layout] : names) CHECK(ops.contains(op));
     for (const std::string_view op : expected) {
         CHECK(names.contains({op, "chw"}));

@@ -117,7 +117,7 @@ TEST_CASE("groups that run side by side share no bytes of the arena") {
         const ps::Schedule schedule = ps::make_schedule(graph, kernels, plan, 4);
         for (const std::size_t groups : {4U, 3U, 2U}) {
             for (std::size_t lanes = 2; lanes <= groups; ++lanes) {
-                const std::vector<std::size_t> lane_of = ps::detail::lanes_of_groups(graph, groups, lanes);
+                const std::vector<std::size_t> lane_of = ps::dynamic::detail::lanes_of_groups(graph, groups, lanes);
                 const auto arranged = ps::arrange(schedule, lane_of);
                 REQUIRE(arranged);
                 REQUIRE(arranged->lane_count() == lanes);

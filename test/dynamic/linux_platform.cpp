@@ -257,20 +257,20 @@ TEST_CASE("Whatever stands in the files, it runs") {
 }
 
 TEST_CASE("Texts of cores and numbers are what they say or nothing") {
-    ps::detail::CoreBits cores;
-    CHECK(ps::detail::read_cores("0-2,5\n", cores));
+    ps::dynamic::detail::CoreBits cores;
+    CHECK(ps::dynamic::detail::read_cores("0-2,5\n", cores));
     CHECK(cores.to_ulong() == 0b100111);
-    CHECK(ps::detail::read_cores("", cores));
+    CHECK(ps::dynamic::detail::read_cores("", cores));
     CHECK(cores.none());
     for (const char* text : {"a", "1-", "-1", "2-1", "1,", ",1", "0-1024", "1 2", "1-2-3"}) {
         CAPTURE(text);
-        CHECK_FALSE(ps::detail::read_cores(text, cores));
+        CHECK_FALSE(ps::dynamic::detail::read_cores(text, cores));
     }
     std::int64_t value = 0;
-    CHECK(ps::detail::read_whole(" -12\n", value));
+    CHECK(ps::dynamic::detail::read_whole(" -12\n", value));
     CHECK(value == -12);
     for (const char* text : {"", " ", "1 2", "1.5", "+1", "99999999999999999999"}) {
-        CHECK_FALSE(ps::detail::read_whole(text, value));
+        CHECK_FALSE(ps::dynamic::detail::read_whole(text, value));
     }
 }
 

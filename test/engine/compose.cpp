@@ -95,7 +95,7 @@ struct CountingSolver {
 /// Says what the forest in it says.
 struct CountingForest {
     ps::Forest forest;
-    [[nodiscard]] ps::Table predict(ps::Table const& features) const {
+    [[nodiscard]] ps::FloatTable predict(ps::FloatTable const& features) const {
         ++predicted;
         return forest.predict(features);
     }
@@ -144,7 +144,7 @@ ps::Dataset times() {
 TEST_CASE("compose: every policy at once") {
     const ps::Weights weights = ps::random_weights(Net::graph());
     ps::Sequential sequential;
-    const ps::LearnedCost costs(ps::learn(times(), [&](ps::Table const& x, ps::Table const& y) {
+    const ps::LearnedCost costs(ps::fit_costs(times(), [&](ps::FloatTable const& x, ps::FloatTable const& y) {
         return CountingForest{ps::Forest::fit(x, y, {.trees = 8}, sequential)};
     }));
     ps::Engine<Net, Everything> engine{weights, ps::Predict{costs}};
@@ -182,12 +182,13 @@ template <class Arch>
 void check_older() {
     if constexpr (ps::InstructionSet<Arch>) {
         // The kernels that engines of this network compile where kernels are not extern.
-        using Compiled = ps::detail::CompileFor<Net>;
+        using Compiled = ps::engine::CompileFor<Net>;
         const ps::Kernels kernels = ps::policy_kernels<Older<Arch>, Compiled>();
         CHECK(kernels.arch == Arch::name());
         CHECK(&kernels.machine() == &ps::this_machine<Arch>());
         const ps::Weights weights = ps::random_weights(Net::graph());
-        ps::detail::EngineOf<Older<Arch>, Compiled> older{Net::graph(), weights, ps::PlanOptions{}, ps::Sequential{}};
+        ps::engine::detail::EngineOf<Older<Arch>, Compiled> older{Net::graph(), weights, ps::PlanOptions{},
+                                                                  ps::Sequential{}};
         ps::Engine<Net> own{weights};
         ps::Tensor<> image(Net::input_shape), scores(Net::output_shape), expected(Net::output_shape);
         float value = 0;

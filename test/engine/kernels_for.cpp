@@ -21,7 +21,7 @@ namespace {
 
 /// As without PRIMSEL_EXTERN_KERNELS, with which these tests are compiled.
 template <class Net>
-using Compiled = ps::detail::CompileFor<Net>;
+using Compiled = ps::engine::CompileFor<Net>;
 
 template <class Net, class... P>
 constexpr std::array<bool, sizeof...(P)> compiled_of(ps::TypeList<P...>) {
@@ -104,7 +104,7 @@ TEST_CASE("what no layer needs is not compiled, and says so") {
 }
 
 TEST_CASE("an engine runs its network with the kernels that are compiled, and refuses a graph that needs others") {
-    using Own = ps::detail::EngineOf<Few, Compiled<Reordered>>;
+    using Own = ps::engine::detail::EngineOf<Few, Compiled<Reordered>>;
     const ps::Graph graph = Reordered::graph();
     const ps::Weights weights = ps::random_weights(graph);
     Own own(graph, weights, ps::PlanOptions{}, ps::Sequential{});

@@ -206,7 +206,7 @@ TEST_CASE("buffers that are alive together do not overlap") {
             buffers.push_back({random(4000), first, first + random(6)});
             sum += ps::round_up_bytes(buffers.back().bytes);
         }
-        const ps::ArenaLayout layout = ps::place(buffers);
+        const ps::ArenaLayout layout = ps::place_buffers(buffers);
         CHECK(layout.bytes <= sum);
         std::size_t most = 0;
         for (std::size_t step = 0; step < 40; ++step) {

@@ -134,9 +134,9 @@ TEST_CASE("strips: an engine takes them where images are large, and needs less m
     const ps::Graph simple = ps::simplify(graph);
     const ps::Weights weights = ps::random_weights(simple);
     // A machine on which it is far from L2 to L3.
-    const ps::Analytical model(ps::Machine{.gemm_flops = 1e11,
+    const ps::Analytical model(ps::Machine{.fma_flops = 1e11,
                                            .half_flops = 5e10,
-                                           .product_flops = 9e10,
+                                           .matmul_flops = 9e10,
                                            .vector_flops = 5e10,
                                            .scalar_flops = 1e9,
                                            .bandwidth = {1e11, 1e11, 1e11, 5e9, 5e9}});

@@ -82,10 +82,10 @@ TEST_CASE("what would not fit is recorded and not tried") {
 }
 
 TEST_CASE("what fails in a process of its own fails there alone") {
-    CHECK(ps::detail::in_child([] { return 7; }, 1U << 30U) == 7);
-    CHECK(!ps::detail::in_child([]() -> int { throw std::runtime_error("no"); }, 1U << 30U));
-    CHECK(!ps::detail::in_child([]() -> int { ::_exit(0); }, 1U << 30U));
-    CHECK(!ps::detail::in_child(
+    CHECK(ps::forecast::detail::in_child([] { return 7; }, 1U << 30U) == 7);
+    CHECK(!ps::forecast::detail::in_child([]() -> int { throw std::runtime_error("no"); }, 1U << 30U));
+    CHECK(!ps::forecast::detail::in_child([]() -> int { ::_exit(0); }, 1U << 30U));
+    CHECK(!ps::forecast::detail::in_child(
         []() -> int {
             ::raise(SIGKILL);
             return 1;
@@ -93,9 +93,9 @@ TEST_CASE("what fails in a process of its own fails there alone") {
         1U << 30U));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have address spaces of their own
     const auto asks = [](std::size_t bytes) { return [bytes] { return std::vector<char>(bytes, 'x')[bytes / 2]; }; };
-    CHECK(ps::detail::in_child(asks(std::size_t{64} << 20U), std::size_t{128} << 20U) == 'x');
-    if (ps::detail::address_bytes() > 0)
-        CHECK(!ps::detail::in_child(asks(std::size_t{512} << 20U), std::size_t{128} << 20U));
+    CHECK(ps::forecast::detail::in_child(asks(std::size_t{64} << 20U), std::size_t{128} << 20U) == 'x');
+    if (ps::forecast::detail::address_bytes() > 0)
+        CHECK(!ps::forecast::detail::in_child(asks(std::size_t{512} << 20U), std::size_t{128} << 20U));
 #endif
 }
 

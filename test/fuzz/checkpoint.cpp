@@ -46,7 +46,7 @@ void check(std::span<const std::byte> bytes) {
     if (!again || again->facts != checkpoint->facts || again->plan != checkpoint->plan || write(*again) != file) {
         std::abort();
     }
-    const primsel::detail::CheckpointReader reader(*checkpoint);
+    const primsel::train::CheckpointReader reader(*checkpoint);
     for (auto const& fact : checkpoint->facts) {
         (void)refused_or([&] { return reader.number<std::int64_t>(fact.first); });
         (void)refused_or([&] { return reader.number<double>(fact.first); });

@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     check(bytes);
     // No change keeps the checksum right: so once more with the header that the content asks for.
-    std::string whole(primsel::detail::forecaster_format);
+    std::string whole(primsel::forecast::detail::forecaster_format);
     const std::uint64_t sum = primsel::checksum(std::as_bytes(std::span(bytes)));
     whole.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
     check(whole.append(bytes));

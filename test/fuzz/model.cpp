@@ -11,7 +11,7 @@ namespace {
 
 void ask(primsel::Trained<primsel::AnyRegression> const& trained, std::size_t features) {
     if (trained.subjects.empty()) return;
-    const auto predicted = trained.regression.predict(primsel::Table(2, features, 1.5F));
+    const auto predicted = trained.regression.predict(primsel::FloatTable(2, features, 1.5F));
     if (predicted.rows() != 2 || predicted.columns != trained.subjects.size()) std::abort();
 }
 
@@ -32,8 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string bytes(reinterpret_cast<const char*>(data), size);
     check(bytes);
     // No change keeps the checksum right: so once more with the header that the content asks for.
-    if (size < primsel::detail::model_header_bytes) return 0;
-    const std::string_view content = std::string_view(bytes).substr(primsel::detail::model_header_bytes);
-    check(primsel::detail::model_header(std::as_bytes(std::span(content))) + std::string(content));
+    if (size < primsel::learn::detail::model_header_bytes) return 0;
+    const std::string_view content = std::string_view(bytes).substr(primsel::learn::detail::model_header_bytes);
+    check(primsel::learn::detail::model_header(std::as_bytes(std::span(content))) + std::string(content));
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <string>
 
 inline std::string safetensors_file(primsel::Weights const& weights, primsel::SafetensorsMetadata const& metadata) {
-    std::string file = primsel::detail::safetensors_header("fuzz", weights, metadata);
+    std::string file = primsel::io::safetensors_header("fuzz", weights, metadata);
     for (auto const& [name, tensor] : weights) {
         const auto bytes = tensor.values.bytes();
         file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -26,7 +26,8 @@ TEST_CASE("a file of another format is called what it is, by every reader") {
         {"PK\x03\x04\x14\0\0\0\x08\0"sv, "a zip archive"},
         {"\x89HDF\r\n\x1a\n\0\0"sv, "an HDF5 file"},
     };
-    for (auto const& [text, name] : files) {
+    for (auto const& [text, format] : files) {
+        const auto name = format;
         CAPTURE(name);
         // As long as a file is, and cut short.
         for (const std::size_t more : {0, 5000}) {

@@ -209,7 +209,7 @@ TEST_CASE("UTF-8 is recognised as Unicode's table 3-7 defines it") {
                 for (const unsigned d : {0x22U, 0x7fU, 0x80U, 0xbfU, 0xc0U}) {
                     const char bytes[] = {static_cast<char>(a), static_cast<char>(b), static_cast<char>(c),
                                           static_cast<char>(d)};
-                    const std::size_t prefix = ps::detail::utf8_prefix({bytes, 4});
+                    const std::size_t prefix = ps::io::utf8_prefix({bytes, 4});
                     if ((prefix > 0) != valid(a, b, c, d)) ++different;
                 }
             }

@@ -18,7 +18,7 @@ void check_table() {
     for (std::size_t i = 0; i < table.size(); ++i) {
         CAPTURE(i);
         const auto is = [i](auto... params) { return ((ps::AnyLayer(params).index() == i) || ...); };
-        const bool trains = ps::detail::layer_trains[i];
+        const bool trains = ps::kernels::detail::layer_trains[i];
         const bool none = trains || is(ps::InputParams{}, ps::ConstantParams{}, ps::ConvParams{});
         const bool chw_only =
             is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{}, ps::MaxPoolIndicesParams{},

@@ -31,7 +31,7 @@ std::string message(ps::AnyLayer const& layer, ps::Shape image = {4, 6, 6}, int 
 }
 std::string impossible(ps::AnyLayer const& layer) {
     const std::string text = message(layer),
-                      head = "graph: layer layer (" + std::string(ps::kind(layer)) + ") on 4x6x6: ";
+                      head = "graph: layer layer (" + std::string(ps::layer_kind(layer)) + ") on 4x6x6: ";
     return text.starts_with(head) ? text.substr(head.size()) : "another error: " + text;
 }
 
@@ -189,8 +189,8 @@ TEST_CASE("bounds: no layer on whatever shapes overflows, and what is accepted k
         if (!possible || ps::check(layer, inputs) != Fault::none || !within) continue;
         ++accepted;
         const ps::Shape shape = ps::output(layer, inputs);
-        if (!ps::detail::is_size(shape) || !ps::within_bounds(shape)) {
-            FAIL(ps::join(ps::kind(layer), " on ", inputs[0], ": ", shape));
+        if (!ps::layer::detail::is_size(shape) || !ps::within_bounds(shape)) {
+            FAIL(ps::join(ps::layer_kind(layer), " on ", inputs[0], ": ", shape));
         }
     }
     CHECK(accepted > 1000);

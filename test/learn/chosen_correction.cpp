@@ -27,8 +27,8 @@ using machines::executor;
 
 /// Has nothing to do with any machine.
 struct Oracle {
-    [[nodiscard]] static ps::Table predict(ps::Table const& features) {
-        ps::Table result(features.rows(), 3);
+    [[nodiscard]] static ps::FloatTable predict(ps::FloatTable const& features) {
+        ps::FloatTable result(features.rows(), 3);
         for (std::size_t row = 0; row < features.rows(); ++row) {
             for (std::size_t i = 0; i < 3; ++i) {
                 result(row, i) = 5 * std::sin(1000 * features(row, 6) + static_cast<float>(i));
@@ -39,11 +39,11 @@ struct Oracle {
 };
 
 template <class Source>
-auto choose(Source source, ps::Table const& some, ps::Table const& targets, ps::ExecutorRef by = executor) {
+auto choose(Source source, ps::FloatTable const& some, ps::FloatTable const& targets, ps::ExecutorRef by = executor) {
     return ps::transfer<ps::ChosenCorrection>(source, some, targets, deviating::labels, by);
 }
 /// About so many configurations, of all sizes of image and kernel, which take turns.
-ps::Table draw(std::size_t rows) {
+ps::FloatTable draw(std::size_t rows) {
     std::size_t step = 720 / rows;
     while (step % 2 == 0 || step % 3 == 0) ++step;
     return configurations(step);
@@ -52,8 +52,8 @@ ps::Table draw(std::size_t rows) {
 }  // namespace
 
 TEST_CASE("of an unrelated source nothing is kept: the samples alone are as good") {
-    const ps::Table some = draw(60), test = configurations(7, 3);
-    const ps::Table targets = elsewhere(some, 0.3F), wanted = elsewhere(test, 0.3F);
+    const ps::FloatTable some = draw(60), test = configurations(7, 3);
+    const ps::FloatTable targets = elsewhere(some, 0.3F), wanted = elsewhere(test, 0.3F);
     const auto model = choose(Oracle{}, some, targets);
     const auto scratch =
         ps::GaussianProcess::fit(some, targets, deviating::labels, {.rows = 400, .shared_from = 0}, executor);
@@ -62,10 +62,10 @@ TEST_CASE("of an unrelated source nothing is kept: the samples alone are as good
 }
 
 TEST_CASE("of a source that is off by factors those are found, by few rows and by many") {
-    const ps::Table test = configurations(7, 3);
+    const ps::FloatTable test = configurations(7, 3);
     for (const std::size_t rows : {4U, 10U, 36U, 144U}) {
         CAPTURE(rows);
-        const ps::Table some = draw(rows);
+        const ps::FloatTable some = draw(rows);
         const auto model = choose(Machine{}, some, elsewhere(some, 0));
         // The first and the last of three factors are drawn to the second by a share of 0.2.
         CHECK(median_error(model.predict(test), elsewhere(test, 0)) < 0.2 / static_cast<double>(some.rows()) + 1e-3);
@@ -73,8 +73,8 @@ TEST_CASE("of a source that is off by factors those are found, by few rows and b
 }
 
 TEST_CASE("what deviates with the configuration is learned once there are rows enough to tell") {
-    const ps::Table some = draw(36), test = configurations(7, 3);
-    const ps::Table targets = elsewhere(some, 0.3F), wanted = elsewhere(test, 0.3F);
+    const ps::FloatTable some = draw(36), test = configurations(7, 3);
+    const ps::FloatTable targets = elsewhere(some, 0.3F), wanted = elsewhere(test, 0.3F);
     const auto model = choose(Machine{}, some, targets);
     const auto factors = ps::transfer<ps::FactorCorrection>(Machine{}, some, targets);
     CHECK(model.correction().trust() > ps::Trust::factors);
@@ -82,14 +82,14 @@ TEST_CASE("what deviates with the configuration is learned once there are rows e
 }
 
 TEST_CASE("a source that is right stays as it is, and one wild row takes little of that") {
-    const ps::Table test = configurations(7, 3), wanted = Machine{}.predict(test);
+    const ps::FloatTable test = configurations(7, 3), wanted = Machine{}.predict(test);
     for (const std::size_t rows : {3U, 6U, 9U, 12U, 36U, 144U}) {
         CAPTURE(rows);
-        const ps::Table some = draw(rows);
-        ps::Table targets = Machine{}.predict(some);
+        const ps::FloatTable some = draw(rows);
+        ps::FloatTable targets = Machine{}.predict(some);
         CHECK(median_error(choose(Machine{}, some, targets).predict(test), wanted) < 1e-3);
         for (const float wild : {-7.0F, 7.0F}) {
-            ps::Table off = targets;
+            ps::FloatTable off = targets;
             for (std::size_t i = 0; i < off.columns; ++i) off(some.rows() / 2, i) += wild;
             CHECK(median_error(choose(Machine{}, some, off).predict(test), wanted) < 0.05);
         }
@@ -97,14 +97,14 @@ TEST_CASE("a source that is right stays as it is, and one wild row takes little 
 }
 
 TEST_CASE("too few rows to tell: factors, each between its own median and that of all") {
-    const ps::Table some = draw(4);
+    const ps::FloatTable some = draw(4);
     REQUIRE(some.rows() < ps::ChosenCorrection::least_rows);
-    ps::Table targets = Machine{}.predict(some);
+    ps::FloatTable targets = Machine{}.predict(some);
     for (std::size_t row = 0; row < targets.rows(); ++row) {
         targets(row, 0) += 1;
         targets(row, 2) = machines::missing;
     }
-    const ps::Table deviations = ps::deviations(Machine{}, some, targets);
+    const ps::FloatTable deviations = ps::deviations(Machine{}, some, targets);
     const auto plain = ps::FactorCorrection::fit({some, targets, deviations}),
                shrunk = ps::FactorCorrection::shrunk({some, targets, deviations});
     CHECK(plain.of(0) == doctest::Approx(1));
@@ -120,12 +120,12 @@ TEST_CASE("too few rows to tell: factors, each between its own median and that o
 }
 
 TEST_CASE("what is chosen is the same for any number of threads, and from a file") {
-    const ps::Table some = draw(36), test = configurations(70, 3);
+    const ps::FloatTable some = draw(36), test = configurations(70, 3);
     ps::ThreadPool pool(3);
     const auto check = [&](auto const& source) {
-        const ps::Table targets = elsewhere(some, 0.3F);
+        const ps::FloatTable targets = elsewhere(some, 0.3F);
         auto model = choose(source, some, targets);
-        const ps::Table predicted = model.predict(test);
+        const ps::FloatTable predicted = model.predict(test);
         CHECK(choose(source, some, targets, pool).predict(test).values == predicted.values);
 
         ps::ChosenCorrection correction = model.correction(), again;
@@ -136,7 +136,7 @@ TEST_CASE("what is chosen is the same for any number of threads, and from a file
         again.archive(read, ps::ConvFeatures::count, 3);
         read.finish();
         CHECK(again.trust() == correction.trust());
-        ps::Table corrected = source.predict(test);
+        ps::FloatTable corrected = source.predict(test);
         again.correct(test, corrected);
         CHECK(corrected.values == predicted.values);
     };

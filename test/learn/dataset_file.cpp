@@ -8,6 +8,8 @@
 
 #include "../io/scratch.hpp"
 
+namespace dataset_files {
+
 namespace ps = primsel;
 using scratch::content;
 using scratch::error_of;
@@ -200,3 +202,5 @@ TEST_CASE("profiles: primitives, with changes of layout or without; each file is
     CHECK(error_of([&] { (void)ps::read_profile(primitives, primitives); }) ==
           primitives + ": its configurations are not c, im");
 }
+
+}  // namespace dataset_files

@@ -17,8 +17,8 @@ inline const std::vector<std::string> labels{"direct", "direct", "im2"};
 
 /// Times that grow with operations and are rough in the channels.
 struct Machine {
-    [[nodiscard]] primsel::Table predict(primsel::Table const& features) const {
-        primsel::Table result(features.rows(), 3);
+    [[nodiscard]] primsel::FloatTable predict(primsel::FloatTable const& features) const {
+        primsel::FloatTable result(features.rows(), 3);
         for (std::size_t row = 0; row < features.rows(); ++row) {
             for (std::size_t i = 0; i < 3; ++i) {
                 result(row, i) = features(row, 6) * (1 + 0.1F * static_cast<float>(i)) + features(row, 15);
@@ -29,8 +29,8 @@ struct Machine {
 };
 
 /// Another machine: a factor for each primitive and one that depends on the size of the image.
-inline primsel::Table elsewhere(primsel::Table const& features, float by_image) {
-    primsel::Table result = Machine{}.predict(features);
+inline primsel::FloatTable elsewhere(primsel::FloatTable const& features, float by_image) {
+    primsel::FloatTable result = Machine{}.predict(features);
     for (std::size_t row = 0; row < features.rows(); ++row) {
         for (std::size_t i = 0; i < 3; ++i) {
             result(row, i) += 0.7F - 0.2F * static_cast<float>(i) + by_image * features(row, 2);
@@ -40,7 +40,7 @@ inline primsel::Table elsewhere(primsel::Table const& features, float by_image) 
 }
 
 /// Every `step`th of some 700 configurations.
-inline primsel::Table configurations(std::size_t step, std::size_t first = 0) {
+inline primsel::FloatTable configurations(std::size_t step, std::size_t first = 0) {
     std::vector<float> values;
     std::size_t at = 0;
     for (const int c : {3, 16, 32, 64, 96, 128, 256, 512}) {
@@ -63,13 +63,13 @@ inline primsel::Table configurations(std::size_t step, std::size_t first = 0) {
             }
         }
     }
-    primsel::Table table;
+    primsel::FloatTable table;
     table.columns = primsel::ConvFeatures::count;
     table.values = std::move(values);
     return table;
 }
 
-inline double median_error(primsel::Table const& predicted, primsel::Table const& wanted) {
+inline double median_error(primsel::FloatTable const& predicted, primsel::FloatTable const& wanted) {
     std::vector<double> errors;
     for (std::size_t i = 0; i < wanted.values.size(); ++i) {
         errors.push_back(std::abs(static_cast<double>(predicted.values[i] - wanted.values[i])));

@@ -20,7 +20,7 @@ TEST_CASE("relative errors: medians of subjects and families, without what was n
         const double times[] = {factor, factor > 1 ? factor : 0, 0};
         data.add(configuration, times);
     }
-    ps::Table predicted(3, 3, 0.0F);
+    ps::FloatTable predicted(3, 3, 0.0F);
     for (std::size_t row = 0; row < 3; ++row) {
         predicted(row, 0) = static_cast<float>(std::log(data.time(row, 0) * (row == 0 ? 1.1 : row == 1 ? 0.8 : 1.5)));
         predicted(row, 1) = static_cast<float>(std::log(std::max(data.time(row, 1), 1e-9) * 1.25));
@@ -34,7 +34,7 @@ TEST_CASE("relative errors: medians of subjects and families, without what was n
     CHECK(result.mean_of_medians() == doctest::Approx(0.225).epsilon(1e-5));
     CHECK(result.families.size() == 2);
     CHECK(result.all.samples == 5);
-    CHECK_THROWS_AS((void)ps::evaluate(data, ps::Table(2, 3)), ps::error);
+    CHECK_THROWS_AS((void)ps::evaluate(data, ps::FloatTable(2, 3)), ps::error);
 }
 
 TEST_CASE("relative errors: what was not predicted is counted and not judged") {
@@ -43,7 +43,7 @@ TEST_CASE("relative errors: what was not predicted is counted and not judged") {
     const int configuration[] = {8, 8};
     const double times[] = {1.0, 0.0};
     for (int row = 0; row < 5; ++row) data.add(configuration, times);
-    ps::Table predicted(5, 2, 0.0F);
+    ps::FloatTable predicted(5, 2, 0.0F);
     for (std::size_t unknown = 0; unknown <= 5; ++unknown) {
         CAPTURE(unknown);
         const ps::Evaluation result = ps::evaluate(data, predicted);
@@ -66,14 +66,14 @@ TEST_CASE("what is not finite is no prediction, for those that judge and those t
     for (const float none : {std::numeric_limits<float>::quiet_NaN(), infinite, -infinite}) {
         CHECK_FALSE(ps::is_prediction(none));
         data.add(configuration, time);
-        ps::Table predicted(data.rows(), 1, none);
+        ps::FloatTable predicted(data.rows(), 1, none);
         const ps::Evaluation result = ps::evaluate(data, predicted);
         CHECK(result.not_predicted == data.rows());
         CHECK(result.all.samples == 0);
 
-        predicted = ps::Table(2, 1, none);
+        predicted = ps::FloatTable(2, 1, none);
         predicted(0, 0) = 0.25F;
-        const ps::Table features(2, 1, 0.0F), targets(2, 1, 0.0F);
+        const ps::FloatTable features(2, 1, 0.0F), targets(2, 1, 0.0F);
         CHECK(ps::FactorCorrection::fit({features, targets, predicted}).of(0) == 0.25F);
     }
     CHECK(ps::is_prediction(0));

@@ -26,8 +26,8 @@ struct Told {
     ps::Dataset data;
     double factor;
 
-    [[nodiscard]] ps::Table predict(ps::Table const&) const {
-        ps::Table result = ps::log_times(data);
+    [[nodiscard]] ps::FloatTable predict(ps::FloatTable const&) const {
+        ps::FloatTable result = ps::log_times(data);
         for (float& value : result.values) value += static_cast<float>(std::log(factor));
         return result;
     }
@@ -57,7 +57,7 @@ TEST_CASE("a model that repeats what was measured predicts it, and is not asked 
     const ps::Dataset primitives = machines::primitives(20, 1), layouts = machines::layouts(20, 1);
     ps::Recorded recorded(primitives, layouts);
     for (ps::Dataset const* data : {&primitives, &layouts}) {
-        const ps::Table predicted = ps::log_predictions(*data, all, recorded), measured = ps::log_times(*data);
+        const ps::FloatTable predicted = ps::log_predictions(*data, all, recorded), measured = ps::log_times(*data);
         REQUIRE(predicted.rows() == data->rows());
         REQUIRE(predicted.columns == data->subjects.size());
         for (std::size_t i = 0; i < measured.values.size(); ++i) {
@@ -88,18 +88,18 @@ TEST_CASE("a cost model is judged by the subjects that are kernels; the others a
 TEST_CASE("what was learned is judged by its subjects wherever they stand") {
     for (const bool layouts : {false, true}) {
         const ps::Dataset data = layouts ? machines::layouts(9, 1) : machines::primitives(9, 1);
-        std::vector<std::string> turned = ps::without_idle(data).subjects;
-        turned.front().swap(turned.back());
-        const ps::Trained<Told> trained{turned, {ps::with_subjects(data, turned), 1.25}};
+        std::vector<std::string> rotated = ps::without_idle(data).subjects;
+        rotated.front().swap(rotated.back());
+        const ps::Trained<Told> trained{rotated, {ps::with_subjects(data, rotated), 1.25}};
         const ps::NamedDataset measured{"d.csv", data};
         const ps::ModelEvaluation result = ps::evaluate(measured, trained);
         CHECK(result.unknown.empty());
-        CHECK(result.errors.subjects.size() == turned.size());
+        CHECK(result.errors.subjects.size() == rotated.size());
         for (ps::RelativeError const& error : result.errors.subjects) {
             CHECK(error.median == doctest::Approx(0.25).epsilon(1e-4));
         }
-        const ps::Trained<Told> other{{turned[0]}, {ps::with_subjects(data, {turned[0]}), 1}};
-        CHECK(ps::evaluate(measured, other).unknown.size() == turned.size() - 1);
+        const ps::Trained<Told> other{{rotated[0]}, {ps::with_subjects(data, {rotated[0]}), 1}};
+        CHECK(ps::evaluate(measured, other).unknown.size() == rotated.size() - 1);
         CHECK_FALSE(machines::error_of([&] { (void)ps::evaluate(measured, ps::Trained<Told>{}); }).empty());
     }
 }

@@ -35,7 +35,7 @@ private:
 
 /// Two smooth functions of two features (a third is idle, the fourth always the same); the second has holes.
 struct Samples {
-    ps::Table features, targets;
+    ps::FloatTable features, targets;
 
     explicit Samples(std::size_t rows, unsigned seed) : features(rows, 4), targets(rows, 2) {
         Draw draw(seed);
@@ -48,7 +48,7 @@ struct Samples {
     }
 };
 
-double worst(ps::Table const& predicted, ps::Table const& wanted, std::size_t target) {
+double worst(ps::FloatTable const& predicted, ps::FloatTable const& wanted, std::size_t target) {
     double result = 0;
     for (std::size_t row = 0; row < wanted.rows(); ++row) {
         if (std::isnan(wanted(row, target))) continue;
@@ -57,7 +57,7 @@ double worst(ps::Table const& predicted, ps::Table const& wanted, std::size_t ta
     return result;
 }
 
-bool same_bits(ps::Table const& a, ps::Table const& b) {
+bool same_bits(ps::FloatTable const& a, ps::FloatTable const& b) {
     for (std::size_t i = 0; i < a.values.size(); ++i) {
         if (std::bit_cast<std::uint32_t>(a.values[i]) != std::bit_cast<std::uint32_t>(b.values[i])) return false;
     }
@@ -72,9 +72,9 @@ TEST_CASE("the derivatives of the marginal likelihood are those of its differenc
     Eigen::MatrixXd x(samples, features), y(samples, 2);
     for (double& value : x.reshaped()) value = draw();
     for (double& value : y.reshaped()) value = draw();
-    ps::detail::Covariance covariance(features);
+    ps::learn::detail::Covariance covariance(features);
     for (double& value : covariance.parameters) value += 0.3 * draw();
-    const auto surprise = [&](ps::detail::Covariance const& at) {
+    const auto surprise = [&](ps::learn::detail::Covariance const& at) {
         const Eigen::LLT<Eigen::MatrixXd> factors(at.among(x));
         double sum = 0.5 * (y.transpose() * factors.solve(y)).trace() / 2;
         for (Eigen::Index i = 0; i < samples; ++i) sum += std::log(factors.matrixLLT()(i, i));
@@ -86,7 +86,7 @@ TEST_CASE("the derivatives of the marginal likelihood are those of its differenc
     for (Eigen::Index i = 0; i < gradient.size(); ++i) {
         CAPTURE(i);
         constexpr double step = 1e-5;
-        ps::detail::Covariance more = covariance, less = covariance;
+        ps::learn::detail::Covariance more = covariance, less = covariance;
         more.parameters[i] += step, less.parameters[i] -= step;
         const double difference = (surprise(more) - surprise(less)) / (2 * step);
         CHECK(gradient[i] == doctest::Approx(difference).epsilon(1e-4).scale(1));
@@ -96,7 +96,7 @@ TEST_CASE("the derivatives of the marginal likelihood are those of its differenc
 TEST_CASE("a Gaussian process recovers smooth functions, holes or not") {
     const Samples train(200, 1), test(60, 2);
     const auto model = ps::GaussianProcess::fit(train.features, train.targets, {}, {}, executor);
-    const ps::Table predicted = model.predict(test.features);
+    const ps::FloatTable predicted = model.predict(test.features);
     CHECK(worst(predicted, test.targets, 0) < 0.05);
     CHECK(worst(predicted, test.targets, 1) < 0.05);
 }
@@ -118,7 +118,7 @@ TEST_CASE("a Gaussian process says nothing of what it never saw") {
     const auto model = ps::GaussianProcess::fit(train.features, train.targets, {}, {.steps = 5}, executor);
     Samples test(2, 2);
     test.features(1, 3) = 8;  // it was 7 in all samples
-    const ps::Table predicted = model.predict(test.features);
+    const ps::FloatTable predicted = model.predict(test.features);
     CHECK_FALSE(std::isnan(predicted(0, 0)));
     CHECK(std::isnan(predicted(0, 1)));
     CHECK(std::isnan(predicted(1, 0)));

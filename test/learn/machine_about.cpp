@@ -10,9 +10,9 @@
 namespace ps = primsel;
 
 TEST_CASE("a machine's speeds are read as they were written") {
-    ps::Machine machine{.gemm_flops = 1.25e11,
+    ps::Machine machine{.fma_flops = 1.25e11,
                         .half_flops = 1e11,
-                        .product_flops = 1.125e11,
+                        .matmul_flops = 1.125e11,
                         .vector_flops = 3e10,
                         .scalar_flops = 2e9,
                         .bandwidth = {5e11, 4e11, 3e11, 2e11, 1e10},
@@ -22,9 +22,9 @@ TEST_CASE("a machine's speeds are read as they were written") {
     CHECK(about.at("cpu") == "abacus");
     CHECK(about.at("product_flops") == "112500000000");
     const ps::Machine read = ps::machine_about("abacus.csv", about);
-    CHECK(read.gemm_flops == machine.gemm_flops);
+    CHECK(read.fma_flops == machine.fma_flops);
     CHECK(read.half_flops == machine.half_flops);
-    CHECK(read.product_flops == machine.product_flops);
+    CHECK(read.matmul_flops == machine.matmul_flops);
     CHECK(read.vector_flops == machine.vector_flops);
     CHECK(read.scalar_flops == machine.scalar_flops);
     CHECK(read.bandwidth == machine.bandwidth);

@@ -31,7 +31,7 @@ namespace {
 
 /// Samples with times that follow from the configuration, some of them missing.
 struct Samples {
-    ps::Table features, targets;
+    ps::FloatTable features, targets;
 
     Samples(ps::Dataset const& data, unsigned seed)
         : features(ps::features_of(data)), targets(data.rows(), data.subjects.size()) {
@@ -107,7 +107,7 @@ ps::TrainedModel model_of(std::string_view kind, std::size_t rows) {
             .layouts = {tensors.subjects, fit(kind, Samples(tensors, 4))}};
 }
 
-std::vector<std::uint32_t> bits(ps::Table const& table) {
+std::vector<std::uint32_t> bits(ps::FloatTable const& table) {
     std::vector<std::uint32_t> result;
     for (const float value : table.values) result.push_back(std::bit_cast<std::uint32_t>(value));
     return result;
@@ -131,8 +131,8 @@ std::string reason(std::string_view bytes) {
 }
 /// The bytes with the header that their content asks for.
 std::string with_header(std::string_view bytes) {
-    const std::string_view inside = bytes.substr(ps::detail::model_header_bytes);
-    return ps::detail::model_header(std::as_bytes(std::span(inside))) + std::string(inside);
+    const std::string_view inside = bytes.substr(ps::learn::detail::model_header_bytes);
+    return ps::learn::detail::model_header(std::as_bytes(std::span(inside))) + std::string(inside);
 }
 std::string replaced(std::string bytes, std::string_view from, std::string_view to) {
     const std::size_t at = bytes.find(from);
@@ -194,7 +194,7 @@ TEST_CASE("model files: what is no model is refused with its reason") {
     // About is first: how many lines it has.
     std::string many = good;
     const std::uint64_t count = std::uint64_t{1} << 60;
-    std::memcpy(many.data() + ps::detail::model_header_bytes, &count, sizeof(count));
+    std::memcpy(many.data() + ps::learn::detail::model_header_bytes, &count, sizeof(count));
     CHECK(reason(with_header(many)).find("a size of 1152921504606846976 at byte 32") != std::string::npos);
 
     const std::string arch_twice =
@@ -224,7 +224,7 @@ TEST_CASE("model files: whatever the bytes behind a good checksum, they are refu
         CAPTURE(kind);
         const std::string good = ps::to_bytes("m", model_of(kind, 7));
         std::size_t refused = 0, read = 0, other = 0;
-        for (std::size_t at = ps::detail::model_header_bytes; at < good.size(); ++at) {
+        for (std::size_t at = ps::learn::detail::model_header_bytes; at < good.size(); ++at) {
             for (const int change : {0x01, 0xff}) {
                 std::string bad = good;
                 bad[at] = static_cast<char>(bad[at] ^ change);
@@ -243,7 +243,7 @@ TEST_CASE("model files: whatever the bytes behind a good checksum, they are refu
         CHECK(other == 0);
         CHECK(refused > 100);  // sizes and positions
         CHECK(read > 100);     // values
-        for (std::size_t size = ps::detail::model_header_bytes; size < good.size(); ++size) {
+        for (std::size_t size = ps::learn::detail::model_header_bytes; size < good.size(); ++size) {
             other += reason(with_header(std::string_view(good).substr(0, size))).starts_with("m: ") ? 0U : 1U;
         }
         CHECK(other == 0);

@@ -47,7 +47,7 @@ TEST_CASE("a factored matrix solves what it was made from") {
                 if (j >= i) upper[i * size + j] = a[i * size + j];
             }
         }
-        const ps::detail::Cholesky factors(upper, size);
+        const ps::learn::detail::Cholesky factors(upper, size);
         std::vector<double> x(size), b(size, 0.0);
         for (double& value : x) value = draw();
         for (std::size_t i = 0; i < size; ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("a factored matrix solves what it was made from") {
             CHECK(squares == doctest::Approx(a[j * size + j]).epsilon(1e-9));
         }
     }
-    CHECK(ps::detail::Cholesky({4, 0, 0, 9}, 2).half_log_determinant() == doctest::Approx(std::log(6.0)));
+    CHECK(ps::learn::detail::Cholesky({4, 0, 0, 9}, 2).half_log_determinant() == doctest::Approx(std::log(6.0)));
 }
 
 TEST_CASE("a multitask process believes in the prediction until something is observed") {

@@ -23,9 +23,9 @@ std::string header_of(ps::Machine const& machine) {
     return text + std::string(ps::OpTimesFormat::columns) + "\n";
 }
 
-constexpr ps::Machine small{.gemm_flops = 1e10,
+constexpr ps::Machine small{.fma_flops = 1e10,
                             .half_flops = 5e9,
-                            .product_flops = 9e9,
+                            .matmul_flops = 9e9,
                             .vector_flops = 4e9,
                             .scalar_flops = 1e9,
                             .bandwidth = {8e9, 4e9, 4e9, 2e9, 1e9}};

@@ -27,7 +27,7 @@ using machines::missing;
 
 /// TwoTargets of two targets: one linear in three features, one with a step; some are missing, some features idle.
 struct TwoTargets {
-    ps::Table features, targets;
+    ps::FloatTable features, targets;
 
     explicit TwoTargets(std::size_t rows, unsigned seed, bool holes = true)
         : features(rows, 4, 0.0F), targets(rows, 2, 0.0F) {
@@ -43,7 +43,7 @@ struct TwoTargets {
 };
 
 /// The root mean square of the errors of one target, relative to the deviation of the target itself.
-double error(ps::Table const& predicted, ps::Table const& wanted, std::size_t target) {
+double error(ps::FloatTable const& predicted, ps::FloatTable const& wanted, std::size_t target) {
     double squares = 0, mean = 0, spread = 0;
     for (std::size_t row = 0; row < wanted.rows(); ++row) mean += wanted(row, target);
     mean /= static_cast<double>(wanted.rows());
@@ -64,10 +64,10 @@ auto three_threads() {
 
 /// Fits the same samples with one thread and with three: the results must have the same bits.
 template <class Fit>
-ps::Table fit_twice(Fit const& fit, ps::Table const& test) {
+ps::FloatTable fit_twice(Fit const& fit, ps::FloatTable const& test) {
     ps::Sequential alone;
     auto pool = three_threads();
-    const ps::Table predicted = fit(ps::ExecutorRef(alone)).predict(test);
+    const ps::FloatTable predicted = fit(ps::ExecutorRef(alone)).predict(test);
     CHECK(fit(ps::ExecutorRef(pool)).predict(test).values == predicted.values);
     CHECK(fit(ps::ExecutorRef(alone)).predict(test).values == predicted.values);
     return predicted;
@@ -77,7 +77,7 @@ ps::Table fit_twice(Fit const& fit, ps::Table const& test) {
 
 TEST_CASE("linear regression finds a linear law, whatever is missing or idle") {
     const TwoTargets train(200, 1), test(100, 2, false);
-    const ps::Table predicted = ps::LinearRegression::fit(train.features, train.targets).predict(test.features);
+    const ps::FloatTable predicted = ps::LinearRegression::fit(train.features, train.targets).predict(test.features);
     CHECK(error(predicted, test.targets, 0) < 1e-3);
     CHECK(error(predicted, test.targets, 1) > 0.1);  // no line
 }
@@ -89,7 +89,7 @@ TEST_CASE("a target that was never measured, and one row: predictions are finite
         ps::Sequential alone;
         ps::MlpOptions options;
         options.most_epochs = 3;
-        for (ps::Table const& predicted :
+        for (ps::FloatTable const& predicted :
              {ps::LinearRegression::fit(few.features, few.targets).predict(few.features),
               ps::Forest::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
               ps::BoostedTrees::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
@@ -105,12 +105,12 @@ TEST_CASE("trees find a step and more than a line does") {
     const TwoTargets train(2000, 4), test(500, 5, false);
     const double line =
         error(ps::LinearRegression::fit(train.features, train.targets).predict(test.features), test.targets, 1);
-    const ps::Table forest = fit_twice(
+    const ps::FloatTable forest = fit_twice(
         [&](ps::ExecutorRef executor) {
             return ps::Forest::fit(train.features, train.targets, {.trees = 20}, executor);
         },
         test.features);
-    const ps::Table boosted = fit_twice(
+    const ps::FloatTable boosted = fit_twice(
         [&](ps::ExecutorRef executor) {
             return ps::BoostedTrees::fit(train.features, train.targets, {.trees = 200}, executor);
         },
@@ -130,7 +130,7 @@ TEST_CASE("a perceptron learns both, stops early and goes on from where it was")
     options.patience = 40;
     ps::MlpTraining training;
     ps::Sequential alone;
-    const ps::Table predicted = fit_twice(
+    const ps::FloatTable predicted = fit_twice(
         [&](ps::ExecutorRef executor) {
             return ps::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options,
                                 executor, &training);
@@ -158,25 +158,27 @@ TEST_CASE("predictions are in the unit of the targets: those of targets times 2^
     const TwoTargets train(150, 11), test(40, 12, false);
     ps::Sequential alone;
     const auto check = [&](auto const& fit) {
-        const ps::Table expected = fit(train.targets).predict(test.features);
+        const ps::FloatTable expected = fit(train.targets).predict(test.features);
         CHECK(error(expected, test.targets, 0) < 0.9);
         for (const int exponent : {-60, -30, 30, 60}) {
             CAPTURE(exponent);
-            ps::Table targets = train.targets;
+            ps::FloatTable targets = train.targets;
             for (float& value : targets.values) value = std::ldexp(value, exponent);
-            ps::Table actual = fit(targets).predict(test.features);
+            ps::FloatTable actual = fit(targets).predict(test.features);
             for (float& value : actual.values) value = std::ldexp(value, -exponent);
             CHECK(actual.values == expected.values);
         }
     };
     SUBCASE("linear") {
-        check([&](ps::Table const& targets) { return ps::LinearRegression::fit(train.features, targets); });
+        check([&](ps::FloatTable const& targets) { return ps::LinearRegression::fit(train.features, targets); });
     }
     SUBCASE("forest") {
-        check([&](ps::Table const& targets) { return ps::Forest::fit(train.features, targets, {.trees = 5}, alone); });
+        check([&](ps::FloatTable const& targets) {
+            return ps::Forest::fit(train.features, targets, {.trees = 5}, alone);
+        });
     }
     SUBCASE("boosted") {
-        check([&](ps::Table const& targets) {
+        check([&](ps::FloatTable const& targets) {
             return ps::BoostedTrees::fit(train.features, targets, {.trees = 30}, alone);
         });
     }
@@ -185,7 +187,7 @@ TEST_CASE("predictions are in the unit of the targets: those of targets times 2^
         options.hidden = {8};
         options.learning_rate = 1e-2;
         options.most_epochs = 30;
-        check([&](ps::Table const& targets) {
+        check([&](ps::FloatTable const& targets) {
             return ps::Mlp::fit(train.features, targets, train.features, targets, options, alone);
         });
     }
@@ -193,7 +195,7 @@ TEST_CASE("predictions are in the unit of the targets: those of targets times 2^
         const std::vector<std::string> labels{"a", "b"};
         ps::GaussianProcessOptions options;
         options.steps = 10;
-        check([&](ps::Table const& targets) {
+        check([&](ps::FloatTable const& targets) {
             return ps::GaussianProcess::fit(train.features, targets, labels, options, alone);
         });
     }

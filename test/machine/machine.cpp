@@ -9,7 +9,7 @@ namespace ps = primsel;
 
 TEST_CASE("machine: is measured once and then remembered") {
     ps::Machine const& machine = ps::this_machine();
-    MESSAGE("gemm ", machine.gemm_flops * 1e-9, " GFLOP/s, vector ", machine.vector_flops * 1e-9, " GFLOP/s, scalar ",
+    MESSAGE("gemm ", machine.fma_flops * 1e-9, " GFLOP/s, vector ", machine.vector_flops * 1e-9, " GFLOP/s, scalar ",
             machine.scalar_flops * 1e-9, " GFLOP/s, bandwidth ", machine.bandwidth.front() * 1e-9, " to ",
             machine.bandwidth.back() * 1e-9, " GB/s");
     CHECK(&machine == &ps::this_machine());
@@ -17,7 +17,7 @@ TEST_CASE("machine: is measured once and then remembered") {
 
 TEST_CASE("machine: this one's figures are positive, and no cache is slower than a larger one, however busy it is") {
     ps::Machine const& machine = ps::this_machine();
-    for (const double speed : {machine.gemm_flops, machine.product_flops, machine.vector_flops, machine.scalar_flops}) {
+    for (const double speed : {machine.fma_flops, machine.matmul_flops, machine.vector_flops, machine.scalar_flops}) {
         CHECK(std::isfinite(speed));
         CHECK(speed > 0);
     }

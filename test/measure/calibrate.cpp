@@ -100,7 +100,7 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     for (std::size_t layout = 0; layout < 3; ++layout) ops.push_back({&relu, std::span(&shape, 1), shape, layout});
     std::vector<double> first(ops.size()), second(ops.size()), none(ops.size());
     const auto predict = [&](double time, std::vector<double>& seconds) {
-        ps::detail::WithMeasuredLayers<Wrong> timed(model, profiler, calibration, time);
+        ps::measure::detail::WithMeasuredLayers<Wrong> timed(model, profiler, calibration, time);
         timed.predict(kernels, std::span<const ps::OpQuery>(ops), std::span(seconds));
     };
     predict(0, none);
@@ -121,9 +121,9 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     const ps::AnyLayer leaky = ps::ActivationParams{.alpha = 0.5F};
     for (const ps::OpQuery& other :
          {ps::OpQuery{&relu, ops[0].inputs, shape, 0, {.batch = 2}}, {&leaky, ops[0].inputs, shape, 0}}) {
-        CHECK(ps::detail::name_of(kernels, other) != ps::detail::name_of(kernels, ops[0]));
+        CHECK(ps::measure::detail::name_of(kernels, other) != ps::measure::detail::name_of(kernels, ops[0]));
     }
-    CHECK(ps::detail::name_of(kernels, ops[1]) != ps::detail::name_of(kernels, ops[0]));
+    CHECK(ps::measure::detail::name_of(kernels, ops[1]) != ps::measure::detail::name_of(kernels, ops[0]));
 }
 
 TEST_CASE("what is known of a network's own layers comes before what was measured last") {
@@ -132,7 +132,7 @@ TEST_CASE("what is known of a network's own layers comes before what was measure
     std::vector<ps::Sample> samples(1000, {{.c = 5, .k = 5, .h = 5, .w = 5}, "other", 1});
     for (std::size_t i = 0; i < samples.size(); ++i) samples[i].seconds = static_cast<double>(i);
     samples[3].shape = own;
-    const auto relevant = ps::detail::relevant_samples(samples, graph);
+    const auto relevant = ps::measure::detail::relevant_samples(samples, graph);
     REQUIRE(relevant.size() == 400);
     CHECK(relevant[0].shape == own);
     CHECK(relevant[1].seconds == 999);

@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+namespace calibration_files {
+
 namespace ps = primsel;
 namespace fs = std::filesystem;
 
@@ -135,3 +137,5 @@ TEST_CASE("the oldest samples are forgotten") {
     REQUIRE(read.samples().size() == ps::Calibration::most);
     CHECK(read.samples().front().shape.c == 11);
 }
+
+}  // namespace calibration_files

@@ -33,8 +33,8 @@ std::vector<Features> draw(std::size_t count, unsigned seed) {
     return rows;
 }
 
-ps::Table table(std::vector<Features> const& rows) {
-    ps::Table result(0, ps::ConvFeatures::count);
+ps::FloatTable table(std::vector<Features> const& rows) {
+    ps::FloatTable result(0, ps::ConvFeatures::count);
     for (Features const& row : rows) result.values.insert(result.values.end(), row.begin(), row.end());
     return result;
 }
@@ -77,7 +77,7 @@ TEST_CASE("each chosen row leaves least unknown of the targets") {
 }
 
 TEST_CASE("rows are chosen once each, the first of many as the first of few") {
-    const ps::Table candidates = table(draw(20, 5)), targets = table(draw(30, 6));
+    const ps::FloatTable candidates = table(draw(20, 5)), targets = table(draw(30, 6));
     const std::vector<std::size_t> all = ps::choose_rows(candidates, targets, 100);
     REQUIRE(all.size() == 20);
     std::vector<bool> seen(20, false);
@@ -94,6 +94,6 @@ TEST_CASE("rows are chosen once each, the first of many as the first of few") {
 }
 
 TEST_CASE("rows of other features are refused") {
-    CHECK_THROWS_WITH_AS(static_cast<void>(ps::choose_rows(ps::Table(3, 5), table(draw(1, 1)), 1)),
+    CHECK_THROWS_WITH_AS(static_cast<void>(ps::choose_rows(ps::FloatTable(3, 5), table(draw(1, 1)), 1)),
                          doctest::Contains("choose rows"), ps::error);
 }

@@ -15,16 +15,16 @@ namespace ps = primsel;
 
 namespace {
 
-const ps::Machine some_machine{.gemm_flops = 2.4e11,
+const ps::Machine some_machine{.fma_flops = 2.4e11,
                                .half_flops = 1.3e11,
-                               .product_flops = 1.9e11,
+                               .matmul_flops = 1.9e11,
                                .vector_flops = 3.7e10,
                                .scalar_flops = 2.2e9,
                                .bandwidth = {2.9e11, 1.2e11, 1.1e11, 3.5e10, 2.9e10},
                                .idle_bandwidth = 3.1e10};
 
 bool same_speeds(ps::Machine const& a, ps::Machine const& b) {
-    return a.gemm_flops == b.gemm_flops && a.half_flops == b.half_flops && a.product_flops == b.product_flops &&
+    return a.fma_flops == b.fma_flops && a.half_flops == b.half_flops && a.matmul_flops == b.matmul_flops &&
            a.vector_flops == b.vector_flops && a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth &&
            a.idle_bandwidth == b.idle_bandwidth;
 }
@@ -36,7 +36,7 @@ struct Asked {
 };
 Asked ask(ps::MachineFile const& file, ps::Machine const& measured, double peak, bool renew = false) {
     Asked asked;
-    asked.machine = ps::detail::kept_or_measured(
+    asked.machine = ps::measure::detail::kept_or_measured(
         file, renew, [&] { return ++asked.measured, measured; }, [&] { return peak; });
     return asked;
 }
@@ -90,7 +90,7 @@ TEST_CASE("what is no computer's speeds is not believed") {
     ps::Machine rising = some_machine, stopped = some_machine, endless = some_machine;
     rising.bandwidth[2] = 2 * rising.bandwidth[1];
     stopped.scalar_flops = 0;
-    endless.gemm_flops = 1e18;
+    endless.fma_flops = 1e18;
     for (ps::Machine const& machine : {rising, stopped, endless}) {
         REQUIRE(file.write(machine));
         CHECK_FALSE(file.read());
@@ -101,11 +101,11 @@ TEST_CASE("a machine is measured once, again where told to, and where it has bec
     const scratch::Folder folder;
     const ps::MachineFile file("avx2", folder.file(""));
     ps::Machine slow = some_machine;
-    slow.gemm_flops /= 2;
-    const double peak = some_machine.gemm_flops;
-    CHECK(ask(file, slow, slow.gemm_flops).measured == 1);
-    CHECK(ask(file, some_machine, slow.gemm_flops).measured == 0);
-    CHECK(same_speeds(ask(file, some_machine, slow.gemm_flops).machine, slow));
+    slow.fma_flops /= 2;
+    const double peak = some_machine.fma_flops;
+    CHECK(ask(file, slow, slow.fma_flops).measured == 1);
+    CHECK(ask(file, some_machine, slow.fma_flops).measured == 0);
+    CHECK(same_speeds(ask(file, some_machine, slow.fma_flops).machine, slow));
     // Others ran beside when it was measured.
     CHECK(same_speeds(ask(file, some_machine, peak).machine, some_machine));
     CHECK(ask(file, slow, peak).measured == 0);

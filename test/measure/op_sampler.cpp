@@ -78,7 +78,7 @@ TEST_CASE("every layer in every layout is timed once, however often it is met") 
         layouts.insert(sample.layout);
     }
     for (std::size_t node = 0; node < graph.size(); ++node) {
-        CHECK(ops.contains(std::string(ps::kind(graph[node].layer))));
+        CHECK(ops.contains(std::string(ps::layer_kind(graph[node].layer))));
     }
     CHECK(layouts.size() == default_kernels().layouts.size());
     sampler.add(graph);

@@ -51,16 +51,16 @@ struct FakeReference {
         world->work(30e-6);
     }
 };
-using Timer = ps::detail::QuietTimer<FakeClock, FakeReference>;
+using Timer = ps::measure::detail::QuietTimer<FakeClock, FakeReference>;
 constexpr double no_rival = 1e9;
 
 /// A timer, what it times, and how often that ran.
 struct Trial {
-    explicit Trial(ps::detail::QuietOptions const& options = {}) : timer(options, {&world}, {&world}) {
+    explicit Trial(ps::measure::detail::QuietOptions const& options = {}) : timer(options, {&world}, {&world}) {
         timer.set_nominal(30e-6);
     }
     /// One call takes so long at the nominal speed, in blocks.
-    ps::detail::Timing time(double seconds, double best = no_rival, std::size_t copies = 1, std::size_t blocks = 1) {
+    ps::measure::detail::Timing time(double seconds, double best = no_rival, std::size_t copies = 1, std::size_t blocks = 1) {
         runs = calls = prepared = most_calls = 0;
         return timer.time(
             [&](std::size_t n) {
@@ -93,22 +93,22 @@ std::vector<double> drawn(std::size_t count, double spread, unsigned seed) {
 }  // namespace
 
 TEST_CASE("profiler: a median is known when few values say so, and then it is right") {
-    CHECK_FALSE(ps::detail::median_known({}, 0.01));
-    CHECK_FALSE(ps::detail::median_known({1, 1, 1, 1}, 0.01));
-    CHECK(ps::detail::median_known({1, 1, 1, 1, 1}, 0.01));
-    CHECK_FALSE(ps::detail::median_known({1, 1, 1, 1, 1.1}, 0.01));
-    CHECK(ps::detail::median_known({1, 1, 1, 1, 1.1}, 0.06));
+    CHECK_FALSE(ps::measure::detail::median_known({}, 0.01));
+    CHECK_FALSE(ps::measure::detail::median_known({1, 1, 1, 1}, 0.01));
+    CHECK(ps::measure::detail::median_known({1, 1, 1, 1, 1}, 0.01));
+    CHECK_FALSE(ps::measure::detail::median_known({1, 1, 1, 1, 1.1}, 0.01));
+    CHECK(ps::measure::detail::median_known({1, 1, 1, 1, 1.1}, 0.06));
     // More values bear outliers.
     std::vector<double> many(25, 1.0);
     for (std::size_t i = 0; i < 6; ++i) many[i] = 3;
-    CHECK(ps::detail::median_known(many, 0.01));
+    CHECK(ps::measure::detail::median_known(many, 0.01));
     for (std::size_t i = 0; i < 12; ++i) many[i] = 3;
-    CHECK_FALSE(ps::detail::median_known(many, 0.01));
+    CHECK_FALSE(ps::measure::detail::median_known(many, 0.01));
 
     std::size_t known = 0, wrong = 0;
     for (unsigned seed = 0; seed < 2000; ++seed) {
         const auto values = drawn(25, 0.015, seed);
-        if (!ps::detail::median_known(values, 0.01)) continue;
+        if (!ps::measure::detail::median_known(values, 0.01)) continue;
         ++known;
         if (std::abs(ps::quantile(values, 0.5) - 1) > 0.01) ++wrong;
     }
@@ -233,7 +233,7 @@ TEST_CASE("profiler: a reference that was interrupted itself is done again") {
         std::size_t* count;
         void operator()() const { world->work(30e-6 + (++*count % 3 == 0 ? 50e-6 : 0)); }
     };
-    ps::detail::QuietTimer<FakeClock, Interrupted> timer({}, {&world}, {&world, &count});
+    ps::measure::detail::QuietTimer<FakeClock, Interrupted> timer({}, {&world}, {&world, &count});
     timer.set_nominal(30e-6);
     const auto timing = timer.time([&](std::size_t) { world.work(3e-3); }, [](std::size_t) {}, no_rival, 1);
     CHECK(timing.quiet == timing.runs);

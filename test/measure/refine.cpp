@@ -138,12 +138,12 @@ TEST_CASE("what the cheaper of two saves is that of many draws") {
                 sum += saving(low, deviation), far += saving(low, ps::BeliefTails::outlying * deviation);
             }
             const double usual = 1 - ps::BeliefTails::outliers;
-            CHECK(ps::detail::expected_saving(1, second, deviation) ==
+            CHECK(ps::measure::detail::expected_saving(1, second, deviation) ==
                   doctest::Approx((usual * sum + ps::BeliefTails::outliers * far) / draws).epsilon(2e-3));
         }
     }
-    CHECK(ps::detail::expected_saving(3, 2, 0) == 1);
-    CHECK(ps::detail::expected_saving(2, 3, 0) == 0);
+    CHECK(ps::measure::detail::expected_saving(3, 2, 0) == 1);
+    CHECK(ps::measure::detail::expected_saving(2, 3, 0) == 0);
 }
 
 TEST_CASE("of what is believed, 95 % lies within as many deviations as it says") {

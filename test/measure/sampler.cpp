@@ -29,7 +29,7 @@ std::set<T> set_of(std::vector<T> const& values) {
     return {values.begin(), values.end()};
 }
 bool in_grid(ps::ConvConfiguration const& at) {
-    for (auto const& [f, s] : ps::detail::profiled_kernels) {
+    for (auto const& [f, s] : ps::measure::detail::profiled_kernels) {
         if (at.f == f && at.s == s) return true;
     }
     return false;
@@ -62,7 +62,7 @@ TEST_CASE("sampler: each configuration once, within its bounds, of a (c, k, im) 
         // All that the bounds let through are there.
         std::set<ps::ConvConfiguration> expected;
         for (auto const& [c, k, im] : triplets) {
-            for (auto const& [f, s] : ps::detail::profiled_kernels) expected.insert({c, k, im, f, s});
+            for (auto const& [f, s] : ps::measure::detail::profiled_kernels) expected.insert({c, k, im, f, s});
         }
         expected.insert(own.begin(), own.end());
         std::erase_if(expected, [&](auto const& at) { return at.f > at.im || at.shape().operations() > most; });

@@ -38,7 +38,7 @@ TEST_CASE("graph: layers in order, with inputs and shapes") {
     CHECK(graph.input_shapes(0).empty());
     // The result counts as read once more.
     CHECK(graph.uses() == std::vector<std::size_t>{1, 2, 1, 1});
-    CHECK(ps::kind(graph[2].layer) == "relu");
+    CHECK(ps::layer_kind(graph[2].layer) == "relu");
     CHECK(print(graph) ==
           "image: input -> 3x8x6\n"
           "conv: conv(image) -> 4x8x6\n"

@@ -197,8 +197,8 @@ TEST_CASE("network: a parameter reads nothing, and the layers after it what is b
 }
 
 TEST_CASE("network: each impossible parameter is named") {
-    using ps::detail::culprit;
-    using enum ps::detail::LayerParameter;
+    using ps::network::detail::culprit;
+    using enum ps::network::detail::LayerParameter;
     static_assert(culprit(Input<0, 8, 8>::params) == shape && culprit(Reshape<2, 0, 3>::params) == shape);
     static_assert(culprit(Conv<0, 3>::params) == channels && culprit(Dense<0>::params) == channels);
     static_assert(culprit(Conv<1, ps::Extent{0, 3}>::params) == kernel && culprit(MaxPool<-1>::params) == kernel);
@@ -217,7 +217,7 @@ TEST_CASE("network: each impossible parameter is named") {
 
 /// The compiler finds what a graph would: the first name that is taken.
 TEST_CASE("network: names are compared as the graph has them") {
-    using ps::detail::TapeMark;
+    using ps::network::detail::TapeMark;
     constexpr ps::AnyLayer relu = ps::ActivationParams{}, conv = ps::ConvParams{};
     const auto layer = [&](std::string_view name) { return TapeMark{TapeMark::Kind::layer, name, &relu}; };
     const TapeMark enter{TapeMark::Kind::enter, "a"}, counted{TapeMark::Kind::enter_counted, "sum"},
@@ -239,21 +239,22 @@ TEST_CASE("network: names are compared as the graph has them") {
             }
         }
         Names so_far{"input"};
-        std::size_t expected = ps::detail::no_name;
-        ps::detail::each_name<std::string>(steps, [&](std::string const& name) {
-            if (expected == ps::detail::no_name && std::find(so_far.begin(), so_far.end(), name) != so_far.end()) {
+        std::size_t expected = ps::network::detail::no_name;
+        ps::network::detail::each_name<std::string>(steps, [&](std::string const& name) {
+            if (expected == ps::network::detail::no_name &&
+                std::find(so_far.begin(), so_far.end(), name) != so_far.end()) {
                 expected = so_far.size() - 1;
             }
             so_far.push_back(name);
         });
-        REQUIRE(ps::detail::first_name_taken(steps) == expected);
-        if (expected == ps::detail::no_name) continue;
+        REQUIRE(ps::network::detail::first_name_taken(steps) == expected);
+        if (expected == ps::network::detail::no_name) continue;
         ++taken;
-        const ps::detail::NameText name = ps::detail::name_at(steps, expected);
+        const ps::network::detail::NameText name = ps::network::detail::name_at(steps, expected);
         CHECK(std::string_view(name.text, name.size) == so_far[expected + 1]);
         ps::Graph graph;
         graph.add("input", ps::InputParams{{1, 1, 1}}, {});
-        CHECK_THROWS_WITH_AS(ps::detail::add_steps(graph, steps),
+        CHECK_THROWS_WITH_AS(ps::network::detail::add_steps(graph, steps),
                              ("graph: two layers are named " + so_far[expected + 1]).c_str(), ps::error);
     }
     CHECK(taken > 50);

@@ -290,11 +290,11 @@ TEST_CASE("prepare: values that would make every result NaN or infinite are refu
 TEST_CASE("prepare: every NaN and infinity is found, wherever it lies") {
     for (std::size_t size = 0; size < 50; ++size) {
         std::vector<float> values(size, -std::numeric_limits<float>::max());
-        CHECK(ps::detail::all_finite(std::as_bytes(std::span(values))));
+        CHECK(ps::network::all_finite(std::as_bytes(std::span(values))));
         for (float& value : values) {
             for (const float bad : {INFINITY, -INFINITY, NAN, -NAN}) {
                 const float good = std::exchange(value, bad);
-                CHECK_FALSE(ps::detail::all_finite(std::as_bytes(std::span(values))));
+                CHECK_FALSE(ps::network::all_finite(std::as_bytes(std::span(values))));
                 value = good;
             }
         }

@@ -471,7 +471,8 @@ TEST_CASE("a model's file that is cut, overwritten, replaced or removed before i
 TEST_CASE("results know their type") {
     const ps::OnnxModel whole = parse(
         Model().node("Cast", {"x"}, {"i"}, {{"to", std::int64_t{7}}}).node("Div", {"i", "i"}, {"y"}, {}, "").bytes());
-    CHECK(ps::kind(whole.graph[whole.graph.outputs()[0]].layer) == "truncate");  // whole numbers are divided as such
+    CHECK(ps::layer_kind(whole.graph[whole.graph.outputs()[0]].layer) ==
+          "truncate");  // whole numbers are divided as such
     CHECK(kinds_of(whole) == Kinds{"input", "truncate", "divide", "truncate"});
 }
 

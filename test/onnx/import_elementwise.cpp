@@ -15,19 +15,19 @@ namespace imported {
 
 TEST_CASE("Gemm: factors, a transposed weight and every form of the sum are folded into a dense layer") {
     const std::vector<float> weight = numbers(12), x = numbers(8, 7);
-    for (const bool turned : {false, true}) {
+    for (const bool rotated : {false, true}) {
         for (Ints const& bias : {Ints{}, Ints{1}, Ints{3}, Ints{1, 3}, Ints{1, 1}, Ints{2, 3}}) {
-            CAPTURE(turned);
+            CAPTURE(rotated);
             CAPTURE(ps::to_string(bias));
             const std::size_t size = onnx::count_of(bias);
             std::vector<float> sum = numbers(size, 3);
             if (bias == Ints{2, 3}) std::copy_n(sum.begin(), 3, sum.begin() + 3);
             const ps::OnnxModel model =
                 parse(Model({2, 4})
-                          .floats("fc.weight", turned ? Ints{3, 4} : Ints{4, 3}, weight)
+                          .floats("fc.weight", rotated ? Ints{3, 4} : Ints{4, 3}, weight)
                           .floats("c", bias, sum)
                           .node("Gemm", {"x", "fc.weight", "c"}, {"y"},
-                                {{"alpha", 0.5F}, {"beta", 2.0F}, {"transB", std::int64_t{turned ? 1 : 0}}})
+                                {{"alpha", 0.5F}, {"beta", 2.0F}, {"transB", std::int64_t{rotated ? 1 : 0}}})
                           .bytes());
             CHECK(kinds(model.graph) == Strings{"input", "dense"});
             CHECK(model.graph[1].name == "fc");
@@ -36,7 +36,7 @@ TEST_CASE("Gemm: factors, a transposed weight and every form of the sum are fold
                 for (std::size_t k = 0; k < 3; ++k) {
                     double value = 2.0 * static_cast<double>(sum[size == 1 ? 0 : k]);
                     for (std::size_t i = 0; i < 4; ++i) {
-                        value += 0.5 * static_cast<double>(x[row * 4 + i] * weight[turned ? k * 4 + i : i * 3 + k]);
+                        value += 0.5 * static_cast<double>(x[row * 4 + i] * weight[rotated ? k * 4 + i : i * 3 + k]);
                     }
                     expected.push_back(value);
                 }
@@ -167,7 +167,7 @@ TEST_CASE("convolutions that ONNX Runtime has fused are what they were made of")
     const auto kinds = [](std::string const& bytes) {
         Strings result;
         const ps::Graph graph = ps::simplify(parse(bytes).graph);
-        for (ps::Node const& node : graph.nodes()) result.emplace_back(ps::kind(node.layer));
+        for (ps::Node const& node : graph.nodes()) result.emplace_back(ps::layer_kind(node.layer));
         return result;
     };
     const Attributes relu{{"activation", std::string_view("Relu")}};

@@ -133,7 +133,7 @@ TEST_CASE(
         REQUIRE(written.has_value());
         const ps::OnnxModel again = parse(*written, to_train);
         for (std::string const& name : names)
-            CHECK(ps::detail::same_values(again.weights.at(name), others.at(name), false));
+            CHECK(ps::network::same_values(again.weights.at(name), others.at(name), false));
         // Another file of the same network.
         const ps::OnnxModel exported = parse(ps::to_onnx(read.graph, read.weights, {}), to_train);
         CHECK(trainable(exported).size() == names.size());
@@ -152,9 +152,9 @@ TEST_CASE(
     Model rows({2, 7, 4});
     rows.floats("w", {4, 5}, numbers(20)).node("MatMul", {"x", "w"}, {"y"});
     trained(rows, {"w"});
-    Model turned({2, 7, 4});
-    turned.floats("w", {5, 4}, numbers(20)).node("Transpose", {"w"}, {"t"}).node("MatMul", {"x", "t"}, {"y"}, {}, "m");
-    trained(turned, {"m.weight"});
+    Model rotated({2, 7, 4});
+    rotated.floats("w", {5, 4}, numbers(20)).node("Transpose", {"w"}, {"t"}).node("MatMul", {"x", "t"}, {"y"}, {}, "m");
+    trained(rotated, {"m.weight"});
     Model norm({2, 7, 4}, 17);
     norm.floats("scale", {4}, {1, 1, 1, 1}).floats("bias", {4}, {0, 0, 0, 0});
     norm.node("LayerNormalization", {"x", "scale", "bias"}, {"y"});

@@ -44,7 +44,7 @@ inline std::vector<float> numbers(std::size_t count, unsigned seed = 1) {
 }
 inline std::vector<std::string> kinds(ps::Graph const& graph) {
     std::vector<std::string> kinds;
-    for (ps::Node const& node : graph.nodes()) kinds.emplace_back(ps::kind(node.layer));
+    for (ps::Node const& node : graph.nodes()) kinds.emplace_back(ps::layer_kind(node.layer));
     return kinds;
 }
 using Strings = std::vector<std::string>;
@@ -73,7 +73,7 @@ inline bool is_close(std::vector<double> const& a, std::vector<double> const& b)
 using Line = std::vector<double>;
 inline std::vector<std::string_view> kinds_of(ps::OnnxModel const& model) {
     std::vector<std::string_view> kinds;
-    for (ps::Node const& node : model.graph.nodes()) kinds.push_back(ps::kind(node.layer));
+    for (ps::Node const& node : model.graph.nodes()) kinds.push_back(ps::layer_kind(node.layer));
     return kinds;
 }
 using Kinds = std::vector<std::string_view>;

@@ -56,7 +56,7 @@ private:
         }
         if (epilogue.residual) shapes.pop_back();
         if (ps::check(layer, shapes) != ps::Fault::none || ps::output(layer, shapes).size() > largest) return none;
-        const std::string name = std::string(ps::kind(layer)) + std::to_string(graph_.size());
+        const std::string name = std::string(ps::layer_kind(layer)) + std::to_string(graph_.size());
         return graph_.add(name, std::move(layer), std::move(inputs), std::move(epilogue));
     }
     /// A layer of one shape: one that is there, or a constant.

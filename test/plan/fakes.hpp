@@ -63,7 +63,7 @@ public:
     }
     [[nodiscard]] double op(ps::AnyLayer const& layer, ps::Shape output, std::size_t layout,
                             ps::RunContext const& run = {}) const {
-        return hash(ps::join("op ", ps::kind(layer), ' ', output, ' ', layout, text(run)));
+        return hash(ps::join("op ", ps::layer_kind(layer), ' ', output, ' ', layout, text(run)));
     }
 
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {

@@ -56,7 +56,7 @@ TEST_CASE("bytes apart are those that go by between two uses of a tensor") {
     for (unsigned seed = 0; seed < 50; ++seed) {
         CAPTURE(seed);
         const ps::Graph graph = random_graphs::Maker(seed).make(10, 1 + static_cast<int>(seed % 3));
-        const std::vector<double> apart = ps::detail::data_reuse_bytes(graph, is_sum);
+        const std::vector<double> apart = ps::plan::detail::data_reuse_bytes(graph, is_sum);
         for (std::size_t i = 0; i < graph.size(); ++i) {
             if (bytes(graph, i) > 0) CHECK(apart[i] == doctest::Approx(by_looking_back(graph, i)));
         }
@@ -69,7 +69,7 @@ TEST_CASE("a chain's input is as far as its own bytes, its result as far as a ru
     const ps::AnyLayer layer = ps::ActivationParams{};
     const std::size_t first = graph.add("a", layer, {input}), second = graph.add("b", layer, {first});
     const double tensor = 4.0 * 2 * 256, run = 5 * tensor;
-    const std::vector<double> apart = ps::detail::data_reuse_bytes(graph, is_sum);
+    const std::vector<double> apart = ps::plan::detail::data_reuse_bytes(graph, is_sum);
     CHECK(apart[first] == doctest::Approx(std::sqrt(tensor * run)));
     CHECK(apart[second] == doctest::Approx(std::sqrt(tensor * run)));
 }

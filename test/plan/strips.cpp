@@ -104,10 +104,10 @@ private:
             if (!ps::joins_strips(kernels_, entry)) continue;
             for (std::size_t c = 0; c < chains_.size(); ++c) {
                 if (chain != 0 ? c != chain - 1 : chains_[c].first != node) continue;
-                const ps::detail::PricedPrimitive own{p, whole};
+                const ps::plan::detail::PricedPrimitive own{p, whole};
                 take(entry.in_layout,
-                     ps::detail::strip_seconds(ask_, costs_, chains_[c], node - chains_[c].first, workers_,
-                                               std::span(&own, 1))[0],
+                     ps::plan::detail::strip_seconds(ask_, costs_, chains_[c], node - chains_[c].first, workers_,
+                                                     std::span(&own, 1))[0],
                      node == chains_[c].last() ? 0 : c + 1);
             }
         }
@@ -225,13 +225,13 @@ TEST_CASE("strips: a layer between others takes the time of its strips, whose we
     for (ps::StripChain const& chain : ps::strip_chains(graph)) {
         if (chain.shapes.size() < 3) continue;
         ++chains;
-        const ps::detail::PricedPrimitive own{0, price(rows, kernels, ask.conv(2, 0))};
+        const ps::plan::detail::PricedPrimitive own{0, price(rows, kernels, ask.conv(2, 0))};
         CHECK(own.seconds == 3 * 96 * 2);
         const auto in_strips = [&](std::size_t place, std::size_t workers) {
-            return ps::detail::strip_seconds(ask, rows, chain, place, workers, std::span(&own, 1))[0];
+            return ps::plan::detail::strip_seconds(ask, rows, chain, place, workers, std::span(&own, 1))[0];
         };
         // All rows of three images, once each, and those of the first strip once more.
-        CHECK(in_strips(1, 1) == doctest::Approx(ps::detail::strip_doubt(1) * (3 * 96 + chain.rows)));
+        CHECK(in_strips(1, 1) == doctest::Approx(ps::plan::detail::strip_doubt(1) * (3 * 96 + chain.rows)));
         // The image of the first and the result of the last stay where they are.
         for (const std::size_t end : {0U, 2U}) {
             CHECK(in_strips(end, 1) > in_strips(1, 1));

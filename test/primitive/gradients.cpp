@@ -1,13 +1,13 @@
 // The laws of primitives that compute gradients: each agrees with the sum over the definition's products, for several
 // images at once, gives the same bits whatever the executor, and writes nothing but its result. And the law that lets
-// forward primitives stand for the gradient of the input: a turned convolution is that gradient.
+// forward primitives stand for the gradient of the input: a rotated convolution is that gradient.
 #include "../quick.hpp"
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/kernels/primitive_table.hpp>
+#include <primsel/primitive/rotated.hpp>
 #include <primsel/primitive/training.hpp>
-#include <primsel/primitive/turned.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -183,9 +183,9 @@ TEST_CASE("a turned kernel is packed from where the other lies, and panels by an
     for (ps::ConvShape s : laws::odd_shapes()) {
         if (s.kernel_size() > 100000) continue;
         const ps::ConvShape other{.c = s.k, .k = s.c, .fh = s.fh, .fw = s.fw, .groups = s.groups};
-        std::vector<float> kernel(s.kernel_size()), turned(kernel.size());
+        std::vector<float> kernel(s.kernel_size()), rotated(kernel.size());
         for (std::size_t i = 0; i < kernel.size(); ++i) kernel[i] = static_cast<float>(i + 1);
-        ps::turn_kernel(other, kernel.data(), turned.data());
+        ps::rotate_kernel(other, kernel.data(), rotated.data());
         for (std::size_t i = 0; i < runs.size(); ++i) {
             ps::PrimitiveEntry const& entry = kernels.primitives[i];
             if (entry.pass != ps::Pass::forward || !entry.supports(s)) continue;
@@ -195,9 +195,9 @@ TEST_CASE("a turned kernel is packed from where the other lies, and panels by an
             const std::size_t size = entry.packed_bytes(s) / sizeof(float);
             std::vector<float> packed(size, -1.0F), from_turned(size, -1.0F), again(size, -1.0F);
             laws::Backwards backwards;
-            entry.pack(s, turned.data(), packed.data());
+            entry.pack(s, rotated.data(), packed.data());
             entry.repack(s, {kernel.data(), true}, from_turned.data(), backwards);
-            entry.repack(s, {turned.data()}, again.data(), backwards);
+            entry.repack(s, {rotated.data()}, again.data(), backwards);
             CHECK(packed == from_turned);
             CHECK(packed == again);
         }
@@ -211,24 +211,24 @@ TEST_CASE("a turned kernel is packed from where the other lies, and panels by an
 TEST_CASE("the gradient of the input is the turned convolution, and turning twice changes nothing") {
     std::size_t count = 0;
     for (ps::ConvShape const& s : laws::odd_shapes()) {
-        if (!ps::turns(s) || s.operations() > 5e5) continue;
+        if (!ps::rotates(s) || s.operations() > 5e5) continue;
         ++count;
-        const ps::ConvShape t = ps::turned(s);
+        const ps::ConvShape t = ps::rotated(s);
         REQUIRE(t.valid());
         CHECK(t.out_shape() == s.in_shape());
-        CHECK(ps::turned(t) == s);
+        CHECK(ps::rotated(t) == s);
         const Problem problem(s, 1);
         std::vector<float> kernel(s.kernel_size()), back(s.kernel_size());
-        ps::turn_kernel(s, problem.kernel.data(), kernel.data());
-        ps::turn_kernel(t, kernel.data(), back.data());
+        ps::rotate_kernel(s, problem.kernel.data(), kernel.data());
+        ps::rotate_kernel(t, kernel.data(), back.data());
         CHECK(back == problem.kernel);
         std::vector<float> dx(problem.x.size());
         ps::reference_convolution(t, problem.dy.data(), kernel.data(), nullptr, nullptr, {}, dx.data());
         CHECK(largest_error(dx, problem.dx) < 1e-6);
     }
     CHECK(count > 10);
-    CHECK(ps::turns({.h = 5, .w = 5, .stride_h = 2}).reason() == "needs stride 1");
-    CHECK(ps::turns({.h = 5, .w = 5, .pad_top = 1}).reason() == "needs a padding smaller than the kernel");
+    CHECK(ps::rotates({.h = 5, .w = 5, .stride_h = 2}).reason() == "needs stride 1");
+    CHECK(ps::rotates({.h = 5, .w = 5, .pad_top = 1}).reason() == "needs a padding smaller than the kernel");
 }
 
 }  // namespace gradients

@@ -30,12 +30,12 @@ std::vector<Row> read_published(std::string const& name) {
     REQUIRE_MESSAGE(file, "PRIMSEL_DATA has no ", name);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     std::map<std::string, std::string> about;
-    ps::detail::CsvLines lines(text, about);
+    ps::core::CsvLines lines(text, about);
     std::string_view line;
     REQUIRE(lines.next(line));
-    const std::vector<std::string> names = ps::detail::cells_of(line);
+    const std::vector<std::string> names = ps::core::cells_of(line);
     while (lines.next(line)) {
-        const std::vector<std::string> cells = ps::detail::cells_of(line);
+        const std::vector<std::string> cells = ps::core::cells_of(line);
         REQUIRE(cells.size() <= names.size());
         Row& row = rows.emplace_back();
         for (std::size_t i = 0; i < cells.size(); ++i) row[names[i]] = cells[i];

@@ -45,8 +45,8 @@ double counted(ps::ConvParams const& conv, ps::Shape in, ps::Shape out) {
     return count;
 }
 double counted(ps::ConvTransposeParams const& conv, ps::Shape in, ps::Shape out) {
-    const ps::ConvParams turned{.kernel = conv.kernel, .groups = conv.groups};
-    return counted(turned, out, in);
+    const ps::ConvParams rotated{.kernel = conv.kernel, .groups = conv.groups};
+    return counted(rotated, out, in);
 }
 double counted(ps::DenseParams const&, ps::Shape in, ps::Shape out) {
     double count = 0;
@@ -70,7 +70,7 @@ TEST_CASE("the operations of every layer with weights are those that are counted
         if (reads_weights) inputs.push_back(graph.add("w", ps::ConstantParams{.shape = {1, in.w, 5}}, {}));
         const std::size_t at = graph.add("layer", layer, inputs);
         graph.set_outputs({graph.add("relu", ps::ActivationParams{}, {at})});
-        CAPTURE(ps::kind(graph[at].layer));
+        CAPTURE(ps::layer_kind(graph[at].layer));
         CHECK(ps::multiply_adds(graph) > 0);
         CHECK(ps::multiply_adds(graph) == counted(layer, in, graph[at].shape));
     };
@@ -119,7 +119,7 @@ TEST_CASE("what is asked for is reached, and told as it is") {
             const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, kernels, model, solver, target);
             CHECK(reached.after <= 0.6 * reached.before);
             CHECK(reached.after > 0.4 * reached.before);
-            const ps::Graph thin = ps::prune(graph, coupling, reached.choice);
+            const ps::Graph thin = ps::remove_channels(graph, coupling, reached.choice);
             if (measure == ps::Measure::seconds) {
                 CHECK(ps::predicted_seconds(thin, kernels, model, solver) == reached.after);
             } else if (measure == ps::Measure::operations) {
@@ -155,7 +155,7 @@ TEST_CASE("milliseconds are saved where they are: what costs little keeps its fi
     const ps::PrunedTo reached =
         ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
                      ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
-    const ps::Graph thin = ps::prune(graph, coupling, reached.choice);
+    const ps::Graph thin = ps::remove_channels(graph, coupling, reached.choice);
     CHECK(thin[thin.find("big")].shape.c < thin[thin.find("small")].shape.c);
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("by predicted seconds no more is lost than by another measure that lea
             CAPTURE(ps::to_string_view(measure));
             const ps::PrunedTo other = to(measure, 0.6);
             const double seconds =
-                ps::predicted_seconds(ps::prune(graph, coupling, other.choice), kernels, model, solver);
+                ps::predicted_seconds(ps::remove_channels(graph, coupling, other.choice), kernels, model, solver);
             const double whole = ps::predicted_seconds(graph, kernels, model, solver);
             CHECK(to(ps::Measure::seconds, seconds / whole).loss <= 1.02 * other.loss);
         }
@@ -202,9 +202,9 @@ TEST_CASE("nothing that goes would fit back, and what is lost less goes first") 
             all_gone.push_back(gone);
             sum += loss(ranking, gone);
             if (gone == 0) continue;
-            ps::Choice choice = reached.choice;
+            ps::RemovedGroups choice = reached.choice;
             choice.erase(ranking.groups[gone - 1]);
-            CHECK(ps::multiply_adds(ps::prune(graph, coupling, choice)) > 0.2 * reached.before);
+            CHECK(ps::multiply_adds(ps::remove_channels(graph, coupling, choice)) > 0.2 * reached.before);
         }
         CHECK(reached.loss == doctest::Approx(sum));
         return all_gone;

@@ -67,9 +67,9 @@ TEST_CASE("what a schedule says") {
     CHECK(schedule.policies[1].epochs == std::vector<std::int64_t>{0, 1, 2});
     CHECK(schedule.policies[1].instance == 1);
     // 1 - (1 - 1/2)^3 of the way after half of it.
-    CHECK(ps::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 0) == 0);
-    CHECK(ps::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 1) == doctest::Approx(0.5 * 7 / 8));
-    CHECK(ps::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 2) == 0.5);
+    CHECK(ps::prune::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 0) == 0);
+    CHECK(ps::prune::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 1) == doctest::Approx(0.5 * 7 / 8));
+    CHECK(ps::prune::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 2) == 0.5);
     const ps::ScheduledRate rate{schedule};
     CHECK(rate(1.0, 29, 1000, 10) == 1.0);  // epoch 2 is not over
     CHECK(rate(1.0, 30, 1000, 10) == 0.5);

@@ -38,7 +38,7 @@ std::size_t floats_of(ps::Weights const& weights) {
 std::vector<ps::Graph> networks() {
     namespace zoo = ps::zoo;
     std::vector<ps::Graph> graphs{zoo::MobileNetV2::graph(), zoo::ShuffleNetV2X05::graph(), zoo::SqueezeNet11::graph()};
-    if (!quick()) {
+    if (!::quick()) {
         for (ps::Graph& graph :
              std::vector{zoo::DenseNet121::graph(), zoo::GoogLeNet::graph(), zoo::GoogLeNetBn::graph(),
                          zoo::InceptionV3::graph(), zoo::MnasNet05::graph(), zoo::MobileNetV1::graph(),
@@ -68,10 +68,10 @@ TEST_CASE("layers that share a weight lose the same filters, and have one weight
     const ps::Coupling coupling(graph);
     CHECK(coupling.groups_of(graph.find("a")) == coupling.groups_of(graph.find("b")));
     for (const unsigned seed : {1U, 2U, 3U}) {
-        const ps::Choice choice = any_choice(graph, coupling, 1.4, seed);
+        const ps::RemovedGroups choice = any_choice(graph, coupling, 1.4, seed);
         CHECK(!choice.empty());
         check_same(graph, coupling, choice);
-        const ps::Pruned thin = ps::prune(graph, ps::random_weights(graph), coupling, choice);
+        const ps::Pruned thin = ps::remove_channels(graph, ps::random_weights(graph), coupling, choice);
         CHECK(thin.graph.shared() == graph.shared());
         CHECK(thin.weights.at("a.weight").values.data() == thin.weights.at("b.weight").values.data());
         ps::check_weights(thin.graph, thin.weights);
@@ -82,7 +82,7 @@ TEST_CASE("thinned networks of the zoo are the masked ones") {
     for (ps::Graph const& graph : networks()) {
         CAPTURE(graph[graph.size() - 2].name);
         const ps::Coupling coupling(graph);
-        const ps::Choice choice = any_choice(graph, coupling, 1.4, 5);
+        const ps::RemovedGroups choice = any_choice(graph, coupling, 1.4, 5);
         CHECK(choice.size() > 20);
         check_same(graph, coupling, choice);
     }
@@ -283,17 +283,17 @@ TEST_CASE("a layer that passes channels on keeps those that are left, whatever i
         CHECK(free.size() == may_go);
         for (unsigned seed = 1; seed < 4; ++seed) {
             CAPTURE(seed);
-            const ps::Choice choice = any_choice(graph, coupling, 2.0, seed);
+            const ps::RemovedGroups choice = any_choice(graph, coupling, 2.0, seed);
             check_same(graph, coupling, choice);
         }
         // The first half of them.
-        ps::Choice half;
+        ps::RemovedGroups half;
         for (const std::size_t group : free) {
             if (half.size() < free.size() / 2) half.insert(group);
         }
         CHECK(!half.empty());
         check_same(graph, coupling, half);
-        CHECK(ps::prune(graph, coupling, half)[graph.find("a")].shape.c == 4);
+        CHECK(ps::remove_channels(graph, coupling, half)[graph.find("a")].shape.c == 4);
     }
 }
 
@@ -344,8 +344,8 @@ TEST_CASE("layers that are added lose the same channels") {
     const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::L1Norm{});
     REQUIRE(rankings.size() == 1);
     CHECK(rankings[0].layers == std::vector<std::string>{"a", "sum1.b"});
-    const ps::Choice choice = ps::choose(rankings[0], 0.5);
-    const ps::Pruned thin = ps::prune(graph, ps::random_weights(graph, 1), coupling, choice);
+    const ps::RemovedGroups choice = ps::choose(rankings[0], 0.5);
+    const ps::Pruned thin = ps::remove_channels(graph, ps::random_weights(graph, 1), coupling, choice);
     CHECK(thin.graph[a].shape.c == 4);
     CHECK(thin.graph[b].shape.c == 4);
     CHECK(thin.graph[c].shape.c == 4);
@@ -365,7 +365,7 @@ TEST_CASE("coupled layers of different widths lose the same share each") {
                 const std::set<std::size_t> groups = groups_of(layer);
                 different += groups.size() == ranking.count ? 0U : 1U;
                 for (const double share : {0.25, 0.5, 0.75}) {
-                    const ps::Choice choice = ps::choose(ranking, share);
+                    const ps::RemovedGroups choice = ps::choose(ranking, share);
                     const auto gone = std::ranges::count_if(groups, [&](std::size_t g) { return choice.contains(g); });
                     CAPTURE(layer);
                     CAPTURE(share);
@@ -440,9 +440,9 @@ TEST_CASE("the least of a network go wherever they are") {
     b.layers = {"b"}, b.groups = {7, 6}, b.scores = {0.5, 0.8}, b.count = 2;
     const std::vector<ps::Ranking> both{a, b};
     CHECK(ps::choose(both, 0.0).empty());
-    CHECK(ps::choose(both, 0.5) == ps::Choice{1, 3, 7});
-    CHECK(ps::choose(both, 1.0) == ps::Choice{1, 2, 3, 7});  // one of each stays
-    CHECK(ps::choose(both, 0.5, 2) == ps::Choice{1, 3});
+    CHECK(ps::choose(both, 0.5) == ps::RemovedGroups{1, 3, 7});
+    CHECK(ps::choose(both, 1.0) == ps::RemovedGroups{1, 2, 3, 7});  // one of each stays
+    CHECK(ps::choose(both, 0.5, 2) == ps::RemovedGroups{1, 3});
 }
 
 TEST_CASE("how many go is told without naming them") {
@@ -453,7 +453,7 @@ TEST_CASE("how many go is told without naming them") {
     for (const double sparsity : {0.0, 0.3, 0.99, 1.0}) {
         for (const std::size_t multiple : {1U, 4U}) {
             const std::vector<std::size_t> counts = ps::counts_to_go(rankings, sparsity, multiple);
-            ps::Choice together;
+            ps::RemovedGroups together;
             REQUIRE(counts.size() == rankings.size());
             for (std::size_t i = 0; i < rankings.size(); ++i) {
                 together.merge(ps::first_groups(rankings[i], counts[i]));
@@ -497,17 +497,18 @@ TEST_CASE("what must stay is refused by name and reason") {
     const ps::Weights weights = ps::random_weights(graph);
     const ps::Coupling coupling(graph);
     const auto refused = [&](std::size_t group, const char* why) {
-        CHECK_THROWS_WITH_AS((void)ps::prune(graph, weights, coupling, {group}), doctest::Contains(why), ps::error);
+        CHECK_THROWS_WITH_AS((void)ps::remove_channels(graph, weights, coupling, {group}), doctest::Contains(why),
+                             ps::error);
     };
     refused(coupling.groups_of(graph.find("a"))[2],
             "channel 2 of layer a must stay: layer lrn1 (lrn) normalises each by its neighbours");
     refused(coupling.groups_of(graph.find("c"))[0], "channel 0 of layer c must stay: they are the network's result");
     refused(coupling.groups_of(0)[1], "must stay: layer input (input) is the image");
     refused(10'000, "there is no group 10000");
-    ps::Choice all;
+    ps::RemovedGroups all;
     for (const std::size_t group : coupling.groups_of(graph.find("b"))) all.insert(group);
-    CHECK_THROWS_WITH_AS((void)ps::prune(graph, weights, coupling, all), "prune: no channel would be left of layer b",
-                         ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::remove_channels(graph, weights, coupling, all),
+                         "prune: no channel would be left of layer b", ps::error);
     CHECK_THROWS_WITH_AS((void)ps::Coupling(ps::simplify(ps::zoo::ResNet18::graph())),
                          doctest::Contains("has others fused into it"), ps::error);
 }

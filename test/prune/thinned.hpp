@@ -29,9 +29,9 @@ inline std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& w
     return result;
 }
 
-inline void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps::Choice const& choice) {
+inline void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps::RemovedGroups const& choice) {
     const ps::Weights weights = ps::random_weights(graph, 7);
-    const ps::Pruned thin = ps::prune(graph, weights, coupling, choice);
+    const ps::Pruned thin = ps::remove_channels(graph, weights, coupling, choice);
     const std::vector<float> expected = result_of(graph, ps::masked(graph, weights, coupling, choice));
     const std::vector<float> actual = result_of(thin.graph, thin.weights);
     REQUIRE(actual.size() == expected.size());
@@ -44,13 +44,13 @@ inline void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps:
 }
 
 /// Any groups that may go, so that something stays of every layer.
-inline ps::Choice any_choice(ps::Graph const& graph, ps::Coupling const& coupling, double share, unsigned seed) {
-    ps::Choice choice;
+inline ps::RemovedGroups any_choice(ps::Graph const& graph, ps::Coupling const& coupling, double share, unsigned seed) {
+    ps::RemovedGroups choice;
     unsigned drawn = seed;
     for (ps::Ranking const& ranking :
          ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::RandomScore{seed})) {
         drawn = drawn * 1664525U + 1013904223U;
-        const ps::Choice part = ps::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
+        const ps::RemovedGroups part = ps::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
         choice.insert(part.begin(), part.end());
     }
     return ps::sparing(graph, coupling, choice);

@@ -14,7 +14,7 @@ namespace {
 
 namespace ps = primsel;
 
-double area_by_squares(std::vector<ps::Pair> const& points, ps::Pair reference, ps::detail::Draw& draw) {
+double area_by_squares(std::vector<ps::Pair> const& points, ps::Pair reference, ps::search::detail::Draw& draw) {
     const std::size_t count = 40'000;
     std::size_t inside = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -23,14 +23,14 @@ double area_by_squares(std::vector<ps::Pair> const& points, ps::Pair reference, 
     }
     return static_cast<double>(inside) / static_cast<double>(count) * reference.first * reference.second;
 }
-std::vector<ps::Pair> some_points(std::size_t count, ps::detail::Draw& draw) {
+std::vector<ps::Pair> some_points(std::size_t count, ps::search::detail::Draw& draw) {
     std::vector<ps::Pair> points;
     for (std::size_t i = 0; i < count; ++i) points.push_back({draw.uniform() * 1.2, draw.uniform() * 1.2});
     return points;
 }
 
 TEST_CASE("expected improvement is what draws say, and its logarithm goes on where it is 0") {
-    ps::detail::Draw draw(1, 0);
+    ps::search::detail::Draw draw(1, 0);
     for (const double mean : {-2.0, 0.0, 0.7, 3.0}) {
         for (const double deviation : {0.0, 0.3, 2.0}) {
             const double exact = ps::expected_improvement(mean, deviation, 0.5);
@@ -55,7 +55,7 @@ TEST_CASE("expected improvement is what draws say, and its logarithm goes on whe
 }
 
 TEST_CASE("the hypervolume of a front is the area that counting finds") {
-    ps::detail::Draw draw(2, 0);
+    ps::search::detail::Draw draw(2, 0);
     for (const std::size_t count : {0U, 1U, 2U, 7U, 30U}) {
         const std::vector<ps::Pair> points = some_points(count, draw), front = ps::front_of(points);
         CHECK(std::abs(ps::hypervolume(front, {1, 1}) - area_by_squares(points, {1, 1}, draw)) < 0.01);
@@ -66,7 +66,7 @@ TEST_CASE("the hypervolume of a front is the area that counting finds") {
 }
 
 TEST_CASE("the expected improvement of a hypervolume is what draws say, whatever is known") {
-    ps::detail::Draw draw(3, 0);
+    ps::search::detail::Draw draw(3, 0);
     for (const std::size_t count : {0U, 1U, 3U, 12U}) {
         const std::vector<ps::Pair> front = ps::front_of(some_points(count, draw));
         const double before = ps::hypervolume(front, {1, 1});

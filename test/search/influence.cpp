@@ -24,7 +24,7 @@ TEST_CASE("importance goes to what decides, whether it has an order or not") {
     const ps::Space space({ps::Parameter::real("falls", 0, 1), ps::Parameter::real("idle", 0, 1),
                            ps::Parameter::values("kind", {"a", "b", "c"}), ps::Parameter::constant("one", 1)});
     ps::RandomSearch random(space, 1);
-    std::vector<ps::Point> points;
+    std::vector<ps::SearchPoint> points;
     std::vector<double> metric;
     for (int i = 0; i < 120; ++i) {
         points.push_back(random.ask().value());

@@ -118,7 +118,7 @@ ps::Sweep sweep_of(std::size_t trials) {
             .space = ps::Space({ps::Parameter::real("x", -1, 1), ps::Parameter::values("kind", {"a", "b"})}),
             .trials = trials};
 }
-double loss_of(ps::Point const& point) { return 2 * std::get<double>(point.values[0]); }
+double loss_of(ps::SearchPoint const& point) { return 2 * std::get<double>(point.values[0]); }
 
 /// A process that works until it is killed; in the middle of its trial of that number it kills itself.
 pid_t start_worker(std::string const& url, ps::RedisQueueOptions const& options, std::string const& name,
@@ -170,7 +170,7 @@ TEST_CASE("a server that there is none of, and what is none") {
          {"redis://:secret@here:x", "redis://u:secret@", "rediss://u:secret@here", "redis://secret@here",
           "redis://u:secret@here/x", "redis://u:secret@[::1", "other://u:secret@here", "redis://u:a/secret@[here]x",
           "redis://u:secret@@:1", "u:secret@here"}) {
-        const std::string error = tests::error_of([&] { const ps::detail::RedisUrl none(url); });
+        const std::string error = tests::error_of([&] { const ps::search::detail::RedisUrl none(url); });
         CAPTURE(error);
         CHECK(error.starts_with("queue "));
         CHECK(error.find("secret") == std::string::npos);
@@ -178,7 +178,7 @@ TEST_CASE("a server that there is none of, and what is none") {
 }
 
 TEST_CASE("URLs of Redis servers") {
-    const ps::detail::RedisUrl plain("redis://here"), whole("redis://u%3a:p%40:/%C3%BC@[::1]:1234/5"),
+    const ps::search::detail::RedisUrl plain("redis://here"), whole("redis://u%3a:p%40:/%C3%BC@[::1]:1234/5"),
         none("redis://:a@b/");
     CHECK(plain.host == "here");
     CHECK(plain.port == 6379);
@@ -240,7 +240,7 @@ TEST_CASE("laws of queues: in a Redis server") {
     // Another object, of another program perhaps, sees all results again, and what others put there is set aside.
     ps::RedisQueue other(server.url(), options("each", 10));
     CHECK(queue_laws::results_of(other).size() == 5);
-    ps::detail::RedisConnection raw(server.url(), 20);
+    ps::search::detail::RedisConnection raw(server.url(), 20);
     raw.call({"XADD", "each:todo", "*", "junk", std::string("\x00\xff", 2)});
     raw.call({"XADD", "each:todo", "*", "number", "-1", "message", "m"});
     raw.call({"XADD", "each:results", "*", "what", "is this"});
@@ -369,7 +369,7 @@ TEST_CASE("what others delete from the server is done again, and every trial is 
         ps::TrialLog log(folder.file("log"), sweep.space);
         ps::SweepRun<ps::RandomSearch> run(sweep, ps::RandomSearch(sweep.space, 1));
         ps::RedisQueue queue(server.url(), options), other(server.url(), options);
-        ps::detail::RedisConnection raw(server.url(), 20);
+        ps::search::detail::RedisConnection raw(server.url(), 20);
         int silent = 0;
         StopsWhenSilent patient{queue, silent};
         try {
@@ -428,7 +428,7 @@ TEST_CASE("three profiles, of each a worker killed in mid-part, the server too, 
         const ps::RedisQueueOptions options{
             .name = "profile" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
         ps::RedisQueue queue(server.url(), options);
-        ps::detail::RedisConnection raw(server.url(), 20);
+        ps::search::detail::RedisConnection raw(server.url(), 20);
         raw.call({"XADD", options.name + ":todo", "*", "junk", "here"});
         queue.put(1, "no part");
         const std::vector<pid_t> workers{start_profiler(server.url(), options, 3),

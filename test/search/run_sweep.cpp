@@ -37,7 +37,7 @@ ps::Sweep sweep_of(std::size_t trials) {
                                 ps::Parameter::values("kind", {"a", "b"})}),
             .trials = trials};
 }
-double loss_of(ps::Space const& space, ps::Point const& point) {
+double loss_of(ps::Space const& space, ps::SearchPoint const& point) {
     const double x = std::get<double>(space.value(point, "x"));
     return x * x + (space.value(point, "kind") == ps::Value("b") ? 0.3 : 0);
 }

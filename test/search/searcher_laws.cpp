@@ -41,10 +41,10 @@ struct MakeBayes {
 /// Outcomes of which half is known.
 struct KnownShare {
     ps::Space all;
-    ps::Outcome operator()(ps::Point const& point) const { return {{std::nan(""), all.shares_of(point)[0]}}; }
+    ps::Outcome operator()(ps::SearchPoint const& point) const { return {{std::nan(""), all.shares_of(point)[0]}}; }
 };
 
-double loss_of(ps::Space const& space, ps::Point const& point) {
+double loss_of(ps::Space const& space, ps::SearchPoint const& point) {
     const std::vector<double> shares = space.shares_of(point);
     double loss = 0;
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -53,7 +53,7 @@ double loss_of(ps::Space const& space, ps::Point const& point) {
     }
     return loss;
 }
-ps::Outcome outcome_of(ps::Space const& space, ps::Point const& point) { return {{loss_of(space, point)}}; }
+ps::Outcome outcome_of(ps::Space const& space, ps::SearchPoint const& point) { return {{loss_of(space, point)}}; }
 
 TEST_CASE_TEMPLATE("proposals lie in the space, are new, and the same for the same seed", Make, MakeGrid, MakeRandom,
                    MakeBayes) {
@@ -63,7 +63,7 @@ TEST_CASE_TEMPLATE("proposals lie in the space, are new, and the same for the sa
         CHECK(one.space() == space);
         std::set<std::string> seen;
         for (int i = 0; i < 14; ++i) {
-            const std::optional<ps::Point> point = one.ask();
+            const std::optional<ps::SearchPoint> point = one.ask();
             REQUIRE(point == same.ask());
             if (!point) break;
             REQUIRE(space.has(*point));
@@ -80,7 +80,7 @@ TEST_CASE_TEMPLATE("a search that was told what another saw goes on as the other
     for (ps::Space const& space : spaces::any()) {
         auto one = Make{}(space, 2), resumed = Make{}(space, 2);
         for (int i = 0; i < 8; ++i) {
-            const std::optional<ps::Point> point = one.ask();
+            const std::optional<ps::SearchPoint> point = one.ask();
             if (!point) break;
             one.tell(*point, outcome_of(space, *point)), resumed.tell(*point, outcome_of(space, *point));
         }
@@ -93,7 +93,7 @@ TEST_CASE_TEMPLATE("every point of a small space comes once, the best among them
     const ps::Space space({ps::Parameter::integer("n", 0, 3), ps::Parameter::values("kind", {"a", "b", "c"})});
     auto searcher = Make{}(space, 3);
     std::set<std::string> seen;
-    while (const std::optional<ps::Point> point = searcher.ask()) {
+    while (const std::optional<ps::SearchPoint> point = searcher.ask()) {
         REQUIRE(seen.insert(space.text(*point)).second);
         searcher.tell(*point, seen.size() % 5 == 0 ? ps::Outcome{{std::nan("")}} : outcome_of(space, *point));
     }
@@ -111,7 +111,7 @@ TEST_CASE_TEMPLATE("points of another space are refused, by any searcher", Make,
 template <class One, class Other>
 bool same_proposals(One one, Other other, std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) {
-        const std::optional<ps::Point> point = other.ask();
+        const std::optional<ps::SearchPoint> point = other.ask();
         if (one.ask() != point) return false;
         if (!point) return true;
         const ps::Outcome outcome{{loss_of(other.space(), *point)}, {0.5 - other.space().shares_of(*point)[0]}};
@@ -160,7 +160,7 @@ template <class S>
 double best_after(S searcher, std::size_t trials) {
     double best = 1e9;
     for (std::size_t i = 0; i < trials; ++i) {
-        const std::optional<ps::Point> point = searcher.ask();
+        const std::optional<ps::SearchPoint> point = searcher.ask();
         if (!point) break;
         const double loss = loss_of(searcher.space(), *point);
         best = std::min(best, loss);
@@ -184,9 +184,9 @@ TEST_CASE("points proposed at once are apart, and a batch is worth about its tri
     ps::Bayes<> bayes(space, {.seed = 4});
     double best = 1e9;
     for (int round = 0; round < 6; ++round) {
-        std::vector<ps::Point> batch;
+        std::vector<ps::SearchPoint> batch;
         for (int i = 0; i < 4; ++i) batch.push_back(bayes.ask().value());
-        for (ps::Point const& point : batch) {
+        for (ps::SearchPoint const& point : batch) {
             best = std::min(best, loss_of(space, point));
             bayes.tell(point, outcome_of(space, point));
         }
@@ -201,7 +201,7 @@ TEST_CASE("a constraint that is learned is kept by most of the later proposals, 
     double best = 1e9;
     int kept = 0;
     for (int i = 0; i < 30; ++i) {
-        const ps::Point point = bayes.ask().value();
+        const ps::SearchPoint point = bayes.ask().value();
         const std::vector<double> at = space.shares_of(point);
         const ps::Outcome outcome{{loss_of(space, point)}, {1 - at[0] - at[1]}};
         if (outcome.feasible()) best = std::min(best, outcome.objectives[0]);
@@ -214,14 +214,14 @@ TEST_CASE("a constraint that is learned is kept by most of the later proposals, 
 
 TEST_CASE("a front is found with fewer trials where one objective is known") {
     const ps::Space space({ps::Parameter::real("x", 0, 1), ps::Parameter::real("y", 0, 1)});
-    const auto objectives_of = [&](ps::Point const& point) {
+    const auto objectives_of = [&](ps::SearchPoint const& point) {
         const std::vector<double> at = space.shares_of(point);
         return ps::Pair{(1 - at[0]) * (1 - at[0]) + at[1], at[0]};
     };
     const auto area_after = [&](auto searcher) {
         std::vector<ps::Pair> tried;
         for (int i = 0; i < 20; ++i) {
-            const ps::Point point = searcher.ask().value();
+            const ps::SearchPoint point = searcher.ask().value();
             tried.push_back(objectives_of(point));
             searcher.tell(point, {{tried.back().first, tried.back().second}});
         }

@@ -20,14 +20,14 @@ namespace ps = primsel;
 using tests::error_of;
 
 TEST_CASE("a share stands for a value in the space, whose share stands for it again") {
-    ps::detail::Draw draw(1, 0);
+    ps::search::detail::Draw draw(1, 0);
     for (ps::Space const& all : spaces::any()) {
         for (int i = 0; i < 300; ++i) {
             std::vector<double> shares(all.parameters().size());
             for (double& share : shares) share = i < 2 ? i : 3 * draw.uniform() - 1;
-            const ps::Point point = all.at(shares);
+            const ps::SearchPoint point = all.at(shares);
             CHECK(all.has(point));
-            const ps::Point again = all.at(all.shares_of(point));
+            const ps::SearchPoint again = all.at(all.shares_of(point));
             for (std::size_t k = 0; k < shares.size(); ++k) {
                 const double a = ps::number_of(point.values[k]), b = ps::number_of(again.values[k]);
                 CHECK((point.values[k] == again.values[k] || std::abs(a - b) <= 1e-12 * std::abs(a)));

@@ -33,7 +33,7 @@ std::string refusal(std::string const& text) {
 TEST_CASE("the published sweep reads, and more kinds of parameters") {
     const ps::Sweep sweep = parsed(published);
     CHECK(sweep.method == ps::SweepMethod::bayes);
-    CHECK(sweep.goals == std::vector<ps::Goal>{{"Latency", false}});
+    CHECK(sweep.goals == std::vector<ps::SweepGoal>{{"Latency", false}});
     CHECK(sweep.space == ps::Space({ps::Parameter::real("layer_1_conv_pruner_desired_sparsity", 0.01, 0.99),
                                     ps::Parameter::values("layer_1_conv_pruner_group_type", {"Channels", "Filters"})}));
     const ps::Sweep more =

@@ -30,7 +30,7 @@ TEST_CASE("an axis goes from round number to round number around all values, wit
         const double size = std::pow(10.0, powers(bits)), shift = i % 3 == 0 ? 0 : numbers(bits) * size;
         std::vector<double> values;
         for (int k = 0; k < 1 + i % 5; ++k) values.push_back(shift + numbers(bits) * size);
-        const ps::detail::Scale scale(values);
+        const ps::show::detail::Scale scale(values);
         const std::vector<double> ticks = scale.ticks();
         CAPTURE(values);
         CHECK(ticks.size() >= 2);
@@ -43,13 +43,13 @@ TEST_CASE("an axis goes from round number to round number around all values, wit
         }
         for (std::size_t k = 1; k < ticks.size(); ++k) CHECK(scale.text(ticks[k]) != scale.text(ticks[k - 1]));
     }
-    CHECK(ps::detail::Scale({}).ticks().size() > 1);
+    CHECK(ps::show::detail::Scale({}).ticks().size() > 1);
     for (const double most : {std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()}) {
         const std::vector<double> values{-most, most};
-        CHECK(ps::detail::Scale(values).ticks().size() <= 11);
+        CHECK(ps::show::detail::Scale(values).ticks().size() <= 11);
     }
     const std::vector<double> shares{0.912, 0.935};
-    CHECK(ps::detail::Scale(shares).text(0.915) == "0.915");
+    CHECK(ps::show::detail::Scale(shares).text(0.915) == "0.915");
 }
 
 TEST_CASE("a chart is well-formed SVG with a point for each finite pair") {

@@ -104,11 +104,11 @@ TEST_CASE("names are escaped, and what is no text is replaced") {
         CHECK(ps::xml_text(bad).find("\xef\xbf\xbd") == 0);
         CHECK(ps::xml_text(bad).find(bad) == std::string::npos);
     }
-    CHECK(ps::detail::shortened("abcdefgh", 8) == "abcdefgh");
-    CHECK(ps::detail::shortened("abcdefghi", 8) ==
+    CHECK(ps::show::detail::shortened("abcdefgh", 8) == "abcdefgh");
+    CHECK(ps::show::detail::shortened("abcdefghi", 8) ==
           "abc\xe2\x80\xa6"
           "fghi");
-    CHECK(ps::detail::character_count("\xc3\xa9\xff"
+    CHECK(ps::show::detail::character_count("\xc3\xa9\xff"
                                       "a") == 3);
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("readers are below what they read, and nothing of a row overlaps") {
         CAPTURE(seed);
         random_graphs::Maker maker(seed);
         const ps::Graph graph = maker.make(30, 1, seed % 2 == 0);
-        const ps::detail::Rows rows(graph, width, lane, gap);
+        const ps::show::detail::Rows rows(graph, width, lane, gap);
         std::vector<std::vector<std::pair<double, double>>> taken(rows.count());  // from, to
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::size_t lowest = 0;
@@ -138,7 +138,7 @@ TEST_CASE("readers are below what they read, and nothing of a row overlaps") {
         std::size_t edges = 0;
         for (ps::Node const& node : graph.nodes()) edges += node.inputs.size();
         CHECK(rows.routes.size() == edges);
-        for (ps::detail::Route const& route : rows.routes) {
+        for (ps::show::detail::Route const& route : rows.routes) {
             CHECK(graph[route.reader].inputs[route.position] == route.writer);
             CHECK(route.x.size() == rows.row[route.reader] - rows.row[route.writer] - 1);
             for (std::size_t i = 0; i < route.x.size(); ++i) {
@@ -155,11 +155,11 @@ TEST_CASE("readers are below what they read, and nothing of a row overlaps") {
 
 TEST_CASE("a chain runs straight down, and the branches of a module stand around it") {
     const ps::Graph resnet = ps::simplify(ps::zoo::ResNet18::graph());
-    const ps::detail::Rows chain(resnet, 100, 10, 18);
+    const ps::show::detail::Rows chain(resnet, 100, 10, 18);
     CHECK(chain.count() == resnet.size());
     for (const double x : chain.x) CHECK(x == doctest::Approx(chain.x[0]).epsilon(0.01).scale(100));
     const ps::Graph googlenet = ps::simplify(ps::zoo::GoogLeNet::graph());
-    const ps::detail::Rows modules(googlenet, 100, 10, 18);
+    const ps::show::detail::Rows modules(googlenet, 100, 10, 18);
     const auto x = [&](const char* name) { return modules.x[googlenet.find(name)]; };
     const double branches[] = {x("inception3a.branch1"), x("inception3a.branch2.0"), x("inception3a.branch3.0"),
                                x("inception3a.branch4.max_pool1")};

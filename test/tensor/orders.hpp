@@ -3,20 +3,20 @@
 
 #include <primsel/tensor/layout.hpp>
 
-struct cwh : primsel::detail::Strided<cwh> {
+struct cwh : primsel::tensor::detail::Strided<cwh> {
     static constexpr std::string_view name = "cwh";
     [[nodiscard]] static constexpr primsel::Strides strides(primsel::Shape shape) {
         return {shape.pixels(), 1, static_cast<std::size_t>(shape.h)};
     }
 };
-struct wch : primsel::detail::Strided<wch> {
+struct wch : primsel::tensor::detail::Strided<wch> {
     static constexpr std::string_view name = "wch";
     [[nodiscard]] static constexpr primsel::Strides strides(primsel::Shape shape) {
         const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h);
         return {h, 1, c * h};
     }
 };
-struct whc : primsel::detail::Strided<whc> {
+struct whc : primsel::tensor::detail::Strided<whc> {
     static constexpr std::string_view name = "whc";
     [[nodiscard]] static constexpr primsel::Strides strides(primsel::Shape shape) {
         const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h);

@@ -145,7 +145,7 @@ TEST_CASE("only what leads to a trained weight is computed") {
     const ps::Graph graph = ps::zoo::ResNet18::graph(2);
     const auto count = [](ps::TrainingGraph const& step, std::string_view what) {
         return std::ranges::count_if(step.graph.nodes(),
-                                     [&](ps::Node const& node) { return kind(node.layer) == what; });
+                                     [&](ps::Node const& node) { return layer_kind(node.layer) == what; });
     };
     const ps::TrainingGraph all = ps::differentiate(graph),
                             last =

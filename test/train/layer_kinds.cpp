@@ -253,7 +253,7 @@ TEST_CASE("every kind of layer has the gradients of its slopes, or is refused by
     std::size_t number = 0;
     for (Example const& example : all_examples(Of<ps::AnyLayer>{})) {
         const ps::Graph graph = graph_of(example);
-        CAPTURE(kind(example.layer));
+        CAPTURE(layer_kind(example.layer));
         ++number;
         CAPTURE(number);
         if (example.refused.empty()) {
@@ -261,8 +261,8 @@ TEST_CASE("every kind of layer has the gradients of its slopes, or is refused by
             const ps::Graph step = ps::differentiate(graph).graph;
             for (ps::Node const& node : step.nodes()) missing.erase(node.layer.index());
         } else {
-            const std::string layer =
-                ps::join("layer tested (", kind(example.layer), ") stands between a trained weight and the result: ");
+            const std::string layer = ps::join("layer tested (", layer_kind(example.layer),
+                                               ") stands between a trained weight and the result: ");
             const std::string needle = ps::join("train: ", example.refused == steps_only ? "" : layer, example.refused);
             CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(needle.c_str()), ps::error);
         }

@@ -119,7 +119,7 @@ private:
         return result;
     }
     [[nodiscard]] std::vector<double> const& weight(std::size_t node, std::string_view name) const {
-        return values_.at(ps::detail::weight_name(graph_[node].name, name));
+        return values_.at(ps::network::weight_name(graph_[node].name, name));
     }
     [[nodiscard]] Images run(std::size_t, ps::InputParams const&, std::vector<Images> const&) const { return images_; }
     [[nodiscard]] Images run(std::size_t i, ps::ConvParams const& conv, std::vector<Images> const& results) const {

@@ -109,9 +109,9 @@ TEST_CASE("frozen weights stay, and others have the rate of their group") {
     for (const char* name : {"b.weight", "b.bias", "fc.weight", "fc.bias"}) {
         CHECK_FALSE(std::ranges::equal(after.at(name).values, initial.at(name).values));
     }
-    CHECK(ps::fits("layer*.weight", "layer1.conv.weight"));
-    CHECK_FALSE(ps::fits("layer*.weight", "layer1.conv.bias"));
-    CHECK(ps::fits("*", ""));
+    CHECK(ps::matches_pattern("layer*.weight", "layer1.conv.weight"));
+    CHECK_FALSE(ps::matches_pattern("layer*.weight", "layer1.conv.bias"));
+    CHECK(ps::matches_pattern("*", ""));
 }
 
 TEST_CASE("a group's rate and weight decay are those of its weights, and the first that fits holds") {

@@ -38,9 +38,9 @@ void machine(bool json, bool renew) {
         return print_json(ps::Json::Object{{"cpu", ps::cpu_name()},
                                            {"arch", all.arch},
                                            {"version", ps::version},
-                                           {"gemm_flops", here.gemm_flops},
+                                           {"gemm_flops", here.fma_flops},
                                            {"half_flops", here.half_flops},
-                                           {"product_flops", here.product_flops},
+                                           {"product_flops", here.matmul_flops},
                                            {"vector_flops", here.vector_flops},
                                            {"scalar_flops", here.scalar_flops},
                                            {"bandwidth", std::move(bandwidth)},
@@ -50,9 +50,9 @@ void machine(bool json, bool renew) {
     ps::TextTable table;
     table.add({"processor", ps::cpu_name()});
     table.add({"compiled for", std::string(all.arch)});
-    table.add({"multiply-adds in registers", giga(here.gemm_flops, "GFLOP/s")});
+    table.add({"multiply-adds in registers", giga(here.fma_flops, "GFLOP/s")});
     table.add({"the same in half as wide vectors", giga(here.half_flops, "GFLOP/s")});
-    table.add({"the same, of cached matrices", giga(here.product_flops, "GFLOP/s")});
+    table.add({"the same, of cached matrices", giga(here.matmul_flops, "GFLOP/s")});
     table.add({"vector operations in L1", giga(here.vector_flops, "GFLOP/s")});
     table.add({"scalar operations", giga(here.scalar_flops, "GFLOP/s")});
     for (std::size_t i = 0; i + 1 < here.bandwidth.size(); ++i) {

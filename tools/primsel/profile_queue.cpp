@@ -30,7 +30,7 @@ ps::ProfiledMachine machine_of(std::string const& path, std::map<std::string, st
             .version = text_about(about, "version"),
             .lanes = ps::lanes<ps::default_arch>,
             .reference_seconds = reference_ns * 1e-9,
-            .peak_flops = ps::machine_about(path, about).gemm_flops};
+            .peak_flops = ps::machine_about(path, about).fma_flops};
 }
 
 std::string text_of(ps::ProfileProgress const& progress) {

@@ -52,7 +52,7 @@ std::vector<ps::ConvConfiguration> most_telling_first(std::vector<ps::ConvConfig
     for (ps::ConvConfiguration const& at : sample) candidates.add(at.row(), {});
     std::set<std::array<float, ps::ConvFeatures::count>> distinct;
     for (ps::ConvShape const& layer : layers) distinct.insert(ps::ConvFeatures::of(layer));
-    ps::Table targets(0, ps::ConvFeatures::count);
+    ps::FloatTable targets(0, ps::ConvFeatures::count);
     for (auto const& row : distinct) targets.values.insert(targets.values.end(), row.begin(), row.end());
     const std::vector<std::size_t> chosen = ps::choose_rows(ps::features_of(candidates), targets, most);
     std::vector<ps::ConvConfiguration> ordered;

@@ -111,9 +111,9 @@ void warn_of_kept(PruneCommand const& options, ps::Graph const& whole, ps::Graph
     }
 }
 
-ps::Choice choice_by_share(PruneCommand const& options, std::vector<ps::Ranking> const& rankings,
-                           std::size_t multiple) {
-    ps::Choice choice;
+ps::RemovedGroups choice_by_share(PruneCommand const& options, std::vector<ps::Ranking> const& rankings,
+                                  std::size_t multiple) {
+    ps::RemovedGroups choice;
     std::vector<ps::Ranking> others;
     for (ps::Ranking const& ranking : rankings) {
         const bool named =
@@ -142,8 +142,8 @@ std::vector<ps::SensitivityPoint> sensitivity_of(PruneCommand const& options, Mo
     return points;
 }
 
-ps::Choice choice_of(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
-                     std::vector<ps::Ranking> const& rankings, std::size_t multiple) {
+ps::RemovedGroups choice_of(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
+                            std::vector<ps::Ranking> const& rankings, std::size_t multiple) {
     if (by_share(options)) {
         return ps::sparing(model.graph, coupling, choice_by_share(options, rankings, multiple));
     }
@@ -219,12 +219,12 @@ void prune(PruneCommand const& options) {
     if (options.coupling) return print_coupling(options, ps::coupled_layers(model.graph, coupling));
     const std::vector<ps::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
     check_goal(options, model, coupling, rankings);
-    const ps::Choice choice = choice_of(options, model, coupling, rankings, options.multiple);
+    const ps::RemovedGroups choice = choice_of(options, model, coupling, rankings, options.multiple);
     const bool asked =
         options.sparsity > 0 || std::ranges::any_of(options.groups, [](auto const& group) { return group.second > 0; });
     if (choice.empty() && asked) ps::fail("prune: no filter goes: rounded down, the share is none of any layer");
     Model thin = model;
-    ps::Pruned pruned = ps::prune(model.graph, model.weights, coupling, choice);
+    ps::Pruned pruned = ps::remove_channels(model.graph, model.weights, coupling, choice);
     thin.graph = std::move(pruned.graph), thin.weights = std::move(pruned.weights);
     thin.simplified = ps::simplify(thin.graph);
     warn_of_kept(options, model.graph, thin.graph, rankings);
@@ -260,7 +260,8 @@ void prune(PruneCommand const& options) {
     ps::Json unrounded;
     std::string rounding;
     if (options.multiple > 1) {
-        const ps::Graph exact = ps::prune(model.graph, coupling, choice_of(options, model, coupling, rankings, 1));
+        const ps::Graph exact =
+            ps::remove_channels(model.graph, coupling, choice_of(options, model, coupling, rankings, 1));
         const Totals totals = totals_of(exact, seconds_predictor(options.planning)(exact));
         unrounded = to_json(totals);
         rounding = ps::join("in multiples of ", options.multiple, ": ", text_of(left.milliseconds, "%.3f"), " ms with ",

@@ -69,7 +69,7 @@ std::vector<ps::Ranking> rankings_of(Model const& model, ModelOptions const& fro
 
 bool fits(std::string const& pattern, ps::Ranking const& ranking) {
     return std::ranges::any_of(ranking.layers, [&](std::string const& layer) {
-        return ps::fits(pattern, layer) || ps::fits(pattern, layer + ".weight");
+        return ps::matches_pattern(pattern, layer) || ps::matches_pattern(pattern, layer + ".weight");
     });
 }
 

@@ -38,10 +38,10 @@ struct KnownMetrics {
     KnownMetrics(PruningTrials const& of, ps::Sweep its_sweep) : trials(&of), sweep(std::move(its_sweep)) {
         const Metrics metrics =
             trials->known(sweep.space.at(std::vector<double>(sweep.space.parameters().size(), 0.5)));
-        for (ps::Goal const& goal : sweep.goals) any = any || metrics.contains(goal.metric);
-        for (ps::Bound const& bound : sweep.bounds) any = any || metrics.contains(bound.metric);
+        for (ps::SweepGoal const& goal : sweep.goals) any = any || metrics.contains(goal.metric);
+        for (ps::MetricBound const& bound : sweep.bounds) any = any || metrics.contains(bound.metric);
     }
-    ps::Outcome operator()(ps::Point const& point) const {
+    ps::Outcome operator()(ps::SearchPoint const& point) const {
         return any ? ps::outcome_of(sweep, trials->known(point)) : ps::Outcome{};
     }
 };
@@ -66,15 +66,15 @@ struct ShownSearcher {
     SweepLine* shown;
 
     [[nodiscard]] ps::Space const& space() const { return searcher.space(); }
-    [[nodiscard]] std::optional<ps::Point> ask() {
+    [[nodiscard]] std::optional<ps::SearchPoint> ask() {
         shown->line.show(shown->text + "; choosing the next", ProgressLine::Urgency::at_once);
         const ps::Timer timer;
-        std::optional<ps::Point> point = searcher.ask();
+        std::optional<ps::SearchPoint> point = searcher.ask();
         shown->choosing += timer.seconds();
         shown->line.show(shown->text, ProgressLine::Urgency::at_once);
         return point;
     }
-    void tell(ps::Point const& point, ps::Outcome const& outcome) { searcher.tell(point, outcome); }
+    void tell(ps::SearchPoint const& point, ps::Outcome const& outcome) { searcher.tell(point, outcome); }
 };
 
 /// "12 of 40 trials, the best 1.23 ms, mostly by x (0.61); 3 min left"
@@ -85,7 +85,7 @@ std::string text_of_progress(Run const& run) {
     if (progress.left) text += ps::join(" of ", progress.done + progress.under_way + *progress.left);
     text += " trials";
     if (progress.failed > 0) text += ps::join(", ", progress.failed, " failed");
-    ps::Goal const& goal = run.sweep().goals[0];
+    ps::SweepGoal const& goal = run.sweep().goals[0];
     const std::vector<std::size_t> best = run.best();
     if (!best.empty()) {
         text += ps::join(", the best ", goal.metric, ' ', short_text(run.trials()[best[0]].metrics.at(goal.metric)));

@@ -192,8 +192,8 @@ void PruningTrials::bind_metrics(ps::Sweep const& sweep) {
         needs_hybrid_ = needs_hybrid_ || name == "hybrid";
         needs_accuracy_ = needs_accuracy_ || name == "hybrid" || name == "top1";
     };
-    for (ps::Goal const& goal : sweep.goals) bind(goal.metric);
-    for (ps::Bound const& bound : sweep.bounds) bind(bound.metric);
+    for (ps::SweepGoal const& goal : sweep.goals) bind(goal.metric);
+    for (ps::MetricBound const& bound : sweep.bounds) bind(bound.metric);
     if (needs_accuracy_ && !images_) ps::fail(options_.file, ": its metrics need images to judge by, as --images");
 }
 
@@ -268,7 +268,7 @@ std::vector<ps::Ranking> const& PruningTrials::named(std::size_t pruner, std::st
     return known->second;
 }
 
-std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::Point const& point) const {
+std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::SearchPoint const& point) const {
     std::vector<Thinning> all;
     for (std::size_t i = 0; i < pruners_.size(); ++i) {
         Pruner const& pruner = pruners_[i];
@@ -291,7 +291,7 @@ std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::Point const& p
     return all;
 }
 
-ps::Choice PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
+ps::RemovedGroups PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
     std::vector<std::size_t> all;
     for (Thinning const& each : thinnings) {
         for (std::size_t i = 0; i < each.counts.size(); ++i) {
@@ -320,7 +320,7 @@ void PruningTrials::add_accuracy(Metrics& metrics, double accuracy) const {
     add(metrics, "hybrid", ps::hybrid_metric(latency, accuracy, threshold_, whole_latency_));
 }
 
-Metrics PruningTrials::known(ps::Point const& point) const {
+Metrics PruningTrials::known(ps::SearchPoint const& point) const {
     const std::vector<Thinning> thinned = thinnings(point);
     std::vector<std::size_t> key;
     for (Thinning const& each : thinned) {
@@ -333,7 +333,7 @@ Metrics PruningTrials::known(ps::Point const& point) const {
         if (const auto found = known_.find(key); found != known_.end()) return found->second;
         if (known_.size() >= most) known_.clear();
     }
-    const ps::Graph thin = ps::prune(model_.graph, coupling_, choice(thinned));
+    const ps::Graph thin = ps::remove_channels(model_.graph, coupling_, choice(thinned));
     Metrics metrics;
     for (const char* name : computed_) {
         if (names_.contains(name)) add(metrics, name, computed(name, thin));
@@ -361,7 +361,7 @@ ps::Pruned PruningTrials::retrained(ps::Pruned thin, std::uint64_t seed,
 
 void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
     trial.metrics = known(trial.point);
-    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
+    ps::Pruned thin = ps::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
     for (const char* name : computed_) {
         if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph));
     }
@@ -387,8 +387,8 @@ std::string PruningTrials::onnx(ps::Pruned const& network) const {
                         .signature = with_metadata(model_.signature, metadata_of(normalise_))});
 }
 
-ps::Pruned PruningTrials::network(ps::Point const& point, std::uint64_t seed) const {
-    ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
+ps::Pruned PruningTrials::network(ps::SearchPoint const& point, std::uint64_t seed) const {
+    ps::Pruned thin = ps::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
     if (options_.epochs == 0) return thin;
     return retrained(std::move(thin), seed, [](std::int64_t, double) { return true; });
 }

@@ -89,11 +89,11 @@ public:
 
     /// Those metrics of the goals and bounds that are computed without a trial. Networks whose layers lose equally many
     /// filters are computed once.
-    [[nodiscard]] Metrics known(ps::Point const& point) const;
+    [[nodiscard]] Metrics known(ps::SearchPoint const& point) const;
     /// Has a trial done.
     void operator()(ps::Trial& trial, GoesOn const& goes_on) const;
     /// The network of a trial, for one image or as many as --batch says.
-    [[nodiscard]] ps::Pruned network(ps::Point const& point, std::uint64_t seed) const;
+    [[nodiscard]] ps::Pruned network(ps::SearchPoint const& point, std::uint64_t seed) const;
     /// It as an ONNX file, whose names, types and metadata are those of the whole network's.
     [[nodiscard]] std::string onnx(ps::Pruned const& network) const;
 
@@ -124,8 +124,8 @@ private:
     void find_threshold(std::optional<double> threshold);
     [[nodiscard]] std::vector<ps::Ranking> const& rankings(std::string const& criterion, std::string const& type) const;
     [[nodiscard]] std::vector<ps::Ranking> const& named(std::size_t pruner, std::string const& type) const;
-    [[nodiscard]] std::vector<Thinning> thinnings(ps::Point const& point) const;
-    [[nodiscard]] ps::Choice choice(std::vector<Thinning> const& thinnings) const;
+    [[nodiscard]] std::vector<Thinning> thinnings(ps::SearchPoint const& point) const;
+    [[nodiscard]] ps::RemovedGroups choice(std::vector<Thinning> const& thinnings) const;
     [[nodiscard]] double accuracy(ps::Pruned const& network) const;
     [[nodiscard]] ps::Pruned retrained(ps::Pruned thin, std::uint64_t seed,
                                        std::function<bool(std::int64_t, double)> const& goes_on) const;

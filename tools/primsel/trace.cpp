@@ -126,7 +126,7 @@ void trace(TraceOptions const& options) {
     const double cores = static_cast<double>(options.threads);
     // Measured by the kernels' own unit: the commands are compiled with less optimisation.
     ps::Machine const& machine = kernels().machine();
-    const ps::Limits limits{cores * machine.gemm_flops, cores * machine.bandwidth.back()};
+    const ps::Limits limits{cores * machine.fma_flops, cores * machine.bandwidth.back()};
     if (!options.out.empty()) {
         ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
     }

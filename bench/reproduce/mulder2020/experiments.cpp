@@ -30,7 +30,7 @@ ps::Json to_json(ps::Evaluation const& evaluation) {
                             {"families", list(evaluation.families)}};
 }
 
-ps::Evaluation judge(ps::Dataset const& data, ps::Table const& features, std::vector<std::size_t> const& test,
+ps::Evaluation judge(ps::Dataset const& data, ps::FloatTable const& features, std::vector<std::size_t> const& test,
                      AnyModel const& model) {
     return ps::evaluate(data.select(test), model.predict(features.select(test)));
 }
@@ -69,11 +69,12 @@ ps::Json estimate_noise(World const& world, Effort const& effort, std::string_vi
     Platform const& platform = world.platform(name);
     const ps::Split split = ps::split_rows(platform.layouts.rows(), seed);
     ps::Dataset const test = platform.layouts.select(split.test);
-    ps::Table predicted(test.rows(), test.subjects.size());
+    ps::FloatTable predicted(test.rows(), test.subjects.size());
     for (std::size_t subject = 0; subject < test.subjects.size(); ++subject) {
         const auto features = [&](std::vector<std::size_t> const& rows) {
-            ps::Table const known = platform.layout_features.select(rows), times = platform.layout_times.select(rows);
-            ps::Table more(rows.size(), known.columns + times.columns - 1);
+            ps::FloatTable const known = platform.layout_features.select(rows),
+                                 times = platform.layout_times.select(rows);
+            ps::FloatTable more(rows.size(), known.columns + times.columns - 1);
             for (std::size_t row = 0; row < rows.size(); ++row) {
                 std::size_t at = 0;
                 for (const float value : known.row(row)) more(row, at++) = value;
@@ -84,13 +85,13 @@ ps::Json estimate_noise(World const& world, Effort const& effort, std::string_vi
             return more;
         };
         const auto target = [&](std::vector<std::size_t> const& rows) {
-            ps::Table one(rows.size(), 1);
+            ps::FloatTable one(rows.size(), 1);
             for (std::size_t row = 0; row < rows.size(); ++row) one(row, 0) = platform.layout_times(rows[row], subject);
             return one;
         };
         const Samples samples{features(split.train), target(split.train), features(split.validation),
                               target(split.validation)};
-        const ps::Table one =
+        const ps::FloatTable one =
             fit(Kind::ours, samples, ps::LayoutFeatures::raw, {}, effort).predict(features(split.test));
         for (std::size_t row = 0; row < one.rows(); ++row) predicted(row, subject) = one(row, 0);
     }
@@ -130,7 +131,7 @@ std::vector<std::size_t> first_of(std::vector<std::size_t> rows, std::size_t cou
 std::vector<std::size_t> without_layers(World const& world, std::vector<std::size_t> rows) {
     std::set<std::vector<float>> layers;
     for (Network const& network : world.networks) {
-        const ps::Table features = features_of_layers(world, network.name);
+        const ps::FloatTable features = features_of_layers(world, network.name);
         for (std::size_t i = 0; i < features.rows(); ++i)
             layers.emplace(features.row(i).begin(), features.row(i).end());
     }
@@ -152,11 +153,11 @@ Samples choose_samples(Sources const& sources, Method method, int fraction, std:
         rows.push_back(split.train[i]);
     }
     if (chooses_others(method)) rows = without_layers(sources.world(), std::move(rows));
-    const ps::Table candidates = target.features.select(rows);
+    const ps::FloatTable candidates = target.features.select(rows);
     constexpr std::size_t sample = 500;  // of all rows, to stand for them
     const bool for_network = method == Method::chosen_for_network || method == Method::others_for_network;
-    const ps::Table aims = for_network ? features_of_layers(sources.world(), judged_network)
-                                       : target.features.select(first_of(rows, sample));
+    const ps::FloatTable aims = for_network ? features_of_layers(sources.world(), judged_network)
+                                            : target.features.select(first_of(rows, sample));
     ps::Split chosen{.train = {}, .validation = {split.validation.front()}, .test = {}};
     for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(split.train.size(), fraction))) {
         chosen.train.push_back(rows[row]);
@@ -183,7 +184,7 @@ Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
 ps::Json tune_with_family(Sources& sources, std::string_view family) {
     Platform const& target = sources.world().target;
     Samples samples = primitive_samples(target, sources.split());
-    for (ps::Table* targets : {&samples.targets, &samples.validation_targets}) {
+    for (ps::FloatTable* targets : {&samples.targets, &samples.validation_targets}) {
         for (std::size_t i = 0; i < targets->values.size(); ++i) {
             if (target.families[i % targets->columns] != family) targets->values[i] = std::nanf("");
         }

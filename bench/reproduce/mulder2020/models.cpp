@@ -11,15 +11,15 @@
 namespace reproduce {
 namespace {
 
-ps::Table column(ps::Table const& table, std::size_t at) {
-    ps::Table one(table.rows(), 1);
+ps::FloatTable column(ps::FloatTable const& table, std::size_t at) {
+    ps::FloatTable one(table.rows(), 1);
     for (std::size_t row = 0; row < table.rows(); ++row) one(row, 0) = table(row, at);
     return one;
 }
 
 template <class Model>
 AnyModel shared_raw(Model model, std::size_t raw) {
-    return {[model = std::make_shared<const Model>(std::move(model)), raw](ps::Table const& x) {
+    return {[model = std::make_shared<const Model>(std::move(model)), raw](ps::FloatTable const& x) {
         return model->predict(first_columns(x, raw));
     }};
 }
@@ -28,10 +28,10 @@ AnyModel shared_raw(Model model, std::size_t raw) {
 struct Nn1 {
     std::vector<ps::Mlp> nets;
 
-    [[nodiscard]] ps::Table predict(ps::Table const& features) const {
-        ps::Table result(features.rows(), nets.size());
+    [[nodiscard]] ps::FloatTable predict(ps::FloatTable const& features) const {
+        ps::FloatTable result(features.rows(), nets.size());
         for (std::size_t i = 0; i < nets.size(); ++i) {
-            const ps::Table one = nets[i].predict(features);
+            const ps::FloatTable one = nets[i].predict(features);
             for (std::size_t row = 0; row < one.rows(); ++row) result(row, i) = one(row, 0);
         }
         return result;
@@ -39,7 +39,7 @@ struct Nn1 {
 };
 
 /// The rows that have the target, or nothing.
-std::vector<std::size_t> measured_rows(ps::Table const& targets, std::size_t target) {
+std::vector<std::size_t> measured_rows(ps::FloatTable const& targets, std::size_t target) {
     std::vector<std::size_t> rows;
     for (std::size_t row = 0; row < targets.rows(); ++row) {
         if (!std::isnan(targets(row, target))) rows.push_back(row);
@@ -48,7 +48,7 @@ std::vector<std::size_t> measured_rows(ps::Table const& targets, std::size_t tar
 }
 
 Nn1 fit_nn1(Samples const& samples, std::size_t raw, Effort const& effort) {
-    const ps::Table x = first_columns(samples.features, raw), vx = first_columns(samples.validation_features, raw);
+    const ps::FloatTable x = first_columns(samples.features, raw), vx = first_columns(samples.validation_features, raw);
     ps::Sequential executor;
     Nn1 model;
     for (std::size_t target = 0; target < samples.targets.columns; ++target) {
@@ -70,16 +70,16 @@ void make_quick(ps::MlpOptions& options, std::size_t rows) {
 
 }  // namespace
 
-ps::Table first_columns(ps::Table const& table, std::size_t columns) {
-    ps::Table some(table.rows(), columns);
+ps::FloatTable first_columns(ps::FloatTable const& table, std::size_t columns) {
+    ps::FloatTable some(table.rows(), columns);
     for (std::size_t row = 0; row < table.rows(); ++row) {
         for (std::size_t i = 0; i < columns; ++i) some(row, i) = table(row, i);
     }
     return some;
 }
 
-ps::Table AnyModel::predict(ps::Table const& features) const {
-    ps::Table result = tell(features);
+ps::FloatTable AnyModel::predict(ps::FloatTable const& features) const {
+    ps::FloatTable result = tell(features);
     for (float& value : result.values) {
         if (!std::isfinite(value)) value = 0;  // the logarithm of a second
     }

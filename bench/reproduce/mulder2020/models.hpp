@@ -21,20 +21,21 @@ namespace reproduce {
 /// Any regression on all features of a configuration. What it cannot tell it says takes a second: longer than any layer
 /// of the networks, so that no plan chooses it.
 struct AnyModel {
-    std::function<ps::Table(ps::Table const&)> tell;
+    std::function<ps::FloatTable(ps::FloatTable const&)> tell;
 
-    [[nodiscard]] ps::Table predict(ps::Table const& features) const;
+    [[nodiscard]] ps::FloatTable predict(ps::FloatTable const& features) const;
 };
 
 /// A model that may be large is shared by the copies of its regression.
 template <class Model>
 [[nodiscard]] AnyModel shared(Model model) {
-    return {
-        [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
+    return {[model = std::make_shared<const Model>(std::move(model))](ps::FloatTable const& x) {
+        return model->predict(x);
+    }};
 }
 
 /// Those that the paper's models see are the first.
-[[nodiscard]] ps::Table first_columns(ps::Table const& table, std::size_t columns);
+[[nodiscard]] ps::FloatTable first_columns(ps::FloatTable const& table, std::size_t columns);
 
 enum class Kind { lin, nn1, nn2, forest, boosted, ours };
 inline constexpr std::array kinds{Kind::lin, Kind::nn1, Kind::nn2, Kind::forest, Kind::boosted, Kind::ours};
@@ -42,7 +43,7 @@ inline constexpr std::array kinds{Kind::lin, Kind::nn1, Kind::nn2, Kind::forest,
 
 /// Features and logarithms of times, to learn from and to stop by.
 struct Samples {
-    ps::Table features, targets, validation_features, validation_targets;
+    ps::FloatTable features, targets, validation_features, validation_targets;
 };
 
 /// How much is spent on training.

@@ -126,9 +126,9 @@ std::size_t World::network(std::string_view name) const {
     return static_cast<std::size_t>(found - networks.begin());
 }
 
-ps::Table features_of_layers(World const& world, std::string_view network) {
+ps::FloatTable features_of_layers(World const& world, std::string_view network) {
     ps::Graph const& graph = world.networks[world.network(network)].graph;
-    ps::Table features(0, ps::ConvFeatures::count);
+    ps::FloatTable features(0, ps::ConvFeatures::count);
     for (std::size_t i = 0; i < graph.size(); ++i) {
         const auto* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
         if (conv == nullptr) continue;

@@ -54,7 +54,7 @@ struct Network {
 struct Platform {
     std::string name;
     ps::Dataset primitives, layouts;
-    ps::Table features, times, layout_features, layout_times;
+    ps::FloatTable features, times, layout_features, layout_times;
     /// The family of each primitive of the data.
     std::vector<std::string> families;
     std::vector<ps::PrimitiveEntry> entries;
@@ -89,6 +89,6 @@ struct World {
 };
 
 /// The features of a network's convolutions, a row each, as the target's data know them.
-[[nodiscard]] ps::Table features_of_layers(World const& world, std::string_view network);
+[[nodiscard]] ps::FloatTable features_of_layers(World const& world, std::string_view network);
 
 }  // namespace reproduce

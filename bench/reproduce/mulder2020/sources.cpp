@@ -33,9 +33,9 @@ AnyModel Sources::regression(Kind kind) {
 }
 
 AnyModel Sources::of_target(AnyModel source) const {
-    return {[source = std::move(source), positions = positions_](ps::Table const& x) {
-        const ps::Table all = source.predict(x);
-        ps::Table some(x.rows(), positions.size());
+    return {[source = std::move(source), positions = positions_](ps::FloatTable const& x) {
+        const ps::FloatTable all = source.predict(x);
+        ps::FloatTable some(x.rows(), positions.size());
         for (std::size_t row = 0; row < some.rows(); ++row) {
             for (std::size_t i = 0; i < positions.size(); ++i) some(row, i) = all(row, positions[i]);
         }
@@ -43,8 +43,8 @@ AnyModel Sources::of_target(AnyModel source) const {
     }};
 }
 
-ps::Table Sources::among_source(ps::Table const& target) const {
-    ps::Table all(target.rows(), world_.source.primitives.subjects.size());
+ps::FloatTable Sources::among_source(ps::FloatTable const& target) const {
+    ps::FloatTable all(target.rows(), world_.source.primitives.subjects.size());
     for (std::size_t row = 0; row < target.rows(); ++row) {
         for (std::size_t i = 0; i < positions_.size(); ++i) all(row, positions_[i]) = target(row, i);
     }

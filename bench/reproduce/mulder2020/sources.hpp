@@ -22,7 +22,7 @@ public:
     /// A model of the source's primitives as one of the target's.
     [[nodiscard]] AnyModel of_target(AnyModel source) const;
     /// Times of the target's primitives among the source's; NaN for those that the target has not.
-    [[nodiscard]] ps::Table among_source(ps::Table const& target) const;
+    [[nodiscard]] ps::FloatTable among_source(ps::FloatTable const& target) const;
 
     [[nodiscard]] World const& world() const { return world_; }
     [[nodiscard]] Effort const& effort() const { return effort_; }

@@ -14,7 +14,7 @@ AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
     return shared(ps::transfer<ps::FactorCorrection>(sources.regression(source), samples.features, samples.targets));
 }
 
-ps::Table raw(ps::Table const& features) { return first_columns(features, ps::ConvFeatures::raw); }
+ps::FloatTable raw(ps::FloatTable const& features) { return first_columns(features, ps::ConvFeatures::raw); }
 
 }  // namespace
 

@@ -15,11 +15,11 @@ namespace {
 std::vector<std::vector<std::string>> lines_of(std::string const& path, std::size_t columns) {
     const ps::SharedBytes file = ps::read_file(path);
     std::map<std::string, std::string> about;
-    ps::detail::CsvLines lines({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, about);
+    ps::core::CsvLines lines({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, about);
     std::vector<std::vector<std::string>> result;
     bool title = true;
     for (std::string_view line; lines.next(line);) {
-        std::vector<std::string> cells = ps::detail::cells_of(line);
+        std::vector<std::string> cells = ps::core::cells_of(line);
         if (cells.size() != columns) ps::fail(path, ": line ", lines.number(), " has ", cells.size(), " cells");
         if (!std::exchange(title, false)) result.push_back(std::move(cells));
     }

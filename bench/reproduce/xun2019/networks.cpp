@@ -32,11 +32,11 @@ Subject only_last(Subject of) {
 
 Subject pruned(Subject const& whole, double share) {
     const ps::Coupling coupling(whole.graph);
-    ps::Choice choice;
+    ps::RemovedGroups choice;
     for (ps::Ranking const& ranking : ps::rank_filters(whole.graph, whole.weights, coupling, ps::L1Norm{})) {
         choice.merge(ps::choose(ranking, share));
     }
-    ps::Pruned thin = ps::prune(whole.graph, whole.weights, coupling, choice);
+    ps::Pruned thin = ps::remove_channels(whole.graph, whole.weights, coupling, choice);
     Subject subject{"pruned", thin.graph, {}, thin.weights};
     subject.configurations.push_back(ps::configuration_of(thin.graph, thin.graph));
     return subject;

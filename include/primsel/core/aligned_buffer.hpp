@@ -40,7 +40,7 @@ inline constexpr std::size_t alignment = 64;
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
 
-namespace detail {
+namespace core::detail {
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
@@ -59,7 +59,7 @@ inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] st
 #endif
 }
 
-}  // namespace detail
+}  // namespace core::detail
 
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
 /// the kernel for huge pages.
@@ -71,9 +71,9 @@ public:
         if (floats == 0) return;
         if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
         const std::size_t bytes = round_up_floats(floats) * sizeof(float);
-        if (bytes >= detail::huge_page) align_ = detail::huge_page;
+        if (bytes >= core::detail::huge_page) align_ = core::detail::huge_page;
         data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
-        if (bytes >= detail::huge_page) detail::ask_for_huge_pages(data_, bytes / detail::huge_page);
+        if (bytes >= core::detail::huge_page) core::detail::ask_for_huge_pages(data_, bytes / core::detail::huge_page);
     }
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}

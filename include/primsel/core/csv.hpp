@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::core {
 
 /// Cuts a text at each separator, whose last piece has none behind it.
 class Pieces {
@@ -73,4 +73,4 @@ private:
     return cells;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::core

@@ -15,7 +15,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-namespace detail {
+namespace core {
 inline void append(std::string& text, std::string_view part) { text += part; }
 inline void append(std::string& text, char part) { text += part; }
 template <std::integral T>
@@ -33,14 +33,14 @@ template <class T>
 void append(std::string& text, T const& part) {
     text += to_string(part);
 }
-}  // namespace detail
+}  // namespace core
 
 /// The parts, one after the other, as text: strings, characters, numbers in the fewest digits that read back as the
 /// same, and whatever has a to_string.
 template <class... Parts>
 [[nodiscard]] std::string join(Parts const&... parts) {
     std::string text;
-    (detail::append(text, parts), ...);
+    (core::append(text, parts), ...);
     return text;
 }
 

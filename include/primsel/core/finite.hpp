@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace core::detail {
 
 /// The bits without the sign: in the order of the absolute values, infinity above all numbers, NaN above that.
 template <std::floating_point T>
@@ -23,20 +23,20 @@ template <std::floating_point T>
 template <std::floating_point T>
 inline constexpr auto infinity_bits = sizeof(T) == sizeof(std::uint32_t) ? 0x7f800000U : 0x7ff0000000000000U;
 
-}  // namespace detail
+}  // namespace core::detail
 
 template <std::floating_point T>
 [[nodiscard]] constexpr bool is_nan(T const& value) noexcept {
-    return detail::magnitude_bits(value) > detail::infinity_bits<T>;
+    return core::detail::magnitude_bits(value) > core::detail::infinity_bits<T>;
 }
 template <std::floating_point T>
 [[nodiscard]] constexpr bool is_finite(T const& value) noexcept {
-    return detail::magnitude_bits(value) < detail::infinity_bits<T>;
+    return core::detail::magnitude_bits(value) < core::detail::infinity_bits<T>;
 }
 /// Whether it is one of the two infinities.
 template <std::floating_point T>
 [[nodiscard]] constexpr bool is_infinite(T const& value) noexcept {
-    return detail::magnitude_bits(value) == detail::infinity_bits<T>;
+    return core::detail::magnitude_bits(value) == core::detail::infinity_bits<T>;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

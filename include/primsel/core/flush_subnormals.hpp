@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace core::detail {
 
 /// How a thread treats subnormal numbers, as bits of its floating-point mode; 0 where there is no such mode.
 #if defined(__x86_64__)
@@ -55,18 +55,18 @@ private:
     std::uint64_t before_;
 };
 
-}  // namespace detail
+}  // namespace core::detail
 
 /// While it lives, its thread takes subnormal numbers (below 1.2e-38) for 0, as operands and as results; the mode
 /// before is restored then. Some processors compute with subnormals a hundred times as slowly. Without such a mode it
 /// does nothing.
-using FlushSubnormals = detail::SubnormalScope<true>;
+using FlushSubnormals = core::detail::SubnormalScope<true>;
 /// The reverse, within the scope of the other.
-using KeepSubnormals = detail::SubnormalScope<false>;
+using KeepSubnormals = core::detail::SubnormalScope<false>;
 
 /// Whether this thread takes subnormals for 0 now.
 [[nodiscard]] inline bool flushes_subnormals() noexcept {
-    return detail::flush_mode != 0 && (detail::float_mode() & detail::flush_mode) == detail::flush_mode;
+    return core::detail::flush_mode != 0 && (core::detail::float_mode() & core::detail::flush_mode) == core::detail::flush_mode;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

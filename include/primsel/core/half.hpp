@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::core {
 
 /// IEEE 754 half precision, exactly.
 [[nodiscard]] inline float half_to_float(std::uint16_t half) {
@@ -39,4 +39,4 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return with_sign(exponent < 102 ? 0 : rounded(fraction, 126 - exponent));
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::core

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::core {
 
 /// A number in the fewest digits that read back as the same.
 template <class Number>
@@ -30,4 +30,4 @@ template <class Number>
             std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::general, digits).ptr};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::core

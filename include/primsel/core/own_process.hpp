@@ -8,7 +8,7 @@
 #include <memory>
 #include <new>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::core {
 
 /// The number of forks between the first process of the program and this one, counted from the first OwnProcess on.
 inline constinit std::atomic<unsigned> process_forks = 0;
@@ -35,4 +35,4 @@ void forget(T& object) {
     ::new (static_cast<void*>(std::addressof(object))) T;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::core

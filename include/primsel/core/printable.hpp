@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace core {
 
 /// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
@@ -71,7 +71,7 @@ inline void append_hex(std::string& text, std::uint32_t value, int digits) {
     for (int i = digits - 1; i >= 0; --i) text += "0123456789abcdef"[value >> (4U * static_cast<unsigned>(i)) & 15U];
 }
 
-}  // namespace detail
+}  // namespace core
 
 /// The text on one line, as a terminal may show it whatever file it comes from: in place of control characters stands
 /// what C++ writes for them ("\n", "\x1b", "\u202e"), in place of bytes that are not UTF-8 "\xff" and the like. Text
@@ -81,9 +81,9 @@ inline void append_hex(std::string& text, std::uint32_t value, int digits) {
     out.reserve(text.size());
     const auto escape = [&out](const char* prefix, std::uint32_t value, int digits) {
         out += prefix;
-        detail::append_hex(out, value, digits);
+        core::append_hex(out, value, digits);
     };
-    detail::for_each_character(
+    core::for_each_character(
         text, [&](std::string_view sequence) { out += sequence; },
         [&](std::uint32_t character) {
             if (character == '\n')

@@ -19,7 +19,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace core::detail {
 
 /// Whether the standard library reads such numbers: libc++ has integers alone before version 20.
 template <class T>
@@ -51,16 +51,16 @@ template <std::floating_point T>
     return true;
 }
 
-}  // namespace detail
+}  // namespace core::detail
 
 /// Whether the text is a number from end to end that fits the type.
 template <class T>
 [[nodiscard]] bool read_number(std::string_view text, T& value) {
-    if constexpr (detail::ReadByCharconv<T>) {
+    if constexpr (core::detail::ReadByCharconv<T>) {
         const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
         return fault == std::errc{} && end == text.data() + text.size();
     } else {
-        return detail::read_number_by_strtod(text, value);
+        return core::detail::read_number_by_strtod(text, value);
     }
 }
 

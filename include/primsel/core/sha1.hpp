@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace core::detail {
 /// FIPS 180-4, section 6.1.2.
 inline void sha1_block(std::array<std::uint32_t, 5>& state, std::span<const std::byte, 64> block) {
     std::array<std::uint32_t, 80> w{};
@@ -31,14 +31,14 @@ inline void sha1_block(std::array<std::uint32_t, 5>& state, std::span<const std:
     }
     state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e;
 }
-}  // namespace detail
+}  // namespace core::detail
 
 /// The SHA-1 of the bytes as 40 hexadecimal digits. It tells a damaged file, not a forged one.
 [[nodiscard]] inline std::string sha1(std::span<const std::byte> bytes) {
     constexpr std::size_t block = 64, length_bytes = 8;
     std::array<std::uint32_t, 5> state{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     const std::uint64_t bits = std::uint64_t{8} * bytes.size();
-    for (; bytes.size() >= block; bytes = bytes.subspan(block)) detail::sha1_block(state, bytes.first<block>());
+    for (; bytes.size() >= block; bytes = bytes.subspan(block)) core::detail::sha1_block(state, bytes.first<block>());
     // The rest, a bit that is set, zeros and the length.
     std::array<std::byte, 2 * block> last{};
     std::ranges::copy(bytes, last.begin());
@@ -46,7 +46,7 @@ inline void sha1_block(std::array<std::uint32_t, 5>& state, std::span<const std:
     const std::size_t end = bytes.size() + 1 + length_bytes <= block ? block : 2 * block;
     for (std::size_t i = 0; i < length_bytes; ++i) last[end - 1 - i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
     for (std::size_t at = 0; at < end; at += block) {
-        detail::sha1_block(state, std::span<const std::byte, block>(last.data() + at, block));
+        core::detail::sha1_block(state, std::span<const std::byte, block>(last.data() + at, block));
     }
     std::string digits;
     for (const std::uint32_t word : state) {

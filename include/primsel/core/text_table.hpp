@@ -12,7 +12,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A time in milliseconds with three decimals, as "1.250" of 0.00125 seconds.
-[[nodiscard]] inline std::string milliseconds(double seconds) { return detail::fixed_text(seconds * 1e3, 3); }
+[[nodiscard]] inline std::string milliseconds(double seconds) { return core::fixed_text(seconds * 1e3, 3); }
 
 /// Rows of text in columns as wide as they need to be, two spaces apart; the last cell of a row is not padded. Cells
 /// are made printable: names come from files.

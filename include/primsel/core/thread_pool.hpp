@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace core::detail {
 
 /// Tens of nanoseconds during which a waiting core leaves the memory alone.
 inline void pause() noexcept {
@@ -40,7 +40,7 @@ bool spin_until(Condition const& condition) noexcept {
     return false;
 }
 
-}  // namespace detail
+}  // namespace core::detail
 
 /// The library's own threads: the caller's, which is worker 0, and threads - 1 more, started once. During a run they
 /// wait for work in a loop, for waking a thread takes as long as a small layer; when it ends they go to sleep. A
@@ -130,7 +130,7 @@ private:
         State& operator=(State const&) = delete;
         ~State() {
             if (!process.is_this()) {
-                for (std::thread& thread : threads) detail::forget(thread);
+                for (std::thread& thread : threads) core::forget(thread);
                 return;
             }
             phase.store(Phase::stopped);
@@ -162,7 +162,7 @@ private:
                 shares[i].give(blocks * i / parts, blocks * (i + 1) / parts, function);
             }
             elsewhere += blocks - work(0);
-            while (!detail::spin_until([this] { return done.load(std::memory_order_acquire) == elsewhere; })) {
+            while (!core::detail::spin_until([this] { return done.load(std::memory_order_acquire) == elsewhere; })) {
             }
         }
 
@@ -177,7 +177,7 @@ private:
                 if (const std::size_t count = work(worker); count > 0) {
                     done.fetch_add(count, std::memory_order_release);
                 }
-                detail::spin_until([this, worker] {
+                core::detail::spin_until([this, worker] {
                     return !shares[worker].empty() || phase.load(std::memory_order_relaxed) != Phase::running;
                 });
             }
@@ -193,7 +193,7 @@ private:
 
         std::vector<Share> shares;
         std::vector<std::thread> threads;
-        detail::OwnProcess process;
+        core::OwnProcess process;
         // The caller's alone: open runs, and how many blocks others ran or are running since the beginning.
         alignas(apart) std::size_t depth = 0;
         std::size_t elsewhere = 0;

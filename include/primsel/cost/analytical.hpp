@@ -144,7 +144,7 @@ private:
     /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
     [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
         if (!(run_bytes > 0)) return machine.bandwidth.back();
-        return machine.bandwidth_after(run_operations / machine.product_flops, run_bytes);
+        return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
     }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
@@ -186,10 +186,10 @@ private:
     [[nodiscard]] static double flops(Machine const& machine, Phase const& phase) {
         switch (phase.rate) {
             case Rate::gemm:
-                return machine.product_flops;
+                return machine.matmul_flops;
             case Rate::registers:
                 // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
-                return 0.4 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.gemm_flops);
+                return 0.4 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
             case Rate::vector:
                 return machine.vector_flops;
             case Rate::scalar:

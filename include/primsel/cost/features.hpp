@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace cost::detail {
 
 /// Features of one configuration, added one after another.
 template <std::size_t count>
@@ -25,7 +25,7 @@ struct FeatureRow {
     void add_power_of_two(double value) { add(static_cast<double>(std::gcd(std::llround(value), 1024LL))); }
 };
 
-}  // namespace detail
+}  // namespace cost::detail
 
 /// The features of a convolution: the logarithms of the five numbers that describe it in Mulder et al. 2020, and what
 /// can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, the share
@@ -58,7 +58,7 @@ struct ConvFeatures {
         const double pixels = static_cast<double>(s.out_pixels()), depth = s.depth();
         const double input = c * static_cast<double>(s.in_pixels()), output = k * pixels, weights = k * depth,
                      patches = pixels * depth, operations = 2 * weights * pixels, traffic = input + output + weights;
-        detail::FeatureRow<count> row;
+        cost::detail::FeatureRow<count> row;
         for (const double value : {c, k, im, f, stride, out, operations, input, output, weights, patches, depth, pixels,
                                    traffic, operations / traffic}) {
             row.add(value);
@@ -90,7 +90,7 @@ struct LayoutFeatures {
     static constexpr std::size_t count = 2 + 3;
 
     [[nodiscard]] static std::array<float, count> of(double c, double im) {
-        detail::FeatureRow<count> row;
+        cost::detail::FeatureRow<count> row;
         for (const double value : {c, im}) row.add(value);
         for (const double value : {c, im, im * im}) row.add_power_of_two(value);
         return row.values;

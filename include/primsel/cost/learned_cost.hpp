@@ -23,8 +23,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Predicts a row of targets, logarithms of seconds, for each row of features; NaN for what it cannot tell.
 template <class R>
-concept Regression = requires(R const& regression, Table const& features) {
-    { regression.predict(features) } -> std::same_as<Table>;
+concept Regression = requires(R const& regression, FloatTable const& features) {
+    { regression.predict(features) } -> std::same_as<FloatTable>;
 };
 
 /// A regression and what its targets are called: ids of primitives, or changes of layout ("chw-to-hwc").
@@ -117,7 +117,7 @@ private:
         }
         std::vector<Question> questions;
         std::vector<Asked> shapes;
-        Table rows;
+        FloatTable rows;
     };
 
     [[nodiscard]] static std::size_t find(Trained<R> const* trained, std::string_view subject) {
@@ -129,7 +129,7 @@ private:
     template <class Query, class Asked>
     void answer(Kernels const& kernels, Batch<Asked> const& batch, Trained<R> const* trained,
                 std::span<const Query> queries, std::span<double> seconds) {
-        Table predicted;
+        FloatTable predicted;
         if (batch.rows.rows() > 0) predicted = trained->regression.predict(batch.rows);
         const bool relative = trained != nullptr && trained->relative;
         std::vector<Query> others;

@@ -54,7 +54,7 @@ struct OpTime {
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const std::string_view op = kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
+        const std::string_view op = layer_kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
         const auto found = std::ranges::find_if(
             fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
         if (found == fitted.end()) continue;

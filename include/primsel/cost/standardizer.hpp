@@ -18,7 +18,7 @@ public:
     Standardizer() = default;
     Standardizer(std::vector<float> mean, std::vector<float> scale)
         : mean_(std::move(mean)), scale_(std::move(scale)) {}
-    explicit Standardizer(Table const& table) : mean_(table.columns), scale_(table.columns) {
+    explicit Standardizer(FloatTable const& table) : mean_(table.columns), scale_(table.columns) {
         auto const& values = table.values;
         const std::size_t columns = table.columns;
         for (std::size_t column = 0; column < columns; ++column) {
@@ -43,13 +43,13 @@ public:
         return scale_[column] > 0 ? (value - mean_[column]) / scale_[column] : 0;
     }
     [[nodiscard]] float back(float value, std::size_t column) const { return value * scale_[column] + mean_[column]; }
-    [[nodiscard]] Table forward(Table table) const {
+    [[nodiscard]] FloatTable forward(FloatTable table) const {
         for (std::size_t i = 0; i < table.values.size(); ++i) {
             table.values[i] = forward(table.values[i], i % table.columns);
         }
         return table;
     }
-    [[nodiscard]] Table back(Table table) const {
+    [[nodiscard]] FloatTable back(FloatTable table) const {
         for (std::size_t i = 0; i < table.values.size(); ++i)
             table.values[i] = back(table.values[i], i % table.columns);
         return table;

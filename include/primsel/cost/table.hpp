@@ -11,12 +11,12 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Rows of floats, one after another; NaN where there is none.
-struct Table {
+struct FloatTable {
     std::size_t columns = 0;
     std::vector<float> values;
 
-    Table() = default;
-    Table(std::size_t rows, std::size_t columns_of_each, float value = std::numeric_limits<float>::quiet_NaN())
+    FloatTable() = default;
+    FloatTable(std::size_t rows, std::size_t columns_of_each, float value = std::numeric_limits<float>::quiet_NaN())
         : columns(columns_of_each), values(rows * columns_of_each, value) {}
 
     [[nodiscard]] std::size_t rows() const { return columns == 0 ? 0 : values.size() / columns; }
@@ -27,8 +27,8 @@ struct Table {
     [[nodiscard]] float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
 
     /// The rows at those positions, in that order.
-    [[nodiscard]] Table select(std::span<const std::size_t> rows) const {
-        Table some;
+    [[nodiscard]] FloatTable select(std::span<const std::size_t> rows) const {
+        FloatTable some;
         some.columns = columns;
         some.values.reserve(rows.size() * columns);
         for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());

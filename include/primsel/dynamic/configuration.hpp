@@ -26,7 +26,7 @@ struct Configuration {
 [[nodiscard]] inline Configuration configuration_of(Graph const& whole, Graph part) {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
-        detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
+        dynamic::detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
         channels.push_back(std::visit(of, part[i].layer));
     }
     return {std::move(part), std::move(channels)};
@@ -51,7 +51,7 @@ struct Configuration {
         }
         const auto* concat = std::get_if<ConcatParams>(&node.layer);
         if (reads_groups && (concat == nullptr || concat->axis != Axis::c)) {
-            fail("configuration: layer ", node.name, " (", kind(node.layer),
+            fail("configuration: layer ", node.name, " (", layer_kind(node.layer),
                  ") reads a group; only concatenations of channels may");
         }
         if (kept.size() < node.inputs.size()) edit.rewire(i, std::move(kept));

@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Weights configuration_weights(Graph const& whole, Weights const& weights,
                                                    Configuration const& configuration) {
     Weights part(weights.source());
-    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+    dynamic::detail::each_block(whole, configuration, [&](dynamic::detail::WeightBlock const& block) {
         WeightTensor const& tensor = weights.at(block.name);
         block.check(tensor);
         if (block.is_whole()) return part.add(block.name, tensor);
@@ -34,7 +34,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Weights with_configuration(Graph const& whole, Weights const& weights,
                                                 Configuration const& configuration, Weights const& part) {
     Weights result(weights.source());
-    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+    dynamic::detail::each_block(whole, configuration, [&](dynamic::detail::WeightBlock const& block) {
         WeightTensor const& tensor = weights.at(block.name);
         block.check(tensor);
         const std::span<const float> own = part.at(block.name).values;
@@ -55,7 +55,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Values of a configuration's weights that are no views of the whole network's.
 [[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
     std::size_t floats = 0;
-    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+    dynamic::detail::each_block(whole, configuration, [&](dynamic::detail::WeightBlock const& block) {
         if (!block.is_whole()) floats += block.count();
     });
     return floats;

@@ -35,8 +35,8 @@ struct DynamicMemory {
 /// for it alone with the same plan, bit for bit.
 template <class Policies = DefaultPolicies>
 class DynamicEngine {
-    static_assert(detail::CheckPolicies<Policies>::value);
-    using Chosen = detail::ChosenPolicies<Policies>;
+    static_assert(engine::CheckPolicies<Policies>::value);
+    using Chosen = engine::ChosenPolicies<Policies>;
 
 public:
     using executor = typename Chosen::executor;
@@ -63,7 +63,7 @@ public:
         for (std::size_t c = 0; c < configurations.size(); ++c) {
             graphs_.push_back(simplify(configurations[c].graph));
             const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
-            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
+            ways.push_back(dynamic::detail::arrangements(graphs_[c], schedule, workers, max_arena));
             if (threads == GroupThreads::share_layers) ways[c].resize(1);
         }
         room_ = make_room(largest(ways));
@@ -114,9 +114,11 @@ public:
     [[nodiscard]] int batch() const { return in_use_->batch(); }
     [[nodiscard]] JointPlans const& plans() const { return plans_; }
     /// The plan of the configuration of that number.
-    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place(configuration)); }
-    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
-    [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }
+    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place_buffers(configuration)); }
+    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place_buffers(configuration)); }
+    [[nodiscard]] Program const& program(int configuration) const {
+        return *programs_.at(place_buffers(configuration));
+    }
     [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
     /// How many threads take groups each in a configuration; 0: all share each layer.
     [[nodiscard]] std::size_t side_by_side(int configuration) const { return program(configuration).lanes(); }
@@ -124,7 +126,9 @@ public:
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
 private:
-    [[nodiscard]] static std::size_t place(int configuration) { return static_cast<std::size_t>(configuration) - 1; }
+    [[nodiscard]] static std::size_t place_buffers(int configuration) {
+        return static_cast<std::size_t>(configuration) - 1;
+    }
     void check(std::vector<Configuration> const& configurations) const {
         if (configurations.empty()) fail("dynamic: no configurations");
         if (plans_.plans.size() != configurations.size()) {
@@ -142,7 +146,7 @@ private:
     void choose(std::vector<std::vector<Arrangement>>& ways, GroupThreads threads) {
         for (std::size_t c = 0; c < ways.size(); ++c) {
             const std::size_t chosen = threads == GroupThreads::faster
-                                           ? detail::fastest(*programs_[c], ways[c], ExecutorRef(executor_))
+                                           ? dynamic::detail::fastest(*programs_[c], ways[c], ExecutorRef(executor_))
                                            : std::min<std::size_t>(ways[c].size(), 2) - 1;
             ways[c] = {std::move(ways[c][chosen])};
         }

@@ -21,7 +21,7 @@ struct DynamicOptions {
     GroupThreads threads = GroupThreads::faster;
 };
 
-namespace detail {
+namespace dynamic::detail {
 
 /// "0-15" or each number.
 [[nodiscard]] inline std::string channels_text(std::vector<std::size_t> const& channels) {
@@ -51,7 +51,7 @@ namespace detail {
     return names;
 }
 
-}  // namespace detail
+}  // namespace dynamic::detail
 
 /// Plans for all configurations of a network, made together: layers of which several configurations have the same part
 /// agree on primitive and layouts, and so on how their weights are packed. The cost model and solver are those of the
@@ -69,10 +69,10 @@ template <class Policies, class Compiled = CompileAll, class Model = OfPolicies,
     std::vector<PlannedGraph> graphs;
     for (std::size_t c = 0; c < configurations.size(); ++c) {
         graphs.push_back({simplified[c], options.uses.empty() ? 1.0 : options.uses[c],
-                          detail::names_to_agree_by(configurations[c], simplified[c])});
+                          dynamic::detail::names_to_agree_by(configurations[c], simplified[c])});
     }
-    auto model = detail::model_of<Policies>(given_model);
-    return make_plans(graphs, policy_kernels<Policies, Compiled>(), model, detail::solver_of<Policies>(given_solver),
+    auto model = engine::model_of<Policies>(given_model);
+    return make_plans(graphs, policy_kernels<Policies, Compiled>(), model, engine::solver_of<Policies>(given_solver),
                       options.plan);
 }
 

@@ -66,7 +66,7 @@ public:
         if (is_nan(options.headroom) || !(options.headroom >= 0 && options.headroom < 1))
             fail("governor: impossible headroom ", options.headroom);
         if (!set_budget(budget)) fail("governor: a budget is not positive");
-        loads_.assign(core_sets, detail::CoreLoad(options.share, options.margin, options.memory));
+        loads_.assign(core_sets, dynamic::detail::CoreLoad(options.share, options.margin, options.memory));
         states_.assign(core_sets, CoreState{});
         factors_.assign(core_sets, 1.0);
     }
@@ -85,7 +85,7 @@ public:
     OperatingPoint const& decide(std::span<const CoreState> states) noexcept {
         observe(states);
         switched_ = false;
-        const Choice best = choose();
+        const RemovedGroups best = choose();
         if (best.point == none) {
             patience_.nothing_better();
         } else if (current_ == none) {
@@ -120,7 +120,7 @@ public:
             else
                 loads_[i].wait();
         }
-        detail::CoreLoad& load = loads_[point.core_set];
+        dynamic::detail::CoreLoad& load = loads_[point.core_set];
         load.add_time(seconds / point.seconds, states_[point.core_set]);
         if (!is_amount(joules)) return;
         if (is_amount(point.joules)) load.add_energy(joules / point.joules);
@@ -154,7 +154,7 @@ private:
 
     /// Within the budget with room to spare, within it, beyond it.
     enum class Standing { roomy, tight, beyond };
-    struct Choice {
+    struct RemovedGroups {
         std::size_t point = none;
         Standing standing = Standing::beyond;
         double over = Budget::unlimited;
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    [[nodiscard]] Choice judge(std::size_t i) const noexcept {
+    [[nodiscard]] RemovedGroups judge(std::size_t i) const noexcept {
         const OperatingPoint point = expected(i);
         const double over = excess(point, budget_);
         if (over > 1) return {i, Standing::beyond, over};
@@ -185,24 +185,24 @@ private:
         const bool roomy = i == current_ || excess(point, costs) <= 1 - options_.headroom;
         return {i, roomy ? Standing::roomy : Standing::tight, over};
     }
-    [[nodiscard]] bool is_better(Choice const& a, Choice const& b) const noexcept {
+    [[nodiscard]] bool is_better(RemovedGroups const& a, RemovedGroups const& b) const noexcept {
         if (a.standing != b.standing) return a.standing < b.standing;
         if (a.standing == Standing::beyond && a.over != b.over) return a.over < b.over;
         return prefers_(expected(a.point), expected(b.point));
     }
-    [[nodiscard]] Choice choose() const noexcept {
-        Choice best;
+    [[nodiscard]] RemovedGroups choose() const noexcept {
+        RemovedGroups best;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             if (!can_use(i)) continue;
-            const Choice choice = judge(i);
+            const RemovedGroups choice = judge(i);
             if (best.point == none || is_better(choice, best)) best = choice;
         }
         return best;
     }
-    [[nodiscard]] bool must_leave(Choice const& best) const noexcept {
+    [[nodiscard]] bool must_leave(RemovedGroups const& best) const noexcept {
         if (best.point == current_) return false;
         if (!can_use(current_)) return true;
-        const Choice present = judge(current_);
+        const RemovedGroups present = judge(current_);
         if (present.standing != Standing::beyond) return false;
         return best.standing != Standing::beyond || best.over < present.over * (1 - options_.headroom);
     }
@@ -221,11 +221,11 @@ private:
     GovernorOptions options_;
     O prefers_;
     Budget budget_, decided_;
-    std::vector<detail::CoreLoad> loads_;
+    std::vector<dynamic::detail::CoreLoad> loads_;
     std::vector<CoreState> states_;
     /// For each core set, the bound of its times as a multiple of the predicted ones.
     std::vector<double> factors_;
-    detail::Patience patience_;
+    dynamic::detail::Patience patience_;
     std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;
     bool switched_ = false, missed_ = false, expects_to_keep_ = false;
 };

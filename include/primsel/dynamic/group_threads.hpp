@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// whichever is faster in each configuration, measured when the engine is made. Results are the same, bit for bit.
 enum class GroupThreads { faster, share_layers, take_groups };
 
-namespace detail {
+namespace dynamic::detail {
 
 /// Which lane each node is in, of `groups` groups in as many lanes: each has groups in a row. Of others in none.
 [[nodiscard]] inline std::vector<std::size_t> lanes_of_groups(Graph const& graph, std::size_t groups,
@@ -55,7 +55,7 @@ namespace detail {
 [[nodiscard]] inline std::size_t fastest(Program& program, std::span<const Arrangement> arrangements,
                                          ExecutorRef executor) {
     if (arrangements.size() == 1) return 0;
-    constexpr int turns = 5, runs = 4;
+    constexpr int rotates = 5, runs = 4;
     constexpr double enough = 0.02;
     const std::vector<float> image(program.in_floats(), 0.5F);
     std::vector<float> result(program.out_floats());
@@ -63,7 +63,7 @@ namespace detail {
     program.rearrange(*std::ranges::max_element(arrangements, {}, [](Arrangement const& a) { return a.layout.bytes; }));
     program.run(image.data(), result.data(), executor);
     const Timer since;
-    for (int turn = 0; turn < turns && (turn == 0 || since.seconds() < enough); ++turn) {
+    for (int turn = 0; turn < rotates && (turn == 0 || since.seconds() < enough); ++turn) {
         for (std::size_t i = 0; i < arrangements.size(); ++i) {
             program.rearrange(arrangements[i]);
             const Timer own;
@@ -77,6 +77,6 @@ namespace detail {
     return static_cast<std::size_t>(std::ranges::min_element(least) - least.begin());
 }
 
-}  // namespace detail
+}  // namespace dynamic::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -35,8 +35,8 @@ struct GroupOptions {
         auto const& [name, owner] = *owners.begin();
         fail("grouped: weights ", owner.name, " and ", name, " are shared; groups have weights of their own");
     }
-    const detail::ConvolutionalPart part(graph, options.head);
-    const detail::DividedLayer divided(graph, groups, options.round);
+    const dynamic::detail::ConvolutionalPart part(graph, options.head);
+    const dynamic::detail::DividedLayer divided(graph, groups, options.round);
     Graph result(graph.batch());
     std::vector<std::size_t> at(graph.size(), 0);
     const std::size_t image = graph.input();
@@ -90,12 +90,12 @@ struct GroupOptions {
     return static_cast<int>(has.size());
 }
 
-namespace detail {
+namespace dynamic::detail {
 /// Whether the groups divide the kernels of all convolutions before the first dense layer.
 template <class Net>
 consteval bool groups_divide(int groups) {
     bool all = true, dense = false;
-    if constexpr (ListsLayers<Net>) {
+    if constexpr (engine::ListsLayers<Net>) {
         Net::each_layer([&](AnyLayer const& layer, Shape) {
             dense = dense || std::holds_alternative<DenseParams>(layer);
             if (const auto* conv = std::get_if<ConvParams>(&layer); conv != nullptr && !dense) {
@@ -105,13 +105,13 @@ consteval bool groups_divide(int groups) {
     }
     return all;
 }
-}  // namespace detail
+}  // namespace dynamic::detail
 
 /// The same of a network type: `struct Mine : primsel::Grouped<Tiny, 4> {}`.
 template <NetworkType Net, int groups>
 struct Grouped {
     static_assert(groups > 0, "primsel: Grouped<Net, groups> takes a number of groups");
-    static_assert(detail::groups_divide<Net>(groups),
+    static_assert(dynamic::detail::groups_divide<Net>(groups),
                   "primsel: Grouped<Net, groups>: the groups do not divide the channels of a convolution; "
                   "grouped(Net::graph(), groups, {.round = true}) rounds them up");
     static constexpr Shape input_shape = Net::input_shape;

@@ -69,7 +69,7 @@ public:
               class Report = IgnoreIncrements, class Updated = IgnoreUpdates>
     void fit(Source const& source, Validation const& validation, Normalise const& normalise = {}, Augments augment = {},
              Report&& report = {}, Updated&& updated = {}) {
-        detail::ConfigurationAccuracy<Policies> judge(configurations_, make_executor_());
+        dynamic::detail::ConfigurationAccuracy<Policies> judge(configurations_, make_executor_());
         while (!done()) {
             if (!train_step(source, validation, normalise, augment, judge, report, updated)) return;
             finish_attempt();
@@ -101,9 +101,9 @@ public:
     /// Goes on from there with the next fit. Throws error, naming the checkpoint, and changes nothing, where it belongs
     /// to another training.
     void resume(Checkpoint const& from) {
-        const detail::CheckpointReader reader(from);
+        const train::CheckpointReader reader(from);
         for (auto const& [what, here] : facts()) reader.require(what, here);
-        detail::IncrementState state = detail::IncrementState::read(from, graph_, configurations_.size());
+        dynamic::detail::IncrementState state = dynamic::detail::IncrementState::read(from, graph_, configurations_.size());
         std::unique_ptr<StepTrainer> trainer;
         if (state.in_attempt) {
             Parts parts = parts_;
@@ -120,14 +120,14 @@ private:
         return configurations_[static_cast<std::size_t>(step) - 1];
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
-        return {{"increments", detail::exact_text(configurations_.size())},
-                {"increments' rate of dense layers", detail::exact_text(options_.dense_rate)},
-                {"increments' target", detail::exact_text(options_.target)},
-                {"increments' attempts", detail::exact_text(options_.attempts)},
-                {"increments' loss", detail::exact_text(options_.most_loss)}};
+        return {{"increments", core::exact_text(configurations_.size())},
+                {"increments' rate of dense layers", core::exact_text(options_.dense_rate)},
+                {"increments' target", core::exact_text(options_.target)},
+                {"increments' attempts", core::exact_text(options_.attempts)},
+                {"increments' loss", core::exact_text(options_.most_loss)}};
     }
     /// The weights that an attempt begins with: trained ones stay; all others are drawn anew after the first attempt.
-    [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
+    [[nodiscard]] Weights initial(dynamic::detail::IncrementState const& state) const {
         if (state.attempt == 1) return state.base;
         const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
         const Weights fresh = random_weights(graph_, seed);
@@ -135,9 +135,9 @@ private:
         Configuration const& trained = configuration(state.step - 1);
         return with_configuration(graph_, fresh, trained, configuration_weights(graph_, state.base, trained));
     }
-    [[nodiscard]] std::unique_ptr<StepTrainer> make_trainer(detail::IncrementState const& state, Parts parts) const {
+    [[nodiscard]] std::unique_ptr<StepTrainer> make_trainer(dynamic::detail::IncrementState const& state, Parts parts) const {
         Configuration const& now = configuration(state.step);
-        const detail::StepOptions options(graph_, configurations_, options_);
+        const dynamic::detail::StepOptions options(graph_, configurations_, options_);
         return std::make_unique<StepTrainer>(now.graph, configuration_weights(graph_, initial(state), now),
                                              options.of(state.step, state.attempt), std::move(parts), make_executor_());
     }
@@ -167,7 +167,7 @@ private:
         IncrementalEpoch now{state_.step, state_.attempt, epoch};
         // Weights of steps to come are as they were given, whatever this attempt began with.
         const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
-        detail::IncrementState::Candidate candidate{whole, {}, true, 0};
+        dynamic::detail::IncrementState::Candidate candidate{whole, {}, true, 0};
         for (int earlier = 1; earlier < state_.step; ++earlier) {
             const Weights part = configuration_weights(graph_, whole, configuration(earlier));
             const double accuracy = judge.accuracy(earlier, part, validation, normalise);
@@ -207,7 +207,7 @@ private:
     IncrementalOptions options_;
     Parts parts_;
     Makes make_executor_;
-    detail::IncrementState state_;
+    dynamic::detail::IncrementState state_;
     std::unique_ptr<StepTrainer> trainer_;
 };
 

@@ -23,7 +23,7 @@ struct ArenaLayout {
     std::size_t bytes = 0;
 };
 
-namespace detail {
+namespace engine::detail {
 
 /// The most bytes that are alive at a time: no arena is smaller.
 [[nodiscard]] inline std::size_t most_alive(std::span<const Lifetime> buffers) {
@@ -74,28 +74,28 @@ using Weight = std::pair<std::size_t, std::size_t>;
     return layout;
 }
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// Buffers that live at the same time do not overlap; others may share room. The smallest of the layouts that come of
 /// placing first the largest, those that live longest, that weigh most by both, that begin first, and that end last;
 /// the first that is as small as can be ends the search.
-[[nodiscard]] inline ArenaLayout place(std::span<const Lifetime> buffers) {
-    const std::size_t least = detail::most_alive(buffers);
+[[nodiscard]] inline ArenaLayout place_buffers(std::span<const Lifetime> buffers) {
+    const std::size_t least = engine::detail::most_alive(buffers);
     const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };
     const auto placed_by = [&](auto const& weight) {
-        std::vector<detail::Weight> weights(buffers.size());
+        std::vector<engine::detail::Weight> weights(buffers.size());
         for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = weight(i);
-        return detail::place_in_order(buffers, detail::heaviest_first(weights));
+        return engine::detail::place_in_order(buffers, engine::detail::heaviest_first(weights));
     };
-    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].bytes, 0); });
+    ArenaLayout best = placed_by([&](std::size_t i) { return engine::detail::Weight(buffers[i].bytes, 0); });
     const auto improve = [&](auto const& weight) {
         if (best.bytes == least) return;
         if (ArenaLayout other = placed_by(weight); other.bytes < best.bytes) best = std::move(other);
     };
-    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].bytes); });
-    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].bytes, 0); });
-    improve([&](std::size_t i) { return detail::Weight(~buffers[i].first, 0); });
-    improve([&](std::size_t i) { return detail::Weight(buffers[i].last, 0); });
+    improve([&](std::size_t i) { return engine::detail::Weight(steps(i), buffers[i].bytes); });
+    improve([&](std::size_t i) { return engine::detail::Weight(steps(i) * buffers[i].bytes, 0); });
+    improve([&](std::size_t i) { return engine::detail::Weight(~buffers[i].first, 0); });
+    improve([&](std::size_t i) { return engine::detail::Weight(buffers[i].last, 0); });
     return best;
 }
 

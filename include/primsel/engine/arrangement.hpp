@@ -29,12 +29,12 @@ struct Arrangement {
 
 /// One step after the other.
 [[nodiscard]] inline Arrangement arrange(Schedule const& schedule) {
-    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place(schedule.lifetimes)};
+    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place_buffers(schedule.lifetimes)};
     std::iota(result.order.begin(), result.order.end(), std::size_t{0});
     return result;
 }
 
-namespace detail {
+namespace engine::detail {
 
 /// Which steps read and write each tensor.
 class TensorUses {
@@ -176,10 +176,10 @@ private:
         const std::size_t rooms = common.size();
         std::vector<ArenaLayout> inside{{}};
         for (std::size_t lane = 1; lane <= lanes_; ++lane) {
-            inside.push_back(place(own[lane]));
+            inside.push_back(place_buffers(own[lane]));
             common.push_back({inside.back().bytes, begin, begin});
         }
-        const ArenaLayout outer = place(common);
+        const ArenaLayout outer = place_buffers(common);
         ArenaLayout result{{}, outer.bytes};
         for (std::size_t i = 0; i < place_of.size(); ++i) {
             const std::size_t lane = owner(schedule_.callers() + i);
@@ -195,13 +195,13 @@ private:
     std::size_t lanes_ = 0;
 };
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// With the nodes of the graph in these lanes, which are numbered from 1 on; 0: in none. Of a schedule of one image.
 /// Nothing where lanes need each other, or write where another one reads.
 [[nodiscard]] inline std::optional<Arrangement> arrange(Schedule const& schedule,
                                                         std::span<const std::size_t> lane_of_node) {
-    return detail::LaneArranger(schedule, lane_of_node).arrangement();
+    return engine::detail::LaneArranger(schedule, lane_of_node).arrangement();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -30,7 +30,7 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
 template <class T, class Policies>
 concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
 
-namespace detail {
+namespace engine::detail {
 
 /// The part of an engine that depends on policies and compiled kernels, but not on the network.
 template <class Policies, class Compiled>
@@ -63,7 +63,7 @@ private:
     [[nodiscard]] static Graph compiled(Graph graph) {
         for (Node const& node : graph.nodes()) {
             if (!Compiled::layer(node.layer.index()) && !std::holds_alternative<InputParams>(node.layer)) {
-                fail("engine: layer ", node.name, " is a ", kind(node.layer),
+                fail("engine: layer ", node.name, " is a ", layer_kind(node.layer),
                      ", which the network type has not; Engine<Graph> runs every graph");
             }
         }
@@ -108,7 +108,7 @@ EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weight
     if constexpr (requires { requires Policies::warns_of_slow_build; }) warn_of_slow_build();
 }
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
 /// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
@@ -116,8 +116,8 @@ template <class Net, class Policies>
 class Engine {
     static_assert(NetworkType<Net> || std::same_as<Net, Graph>,
                   "primsel: Engine<Net> takes a type that inherits from primsel::Network, or primsel::Graph");
-    static_assert(detail::CheckPolicies<Policies>::value);
-    using Chosen = detail::ChosenPolicies<Policies>;
+    static_assert(engine::CheckPolicies<Policies>::value);
+    using Chosen = engine::ChosenPolicies<Policies>;
 
 public:
     using executor = typename Chosen::executor;
@@ -158,12 +158,12 @@ public:
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen, KernelsFor<Net>>(); }
 
 private:
-    detail::EngineOf<Chosen, KernelsFor<Net>> engine_;
+    engine::detail::EngineOf<Chosen, KernelsFor<Net>> engine_;
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
-extern template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&,
-                                                                        PlanOptions const&, Sequential);
+extern template engine::detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&,
+                                                                                PlanOptions const&, Sequential);
 #endif
 
 }  // namespace primsel::inline PRIMSEL_ABI

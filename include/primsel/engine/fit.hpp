@@ -14,10 +14,10 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Bytes of the arena that a plan needs with so many workers.
 [[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                              std::size_t workers) {
-    return place(make_schedule(graph, kernels, plan, workers).lifetimes).bytes;
+    return place_buffers(make_schedule(graph, kernels, plan, workers).lifetimes).bytes;
 }
 
-namespace detail {
+namespace engine::detail {
 
 /// The step at which the most bytes of the arena are alive.
 [[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
@@ -60,7 +60,7 @@ namespace detail {
     return nodes;
 }
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
 /// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
@@ -76,16 +76,16 @@ template <CostModel Model, Solver S>
     const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const std::size_t bytes = place(schedule.lifetimes).bytes;
+        const std::size_t bytes = place_buffers(schedule.lifetimes).bytes;
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
             if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
             return plan;
         }
         smallest = std::min(smallest, bytes);
-        const std::size_t step = detail::fullest_step(schedule);
+        const std::size_t step = engine::detail::fullest_step(schedule);
         std::optional<std::size_t> refused;
-        for (const std::size_t node : detail::responsible(schedule, graph, step)) {
+        for (const std::size_t node : engine::detail::responsible(schedule, graph, step)) {
             const auto left = std::ranges::count_if(
                 plan.layers[node].candidates, [](Candidate const& candidate) { return candidate.refusal.empty(); });
             if (left > 1) {

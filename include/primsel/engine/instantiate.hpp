@@ -14,15 +14,15 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-template OpTable const& detail::ops_in<default_arch, chw, CompileAll>();
-template OpTable const& detail::ops_in<default_arch, hcw, CompileAll>();
-template OpTable const& detail::ops_in<default_arch, hwc, CompileAll>();
+template OpTable const& kernels::ops_in<default_arch, chw, CompileAll>();
+template OpTable const& kernels::ops_in<default_arch, hcw, CompileAll>();
+template OpTable const& kernels::ops_in<default_arch, hwc, CompileAll>();
 template Machine const& this_machine<default_arch>();
 template double measured_peak<default_arch>();
 template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
-template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&, PlanOptions const&,
-                                                                 Sequential);
-template Graph zoo::graph<zoo::detail::AllNetworks>(std::string_view, int);
-template Graph zoo::graph<zoo::detail::Table4>(std::string_view, int);
+template engine::detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&,
+                                                                         PlanOptions const&, Sequential);
+template Graph zoo::graph<zoo::AllNetworks>(std::string_view, int);
+template Graph zoo::graph<zoo::Table4>(std::string_view, int);
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace engine {
 
 /// A network type that says at compile time what its layers are.
 template <class Net>
@@ -25,7 +25,7 @@ consteval auto layers_of() {
     auto has = listed;
     for (std::size_t kind = 0; kind < has.size(); ++kind) {
         for (std::size_t other = 0; other < has.size(); ++other) {
-            if (listed[kind] && simplify_makes(kind, other)) has[other] = true;
+            if (listed[kind] && network::simplify_makes(kind, other)) has[other] = true;
         }
     }
     return has;
@@ -69,11 +69,11 @@ struct ChooseKernels<Net> {
 };
 #endif
 
-}  // namespace detail
+}  // namespace engine
 
 /// The kernels that an engine compiles: those that its Network type can use; all of them for a Graph, and wherever
 /// PRIMSEL_EXTERN_KERNELS takes them from elsewhere.
 template <class Net>
-using KernelsFor = typename detail::ChooseKernels<Net>::type;
+using KernelsFor = typename engine::ChooseKernels<Net>::type;
 
 }  // namespace primsel::inline PRIMSEL_ABI

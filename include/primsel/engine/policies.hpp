@@ -44,7 +44,7 @@ struct DefaultPolicies {
     static constexpr bool warns_of_slow_build = true;
 };
 
-namespace detail {
+namespace engine {
 
 // A concept for each policy, without an error where the member is missing.
 template <class P>
@@ -96,7 +96,7 @@ template <class P>
 concept SoundPolicies =
     CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
     ModelsCosts<P> && KnowsSpeeds<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
-    (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
+    (P::layouts::size > 0) && tensor::SoundLayouts<typename P::layouts>;
 
 // Each says which member of a user's type is missing.
 template <class M>
@@ -207,7 +207,7 @@ struct CheckPolicies {
     }();
     static_assert(has_primitives, "primsel: Policies::primitives is empty");
     static constexpr bool has_layouts = [] {
-        if constexpr (ListsLayouts<P>) return P::layouts::size > 0 && CheckLayouts<typename P::layouts>::value;
+        if constexpr (ListsLayouts<P>) return P::layouts::size > 0 && tensor::CheckLayouts<typename P::layouts>::value;
         return true;
     }();
     static_assert(has_layouts, "primsel: Policies::layouts is empty");
@@ -261,14 +261,14 @@ struct ListWithGemm<SimdGemm, TypeList<P...>> {
     using type = TypeList<P...>;
 };
 
-}  // namespace detail
+}  // namespace engine
 
 /// Everything that an engine with those policies may choose from; what is compiled of it, see KernelsFor.
 template <class Policies, class Compiled = CompileAll>
 [[nodiscard]] Kernels policy_kernels() {
     using Arch = typename Policies::arch;
     Kernels kernels =
-        make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type, Arch,
+        make_kernels<typename engine::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type, Arch,
                      typename Policies::layouts, Compiled>();
     kernels.machine = &Policies::machine::template speeds<Arch>;
     return kernels;

@@ -12,7 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// In the place of a value that the policies' type makes by its default constructor.
 struct OfPolicies {};
 
-namespace detail {
+namespace engine {
 /// A copy of the model, or a new one of the policies'.
 template <class Policies, class Model>
 [[nodiscard]] auto model_of(Model const& model) {
@@ -32,7 +32,7 @@ template <class Policies, class S>
         return solver;
     }
 }
-}  // namespace detail
+}  // namespace engine
 
 /// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and
 /// solver that are left out are those of the policies. The model is copied for each plan, as models may change while
@@ -49,8 +49,8 @@ public:
 
     template <class Policies>
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        auto model = detail::model_of<Policies>(model_);
-        return make_fitting_plan(graph, kernels, model, detail::solver_of<Policies>(solver_), options_, workers);
+        auto model = engine::model_of<Policies>(model_);
+        return make_fitting_plan(graph, kernels, model, engine::solver_of<Policies>(solver_), options_, workers);
     }
 
 private:

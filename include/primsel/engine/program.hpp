@@ -34,7 +34,7 @@ public:
             ExecutorRef packing = calling_thread(), SharedRoom* room = nullptr)
         : batch_(graph.batch()), room_(room) {
         check_key(plan.key, make_key(graph, kernels));
-        const bool constant = graph.changing().empty();
+        const bool constant = graph.trainable().empty();
         if (constant) check_weights(graph, weights, WeightCheck::shapes);
         for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
         for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
@@ -155,7 +155,7 @@ private:
         const float* weights = nullptr;  // packed, unless each run packs them
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
-        std::optional<detail::Strips> strips{};
+        std::optional<engine::detail::Strips> strips{};
     };
 
     /// Steps of a run that take one image, of all images.
@@ -230,13 +230,13 @@ private:
         const void* how = nullptr;  // the primitive or op
         ConvShape shape{};
         Shape input{};
-        bool turned = false;
+        bool rotated = false;
         std::size_t bytes = 0;
         const float* weights = nullptr;
         const float* bias = nullptr;
 
         [[nodiscard]] bool is_packed_like(PackedKernel const& other) const {
-            return how == other.how && shape == other.shape && input == other.input && turned == other.turned &&
+            return how == other.how && shape == other.shape && input == other.input && rotated == other.rotated &&
                    bytes == other.bytes;
         }
     };
@@ -247,7 +247,7 @@ private:
         if (!std::ranges::equal(left.epilogue.folded, right.epilogue.folded, {}, &Folded::layer, &Folded::layer))
             return false;
         const auto same = [&](WeightSpec const& one, WeightSpec const& other) {
-            return detail::same_values(weights.at(one.name), weights.at(other.name), false);
+            return network::same_values(weights.at(one.name), weights.at(other.name), false);
         };
         return std::ranges::equal(weight_specs(graph, left), weight_specs(graph, right), same);
     }
@@ -280,7 +280,7 @@ private:
         return {.node = step.node,
                 .how = step.primitive,
                 .shape = step.shape,
-                .turned = step.turned,
+                .rotated = step.rotated,
                 .bytes = step.primitive->packed_bytes(step.shape)};
     }
 
@@ -292,7 +292,7 @@ private:
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::strips) {
-            result.strips = detail::strips_of(packed);
+            result.strips = engine::detail::strips_of(packed);
             for (std::size_t i = 0; i < packed.parts.size(); ++i) {
                 const PackedStep part = pack(packed.parts[i], graph, weights, last_bias, packing);
                 result.strips->parts()[i].weights = part.weights;
@@ -302,13 +302,13 @@ private:
         }
         if (packed.kind == Step::Kind::conv) {
             if (packed.primitive->pass == Pass::weight_gradient) return result;
-            if (!graph.changing().empty() && node.epilogue.folded.empty()) {
+            if (!graph.trainable().empty() && node.epilogue.folded.empty()) {
                 const std::span<const float> kernel(weights.at(packed.kernel).values);
                 result.weights = kernel.data();
                 if (packed.packed == Step::none) {  // it does not change, though others do
                     const auto pack = [&](float* dst) {
                         Sequential here;
-                        packed.primitive->repack(packed.shape, {kernel.data(), packed.turned}, dst, here);
+                        packed.primitive->repack(packed.shape, {kernel.data(), packed.rotated}, dst, here);
                     };
                     result.weights = packed_kernel(kernel_of(packed), packed.kernel, graph, weights, pack).weights;
                 }
@@ -368,7 +368,7 @@ private:
         packing.parallel_for((k + width - 1) / width, [&](std::size_t part, std::size_t) {
             try {
                 const std::size_t first = part * width, count = std::min(width, k - first);
-                if (!detail::all_finite(all, first * row, count * row)) faulty = true;
+                if (!network::all_finite(all, first * row, count * row)) faulty = true;
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
@@ -382,7 +382,7 @@ private:
         } catch (std::bad_alloc const&) {
             fail("engine: no memory to pack the weights of layer ", node.name);
         }
-        if (faulty && graph.changing().empty()) check_weights(graph, weights);
+        if (faulty && graph.trainable().empty()) check_weights(graph, weights);
     }
 
     /// The address `bytes` bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -412,7 +412,7 @@ private:
             const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
             const float* weights = packed.weights;
             if (step.packed != Step::none) {
-                step.primitive->repack(step.shape, {weights, step.turned}, tensors_[step.packed], executor);
+                step.primitive->repack(step.shape, {weights, step.rotated}, tensors_[step.packed], executor);
                 weights = tensors_[step.packed];
             }
             for (std::size_t image = first; image < end; image += at_once) {

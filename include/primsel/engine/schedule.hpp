@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace engine::detail {
 
 /// Bytes that a step reads and writes of one image, were they all floats and without padding.
 [[nodiscard]] inline std::size_t activations(Step const& step) {
@@ -233,7 +233,7 @@ private:
         Step step = describe(i);
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
-                read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
+                read(node.inputs[position], plan::read_layout(node, position, in_layout_[i], out_layout_[i]));
             if (node.epilogue.residual && position + 1 == node.inputs.size())
                 step.residual = from;
             else
@@ -262,7 +262,7 @@ private:
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
         step.shape = shape_for(primitive, task);
-        step.turned = turns_kernel(primitive, task);
+        step.rotated = turns_kernel(primitive, task);
         step.kernel = task.kernel;
         step.bias = conv != nullptr && (conv->bias || !node.epilogue.folded.empty());
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
@@ -430,12 +430,12 @@ private:
     Schedule result_;
 };
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// The steps of a plan, for so many workers. Throws error when the plan does not fit the graph and kernels.
 [[nodiscard]] inline Schedule make_schedule(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                             std::size_t workers) {
-    return detail::Scheduler(graph, kernels, plan, workers).schedule();
+    return engine::detail::Scheduler(graph, kernels, plan, workers).schedule();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdio>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::engine::detail {
 
 /// Why this translation unit's kernels are slow, in words; null where they were compiled well for this machine.
 [[nodiscard]] inline const char* slow_build() noexcept {
@@ -32,4 +32,4 @@ inline void warn_of_slow_build() noexcept {
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::engine::detail

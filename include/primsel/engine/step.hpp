@@ -26,7 +26,7 @@ struct Step {
     /// For a convolution: the weight that is its kernel, whether it is rotated first, and, where it changes between
     /// runs, where each run packs it.
     std::string kernel{};
-    bool turned = false;
+    bool rotated = false;
     std::size_t packed = none;
     LayoutEntry const* layout = nullptr;
     OpEntry const* op = nullptr;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::engine::detail {
 
 /// One of them: in hwc, by a primitive that computes rows by themselves.
 struct StripPart {
@@ -163,4 +163,4 @@ private:
     std::size_t scratch_at_ = 0, worker_floats_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::engine::detail

@@ -110,7 +110,7 @@ private:
     std::size_t step_ = 0;
 };
 
-namespace detail {
+namespace engine::detail {
 
 /// The primitive or op of each step of a plan, and its predicted time.
 [[nodiscard]] inline std::vector<TracedStep> describe_steps(Graph const& graph, Kernels const& kernels,
@@ -144,7 +144,7 @@ namespace detail {
         } else if (step.kind == Step::Kind::epilogue) {
             next.computed_by = "epilogue";
         } else if (step.kind == Step::Kind::op) {
-            next.computed_by = kind(graph[step.node].layer);
+            next.computed_by = layer_kind(graph[step.node].layer);
             next.predicted = plan.layers[step.node].seconds;
         } else {
             const auto [from, to] = layouts_of(step);
@@ -169,7 +169,7 @@ namespace detail {
     return all;
 }
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// Runs a program once to warm up and `runs` times to be timed; the graph, kernels and plan are those that it was made
 /// of. srcs and dsts as for Program::run. What it costs: two readings of the clock a block. Throws error for no runs.
@@ -179,7 +179,7 @@ namespace detail {
     if (runs == 0) fail("trace: no runs");
     TracingExecutor tracing(executor);
     Trace trace{.workers = executor.concurrency(),
-                .steps = detail::describe_steps(graph, kernels, plan, executor.concurrency()),
+                .steps = engine::detail::describe_steps(graph, kernels, plan, executor.concurrency()),
                 .blocks = {},
                 .predicted = plan.total_seconds};
     if (trace.steps.size() != program.steps()) {
@@ -224,7 +224,7 @@ namespace detail {
     return trace;
 }
 
-namespace detail {
+namespace engine::detail {
 
 /// Writes a Trace as Chrome trace events: to_chrome_trace below.
 class ChromeTrace {
@@ -267,7 +267,7 @@ private:
         }
         text_ += '"';
     }
-    void number(double value) { text_ += detail::fixed_text(value, 3); }
+    void number(double value) { text_ += core::fixed_text(value, 3); }
     void name(std::string_view what, int process, std::size_t thread, std::string_view name) {
         text_ += join("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
                       ",\"args\":{\"name\":");
@@ -297,12 +297,14 @@ private:
     std::string text_;
 };
 
-}  // namespace detail
+}  // namespace engine::detail
 
 /// The trace as JSON that chrome://tracing and ui.perfetto.dev show: the process "measured" with a lane for the steps
 /// and one for each thread's blocks; the process "predicted" with what the plan predicted, end to end. Every event
 /// names what computed it, the predicted and measured milliseconds of its step, and a convolution's GFLOP/s, counting
 /// the operations of the direct algorithm. Names are taken to be UTF-8.
-[[nodiscard]] inline std::string to_chrome_trace(Trace const& trace) { return detail::ChromeTrace().text(trace); }
+[[nodiscard]] inline std::string to_chrome_trace(Trace const& trace) {
+    return engine::detail::ChromeTrace().text(trace);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -46,7 +46,7 @@ struct EngineForecast {
     double update_seconds = 0;
 };
 
-namespace detail {
+namespace forecast::detail {
 
 /// Counts the bytes that a Program packs.
 class PackedBytes {
@@ -62,7 +62,7 @@ public:
             const std::size_t packed = step.op->packed_bytes(node.layer, step.src_shapes[0]);
             if (is_new(node.name + ".weight", step.op, packed)) bytes += packed;
         } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
-            const bool in_place = !graph_.changing().empty() && node.epilogue.folded.empty();
+            const bool in_place = !graph_.trainable().empty() && node.epilogue.folded.empty();
             const std::size_t packed = step.primitive->packed_bytes(step.shape);
             if (in_place && step.packed != Step::none) return bytes;
             if (!is_new(step.kernel, step.primitive, packed)) return bytes;
@@ -108,7 +108,7 @@ private:
     return floats;
 }
 
-}  // namespace detail
+}  // namespace forecast::detail
 
 /// The forecast of a run of an engine of the graph's batch. Throws error as planning does.
 template <class Policies = DefaultPolicies>
@@ -118,7 +118,8 @@ template <class Policies = DefaultPolicies>
     const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
     const Schedule schedule = make_schedule(simple, kernels, plan, workers);
     return {plan.total_seconds,
-            {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
+            {.arena = place_buffers(schedule.lifetimes).bytes,
+             .packed = forecast::detail::packed_bytes(simple, kernels, schedule)}};
 }
 
 /// The forecast of a step of a Trainer with these options. Throws error as the trainer would. The time of the loss, a
@@ -128,7 +129,7 @@ template <class Policies = DefaultTraining>
                                                typename Policies::optimizer const& optimizer = {},
                                                std::size_t workers = 1) {
     check_training_options(options);
-    const detail::TrainsGroups trains{options.groups};
+    const train::TrainsGroups trains{options.groups};
     const TrainingGraph step = differentiate(graph, trains);
     const Kernels kernels = policy_kernels<Policies, CompileTraining>();
     const auto make = [&](Graph const& of) { return Predict<>().template plan<Policies>(of, kernels, workers); };
@@ -141,7 +142,7 @@ template <class Policies = DefaultTraining>
     const auto owners = weight_owners(graph);
     for (WeightSpec const& spec : weight_specs(graph)) {
         const auto owner = owners.find(spec.name);
-        if (owner == owners.end() || owner->second.transposed) weights += detail::floats_of(spec);
+        if (owner == owners.end() || owner->second.transposed) weights += forecast::detail::floats_of(spec);
     }
     for (Node const& node : planned.graph.nodes()) {
         const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
@@ -151,7 +152,7 @@ template <class Policies = DefaultTraining>
     if (!step.seed.empty()) weights += 2;
     std::size_t summed = 0;  // gradients of shared weights
     for (WeightSpec const& spec : own_weight_specs(graph)) {
-        const std::size_t floats = detail::floats_of(spec);
+        const std::size_t floats = forecast::detail::floats_of(spec);
         std::size_t parts = 0;
         bool transposed = false;
         for (WeightGradient const& of : step.weights) {
@@ -172,8 +173,8 @@ template <class Policies = DefaultTraining>
     const double update = floats * sizeof(float) * (3 + 2 * states) /
                           kernels.machine().bandwidth_for(floats * sizeof(float) * (2 + states));
     return {planned.plan.total_seconds * options.parts() + update,
-            {.arena = place(schedule.lifetimes).bytes,
-             .packed = detail::packed_bytes(planned.graph, kernels, schedule),
+            {.arena = place_buffers(schedule.lifetimes).bytes,
+             .packed = forecast::detail::packed_bytes(planned.graph, kernels, schedule),
              .weights = weights * sizeof(float),
              .results = results * sizeof(float),
              .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)},

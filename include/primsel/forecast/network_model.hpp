@@ -51,7 +51,7 @@ concept NetworkModel =
         model.archive(archive);
     };
 
-namespace detail {
+namespace forecast::detail {
 
 /// Throws error where there is nothing to learn from, or a value that is not positive.
 inline void check_samples(std::span<const NetworkLoad> loads, std::span<const double> values) {
@@ -62,6 +62,6 @@ inline void check_samples(std::span<const NetworkLoad> loads, std::span<const do
     }
 }
 
-}  // namespace detail
+}  // namespace forecast::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -42,7 +42,7 @@ struct NetworkProfileFormat {
     static constexpr std::array<std::string_view, 3> outcomes{"measured", "too large", "failed"};
 
     [[nodiscard]] static std::string line(ProfileRow const& row) {
-        using detail::exact_text;
+        using core::exact_text;
         ProfileKey const& key = row.key;
         NetworkMeasurement const& of = row.measured;
         return join(key.network, ',', key.height, ',', key.width, ',', exact_text(key.thinning.level), ',',

@@ -44,7 +44,7 @@ public:
 
     [[nodiscard]] static NonNegativeSum fit(std::span<const NetworkLoad> loads, std::span<const double> values,
                                             SumOptions options = {}) {
-        detail::check_samples(loads, values);
+        forecast::detail::check_samples(loads, values);
         if (options.learned.empty()) {
             options.learned.resize(NetworkFeatures::count);
             std::iota(options.learned.begin(), options.learned.end(), std::size_t{0});

@@ -38,7 +38,7 @@ struct Thinning {
     friend bool operator==(Thinning const&, Thinning const&) = default;
 };
 
-namespace detail {
+namespace forecast::detail {
 
 /// The share that goes of a pruned layer at a place from 0, the first, to 1, the last.
 [[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
@@ -50,7 +50,7 @@ namespace detail {
     return std::clamp(share, 0.0, 0.95);
 }
 
-}  // namespace detail
+}  // namespace forecast::detail
 
 /// The network without a share of its filters; at least one stays in each layer. The same for the same seed. Throws
 /// error for a level or strategy that there is not, and as Coupling does.
@@ -64,16 +64,16 @@ namespace detail {
     const Weights weights = random_weights(graph, how.seed);
     if (how.strategy == "l1") {
         const std::vector<Ranking> rankings = rank_filters(graph, weights, coupling, L1Norm{});
-        return prune(graph, coupling, sparing(graph, coupling, choose(rankings, how.level)));
+        return remove_channels(graph, coupling, sparing(graph, coupling, choose(rankings, how.level)));
     }
     const std::vector<Ranking> rankings = rank_filters(graph, weights, coupling, RandomScore{how.seed});
     std::mt19937 bits(how.seed);
-    Choice choice;
+    RemovedGroups choice;
     for (std::size_t i = 0; i < rankings.size(); ++i) {
         const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(rankings.size());
-        choice.merge(choose(rankings[i], detail::thinning_share(how, place, bits)));
+        choice.merge(choose(rankings[i], forecast::detail::thinning_share(how, place, bits)));
     }
-    return prune(graph, coupling, sparing(graph, coupling, std::move(choice)));
+    return remove_channels(graph, coupling, sparing(graph, coupling, std::move(choice)));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

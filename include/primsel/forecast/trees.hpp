@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace forecast::detail {
 
 inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
 
@@ -27,8 +27,8 @@ inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
     row.back() = static_cast<float>(load.batch);
     return row;
 }
-[[nodiscard]] inline Table tree_table(std::span<const NetworkLoad> loads) {
-    Table table;
+[[nodiscard]] inline FloatTable tree_table(std::span<const NetworkLoad> loads) {
+    FloatTable table;
     table.columns = tree_columns;
     for (NetworkLoad const& load : loads) {
         const auto row = tree_row(load);
@@ -37,7 +37,7 @@ inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
     return table;
 }
 
-}  // namespace detail
+}  // namespace forecast::detail
 
 /// The paper's model: a random forest on the features. Its trees disagree where it is unsure.
 class NetworkForest {
@@ -46,8 +46,8 @@ public:
 
     [[nodiscard]] static NetworkForest fit(std::span<const NetworkLoad> loads, std::span<const double> values,
                                            ForestOptions const& options = {}) {
-        detail::check_samples(loads, values);
-        const BinnedFeatures binned(detail::tree_table(loads));
+        forecast::detail::check_samples(loads, values);
+        const BinnedFeatures binned(forecast::detail::tree_table(loads));
         const std::vector<float> targets(values.begin(), values.end());
         std::mt19937_64 generator(options.seed);
         NetworkForest forest;
@@ -60,7 +60,7 @@ public:
     }
 
     [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
-        const auto row = detail::tree_row(load);
+        const auto row = forecast::detail::tree_row(load);
         double sum = 0, squares = 0;
         for (RegressionTree const& tree : trees_) {
             const double value = tree.predict(row);
@@ -73,7 +73,8 @@ public:
     void archive(Archive& archive) {
         archive(trees_);
         for (RegressionTree const& tree : trees_) {
-            archive.require(tree.features() <= detail::tree_columns, "a tree that asks for feature ", tree.features());
+            archive.require(tree.features() <= forecast::detail::tree_columns, "a tree that asks for feature ",
+                            tree.features());
         }
     }
 
@@ -89,7 +90,7 @@ public:
 
     [[nodiscard]] static NetworkBoosting fit(std::span<const NetworkLoad> loads, std::span<const double> values,
                                              BoostingOptions const& options = {.trees = 300}) {
-        detail::check_samples(loads, values);
+        forecast::detail::check_samples(loads, values);
         std::vector<NetworkLoad> most, rest;
         std::vector<double> of_most, of_rest;
         for (std::size_t i = 0; i < loads.size(); ++i) {
@@ -110,24 +111,24 @@ public:
 
     [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
         const double value =
-            std::exp(static_cast<double>(trees_.predict(detail::tree_table(std::span(&load, 1)))(0, 0)));
+            std::exp(static_cast<double>(trees_.predict(forecast::detail::tree_table(std::span(&load, 1)))(0, 0)));
         return {value, relative_ * value};
     }
 
     void archive(Archive& archive) {
         archive(relative_);
-        trees_.archive(archive, detail::tree_columns, 1);
+        trees_.archive(archive, forecast::detail::tree_columns, 1);
         archive.require(relative_ >= 0, "a negative deviation");
     }
 
 private:
     [[nodiscard]] static NetworkBoosting of(std::span<const NetworkLoad> loads, std::span<const double> values,
                                             BoostingOptions const& options) {
-        Table targets(loads.size(), 1, 0.0F);
+        FloatTable targets(loads.size(), 1, 0.0F);
         for (std::size_t i = 0; i < values.size(); ++i) targets(i, 0) = static_cast<float>(std::log(values[i]));
         NetworkBoosting model;
         Sequential here;
-        model.trees_ = BoostedTrees::fit(detail::tree_table(loads), targets, options, here);
+        model.trees_ = BoostedTrees::fit(forecast::detail::tree_table(loads), targets, options, here);
         return model;
     }
 

@@ -59,7 +59,7 @@ concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
 
 struct SimdGemm;
 
-namespace detail {
+namespace gemm {
 /// The end of the id of a primitive that multiplies with G: "-eigen"; nothing for the library's own.
 template <class G>
 inline constexpr auto gemm_suffix = [] {
@@ -68,6 +68,6 @@ inline constexpr auto gemm_suffix = [] {
     else
         return FixedString("-") + G::id;
 }();
-}  // namespace detail
+}  // namespace gemm
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -12,7 +12,7 @@ struct SimdGemm {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(int m, int n, int k, std::size_t workers) {
-        if (pack_at_first(m, n)) return detail::packed_size<Arch>(k, n);
+        if (pack_at_first(m, n)) return gemm::packed_size<Arch>(k, n);
         return workers * panel_floats<Arch>(k);
     }
 
@@ -27,12 +27,12 @@ struct SimdGemm {
 
     template <class Arch>
     [[nodiscard]] static Work work(int m, int n, int k) {
-        const double rows = m, columns = detail::padded_columns<Arch>(n), depth = k;
+        const double rows = m, columns = gemm::padded_columns<Arch>(n), depth = k;
         const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
             .add({.rate = Rate::gemm,
-                  .operations = detail::tile_operations<Arch>(rows, n, depth),
+                  .operations = gemm::tile_operations<Arch>(rows, n, depth),
                   .bytes = a + packed + 2 * c,
                   .working_set = a + packed + c});
     }
@@ -41,10 +41,10 @@ private:
     [[nodiscard]] static constexpr bool pack_at_first(int m, int n) { return n <= m; }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panel_floats(int k) {
-        return round_up_floats(static_cast<std::size_t>(k) * static_cast<std::size_t>(detail::panel_width<Arch>));
+        return round_up_floats(static_cast<std::size_t>(k) * static_cast<std::size_t>(gemm::panel_width<Arch>));
     }
 
-    [[nodiscard]] static detail::TileArgs tile_args(GemmArgs const& args) {
+    [[nodiscard]] static gemm::TileArgs tile_args(GemmArgs const& args) {
         const bool a_transposed = args.a.column_stride != 1;
         return {.a = args.a.data,
                 .a_stride = a_transposed ? args.a.column_stride : args.a.row_stride,
@@ -62,8 +62,8 @@ private:
     template <class Arch>
     static void run_panel(GemmArgs const& args, int begin, int end, int first, const float* panel) noexcept {
         const auto row = static_cast<std::size_t>(begin), column = static_cast<std::size_t>(first);
-        const int width = detail::panel_columns<Arch>(first, args.n);
-        detail::TileArgs t = tile_args(args);
+        const int width = gemm::panel_columns<Arch>(first, args.n);
+        gemm::TileArgs t = tile_args(args);
         t.a += row * args.a.row_stride;
         t.b = panel;
         t.c += row * args.c_stride + column;
@@ -72,21 +72,21 @@ private:
         if (t.column_bias != nullptr) t.column_bias += column;
         if (t.residual != nullptr) t.residual += row * args.c_stride + column;
         if (args.a.column_stride == 1) {
-            detail::multiply_panel<Arch>(t, 0, end - begin, width);
+            gemm::multiply_panel<Arch>(t, 0, end - begin, width);
         } else {
-            detail::multiply_panel_transposed<Arch>(t, end - begin, width);
+            gemm::multiply_panel_transposed<Arch>(t, end - begin, width);
         }
     }
 
     template <class Arch>
     static void run_by_rows(GemmArgs const& args) noexcept {
-        constexpr int width = detail::panel_width<Arch>, rows = detail::block_rows<Arch>;
+        constexpr int width = gemm::panel_width<Arch>, rows = gemm::block_rows<Arch>;
         const auto depth = static_cast<std::size_t>(args.k);
-        const auto panels = static_cast<std::size_t>(detail::panel_count<Arch>(args.n));
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n));
         args.executor.parallel_for(panels, [&args, depth](std::size_t panel, std::size_t) {
             const int first = static_cast<int>(panel) * width;
-            const int columns = detail::panel_columns<Arch>(first, args.n);
-            detail::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns,
+            const int columns = gemm::panel_columns<Arch>(first, args.n);
+            gemm::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns,
                                args.scratch + static_cast<std::size_t>(first) * depth);
         });
         const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
@@ -100,12 +100,12 @@ private:
 
     template <class Arch>
     static void run_by_panels(GemmArgs const& args) noexcept {
-        const auto panels = static_cast<std::size_t>(detail::panel_count<Arch>(args.n));
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n));
         args.executor.parallel_for(panels, [&args](std::size_t panel, std::size_t worker) {
-            const int first = static_cast<int>(panel) * detail::panel_width<Arch>;
-            const int columns = detail::panel_columns<Arch>(first, args.n);
+            const int first = static_cast<int>(panel) * gemm::panel_width<Arch>;
+            const int columns = gemm::panel_columns<Arch>(first, args.n);
             float* packed = args.scratch + worker * panel_floats<Arch>(args.k);
-            detail::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns, packed);
+            gemm::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns, packed);
             run_panel<Arch>(args, 0, args.m, first, packed);
         });
     }

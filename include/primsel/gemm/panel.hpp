@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// n rounded up to what its panels hold: whole vectors.
 template <class Arch>
@@ -101,4 +101,4 @@ void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, 
 template <class Arch>
 inline constexpr int block_rows = 96 / tile_rows<Arch> * tile_rows<Arch>;
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::gemm

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// C = A B for rows of A and one panel of B, then the epilogue.
 ///
@@ -372,4 +372,4 @@ void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
     });
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::gemm

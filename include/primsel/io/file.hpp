@@ -27,7 +27,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Larger files are refused, unless the caller says otherwise.
 inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
 
-namespace detail {
+namespace io {
 
 /// Throws "<path>: <what>: <the system's reason>".
 [[noreturn]] inline void fail_of_system(std::string const& path, std::string_view what, int reason = errno) {
@@ -183,7 +183,7 @@ private:
     Descriptor descriptor_;
 };
 
-}  // namespace detail
+}  // namespace io
 
 /// A regular file, open for reading, and what it was like then. Throws error, naming the file, when it cannot be read,
 /// is no regular file or is larger than the limit.
@@ -192,7 +192,7 @@ public:
     // Opening a pipe would wait for who writes to it.
     explicit OpenFile(std::string path, std::size_t limit = file_size_limit)
         : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) detail::fail_of_system(path_, "cannot read");
+        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) io::fail_of_system(path_, "cannot read");
         if (!S_ISREG(status_.st_mode)) fail(path_, ": cannot read: it is not a regular file");
         if (size() > limit) fail(path_, ": its ", size(), " bytes are more than the limit of ", limit);
     }
@@ -202,9 +202,9 @@ public:
     [[nodiscard]] bool read(std::size_t offset, std::span<std::byte> dst) const {
         while (!dst.empty()) {
             const ssize_t count =
-                ::pread(number(), dst.data(), std::min(dst.size(), detail::bytes_per_call), static_cast<off_t>(offset));
+                ::pread(number(), dst.data(), std::min(dst.size(), io::bytes_per_call), static_cast<off_t>(offset));
             if (count == 0) return false;
-            if (count < 0 && errno != EINTR) detail::fail_of_system(path_, "cannot read");
+            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
             if (count > 0)
                 dst = dst.subspan(static_cast<std::size_t>(count)), offset += static_cast<std::size_t>(count);
         }
@@ -214,7 +214,7 @@ public:
     [[nodiscard]] bool is_unchanged() const {
         struct stat now {};
         if (::fstat(number(), &now) != 0 || now.st_size != status_.st_size) return false;
-        const timespec then = detail::time_of_change(status_), latest = detail::time_of_change(now);
+        const timespec then = io::time_of_change(status_), latest = io::time_of_change(now);
         return latest.tv_sec == then.tv_sec && latest.tv_nsec == then.tv_nsec;
     }
 
@@ -222,7 +222,7 @@ private:
     [[nodiscard]] int number() const { return descriptor_.number(); }
 
     std::string path_;
-    detail::Descriptor descriptor_;
+    io::Descriptor descriptor_;
     struct stat status_ {};
 };
 
@@ -256,7 +256,7 @@ struct SharedBytes {
     return read_file(OpenFile(path, limit));
 }
 
-namespace detail {
+namespace io::detail {
 
 /// Where write_file writes to.
 struct WrittenFile {
@@ -279,14 +279,14 @@ struct WrittenFile {
     }
 };
 
-}  // namespace detail
+}  // namespace io::detail
 
 /// Throws error, naming the file and the system's reason, when write_file could not write to it: to be known before
 /// hours of work. Changes nothing of the file, and makes none.
 inline void require_writable(std::string const& path) {
-    const detail::WrittenFile target(path);
-    if (target.is_regular && !detail::TemporaryFile(target.path).is_open()) {
-        detail::fail_of_system(path, "cannot write");
+    const io::detail::WrittenFile target(path);
+    if (target.is_regular && !io::TemporaryFile(target.path).is_open()) {
+        io::fail_of_system(path, "cannot write");
     }
 }
 
@@ -298,19 +298,19 @@ inline void require_writable(std::string const& path) {
 /// (RLIMIT_FSIZE) is an error only where the program ignores SIGXFSZ; otherwise the system ends it.
 inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
     const auto require = [&path](bool done) {
-        if (!done) detail::fail_of_system(path, "cannot write");
+        if (!done) io::fail_of_system(path, "cannot write");
     };
-    const detail::WrittenFile target(path);
+    const io::detail::WrittenFile target(path);
     if (!target.is_regular) {
-        detail::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        io::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
         require(file.is_open());
-        for (const auto part : parts) require(detail::write_all(file.number(), part));
+        for (const auto part : parts) require(io::write_all(file.number(), part));
         require(file.close());
         return;
     }
-    detail::TemporaryFile file(target.path);
+    io::TemporaryFile file(target.path);
     require(file.is_open());
-    for (const auto part : parts) require(detail::write_all(file.number(), part));
+    for (const auto part : parts) require(io::write_all(file.number(), part));
     // The new file keeps the permissions of the old one.
     if (target.exists) require(::fchmod(file.number(), target.permissions) == 0);
     require(file.replace());

@@ -28,7 +28,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace io {
 
 /// How many of the first bytes are UTF-8; all of them if they all are.
 [[nodiscard]] inline std::size_t utf8_prefix(std::string_view text) {
@@ -148,7 +148,7 @@ private:
     std::string refusal_;
 };
 
-}  // namespace detail
+}  // namespace io
 
 /// Reads a JSON text (RFC 8259). `name` is what errors call it: a path, as a rule.
 /// Throws error with line and column when it is not JSON, has a number beyond double precision, a string that is not
@@ -171,7 +171,7 @@ private:
     std::vector<char> copy(text.size() + 16);
     std::copy(text.begin(), text.end(), copy.begin());
     rapidjson::InsituStringStream stream(copy.data());
-    detail::JsonBuilder builder(limits, text, stream);
+    io::JsonBuilder builder(limits, text, stream);
     rapidjson::Reader reader;
     constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
     const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
@@ -186,7 +186,7 @@ private:
     return parse_json(path, file.text(), limits);
 }
 
-namespace detail {
+namespace io::detail {
 
 /// Writes a Json as text: to_string(Json) below.
 class JsonPrinter {
@@ -213,7 +213,7 @@ public:
         } else if (const auto* number = json.get<double>()) {
             print(*number);
         } else if (const auto* integer = json.get<std::int64_t>()) {
-            append(text_, *integer);
+            core::append(text_, *integer);
         } else if (const auto* boolean = json.get<bool>()) {
             text_ += *boolean ? "true" : "false";
         } else {
@@ -258,10 +258,10 @@ private:
     void print_any(std::string_view string) {
         const auto escape = [this](std::uint32_t unit) {
             text_ += "\\u";
-            append_hex(text_, unit, 4);
+            core::append_hex(text_, unit, 4);
         };
         text_ += '"';
-        for_each_character(
+        core::for_each_character(
             string,
             [&](std::string_view sequence) {
                 if (sequence == "\"" || sequence == "\\") text_ += '\\';
@@ -287,14 +287,14 @@ private:
     std::string text_;
 };
 
-}  // namespace detail
+}  // namespace io::detail
 
 /// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
 /// and what holds them take a line per member; without, all is on one line.
 /// Throws error for a number that is not finite and, unless strings may be any, for one that is not UTF-8, which JSON
 /// cannot say.
 [[nodiscard]] inline std::string to_string(Json const& json, int indent = 0, JsonStrings strings = JsonStrings::utf8) {
-    detail::JsonPrinter printer(indent, strings);
+    io::detail::JsonPrinter printer(indent, strings);
     printer.print(json);
     return printer.take();
 }

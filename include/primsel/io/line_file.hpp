@@ -27,14 +27,14 @@ public:
     /// it.
     explicit LineFile(std::string path)
         : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-        if (!file_.is_open()) detail::fail_of_system(path_, "cannot write");
+        if (!file_.is_open()) io::fail_of_system(path_, "cannot write");
         // Lines in a pipe that nobody reads would be lost, and writing more than it holds would never end.
         struct stat status {};
         if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
             fail(path_, ": cannot write: it is a pipe");
         if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
             if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
-            detail::fail_of_system(path_, "cannot lock");
+            io::fail_of_system(path_, "cannot lock");
         }
         read();
     }
@@ -48,18 +48,18 @@ public:
     /// Leaves the file's first bytes alone. Throws error.
     void cut(std::size_t bytes) {
         if (bytes_ != bytes && ::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
-            detail::fail_of_system(path_, "cannot shorten");
+            io::fail_of_system(path_, "cannot shorten");
         }
         bytes_ = bytes;
     }
     /// Writes at the end, with one call unless the system splits it. Throws error when that cannot be, for instance to
     /// a full disk; the file is then what it was.
     void append(std::string_view lines) {
-        if (!detail::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
+        if (!io::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
             const int reason = errno;
             // Should this fail too, the next to open the file will do it.
             [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(bytes_));
-            detail::fail_of_system(path_, "cannot write", reason);
+            io::fail_of_system(path_, "cannot write", reason);
         }
         bytes_ += lines.size();
     }
@@ -67,14 +67,13 @@ public:
 private:
     void read() {
         struct stat status {};
-        if (::fstat(file_.number(), &status) != 0) detail::fail_of_system(path_, "cannot read");
+        if (::fstat(file_.number(), &status) != 0) io::fail_of_system(path_, "cannot read");
         if (!S_ISREG(status.st_mode)) return;
         text_.resize(static_cast<std::size_t>(status.st_size));
         for (std::size_t done = 0; done < text_.size();) {
-            const ssize_t count =
-                ::pread(file_.number(), text_.data() + done, std::min(text_.size() - done, detail::bytes_per_call),
-                        static_cast<off_t>(done));
-            if (count < 0 && errno != EINTR) detail::fail_of_system(path_, "cannot read");
+            const ssize_t count = ::pread(file_.number(), text_.data() + done,
+                                          std::min(text_.size() - done, io::bytes_per_call), static_cast<off_t>(done));
+            if (count < 0 && errno != EINTR) io::fail_of_system(path_, "cannot read");
             if (count == 0) fail(path_, ": became shorter while it was read");
             if (count > 0) done += static_cast<std::size_t>(count);
         }
@@ -82,17 +81,17 @@ private:
     }
 
     std::string path_;
-    detail::Descriptor file_;
+    io::Descriptor file_;
     std::string text_;
     std::size_t bytes_ = 0;
 };
 
-namespace detail {
+namespace io {
 
 /// Whether a text is where the writer of a CSV table was stopped: some lines of its header and the start of the next.
 /// Values of the lines "# key: value" do not matter, whatever other version or machine wrote them.
 [[nodiscard]] inline bool is_torn_header(std::string_view text, std::string_view header) {
-    Pieces lines(text, '\n'), expected(header, '\n');
+    core::Pieces lines(text, '\n'), expected(header, '\n');
     std::string_view line, wanted;
     while (lines.next(line) && expected.next(wanted)) {
         const bool last = line.data() + line.size() == text.data() + text.size();
@@ -105,6 +104,6 @@ namespace detail {
     return false;
 }
 
-}  // namespace detail
+}  // namespace io
 
 }  // namespace primsel::inline PRIMSEL_ABI

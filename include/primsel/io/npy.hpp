@@ -44,7 +44,7 @@ struct NpyArray {
     NpyType type = NpyType::float32;
 };
 
-namespace detail {
+namespace io::detail {
 
 inline constexpr std::size_t npy_max_rank = 64;  // NumPy's own
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
@@ -224,7 +224,7 @@ private:
 template <class T>
 [[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
     if constexpr (std::same_as<T, std::uint16_t>) {
-        return float_to_half(value);
+        return core::float_to_half(value);
     } else {
         if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
         if constexpr (std::integral<T>) {
@@ -247,7 +247,7 @@ template <class T>
     return each;
 }
 
-}  // namespace detail
+}  // namespace io::detail
 
 /// The array in an .npy file of which `file` holds all bytes; `name` is what errors call it. Every element becomes the
 /// nearest float: float64 and integers beyond 2^24 are rounded, float16 is exact, and bools are 0 and 1. Arrays in
@@ -255,10 +255,10 @@ template <class T>
 /// element types, for a finite float64 beyond the floats, and when the file is not exactly as long as its shape says.
 [[nodiscard]] inline NpyArray parse_npy(std::string const& name, std::span<const std::byte> file) {
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-    constexpr std::size_t version_end = detail::npy_magic.size() + 2;
-    if (!text.starts_with(detail::npy_magic)) refuse_foreign_format(name, "an .npy file", text);
-    if (!text.starts_with(detail::npy_magic) || text.size() < version_end) fail(name, ": not an .npy file");
-    const int version = static_cast<unsigned char>(text[detail::npy_magic.size()]);
+    constexpr std::size_t version_end = io::detail::npy_magic.size() + 2;
+    if (!text.starts_with(io::detail::npy_magic)) refuse_foreign_format(name, "an .npy file", text);
+    if (!text.starts_with(io::detail::npy_magic) || text.size() < version_end) fail(name, ": not an .npy file");
+    const int version = static_cast<unsigned char>(text[io::detail::npy_magic.size()]);
     if (version < 1 || version > 3) fail(name, ": .npy version ", version, " is not supported; 1, 2 and 3 are");
 
     const std::size_t size_bytes = version == 1 ? 2 : 4;
@@ -269,17 +269,17 @@ template <class T>
     if (header_bytes > text.size() - begin) {
         fail(name, ": the header has ", header_bytes, " bytes, but only ", text.size() - begin, " are there");
     }
-    detail::NpyHeader header = detail::NpyHeaderParser(name, text.substr(begin, header_bytes)).parse();
+    io::detail::NpyHeader header = io::detail::NpyHeaderParser(name, text.substr(begin, header_bytes)).parse();
 
     const std::span<const std::byte> data = file.subspan(begin + header_bytes);
-    const auto bytes = detail::npy_bytes(header.dims, header.code.bytes);
+    const auto bytes = io::detail::npy_bytes(header.dims, header.code.bytes);
     if (!bytes) fail(name, ": its shape ", to_string(header.dims), " is impossibly large");
     if (*bytes != data.size()) {
         fail(name, ": ", to_string(header.dims), " of ", to_string(header.code.type), " take ", *bytes,
              " bytes, but the file has ", data.size());
     }
     NpyArray array{std::move(header.dims), std::vector<float>(data.size() / header.code.bytes), header.code.type};
-    detail::with_npy_type(array.type, [&]<class T>(T) {
+    io::detail::with_npy_type(array.type, [&]<class T>(T) {
         for (std::size_t i = 0; i < array.values.size(); ++i) {
             T value;
             std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
@@ -290,14 +290,14 @@ template <class T>
                 }
             }
             if constexpr (std::same_as<T, std::uint16_t>) {
-                array.values[i] = detail::half_to_float(value);
+                array.values[i] = core::half_to_float(value);
             } else {
                 array.values[i] =
                     array.type == NpyType::boolean ? static_cast<float>(value != T{}) : static_cast<float>(value);
             }
         }
     });
-    if (header.fortran_order) array.values = detail::from_fortran_order(array.dims, array.values);
+    if (header.fortran_order) array.values = io::detail::from_fortran_order(array.dims, array.values);
     return array;
 }
 
@@ -315,9 +315,9 @@ template <class T>
         shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
     }
     if (dims.size() == 1) shape += ',';
-    if (dims.size() > detail::npy_max_rank) fail(name, ": more than ", detail::npy_max_rank, " dimensions");
-    const detail::NpyCode code = detail::npy_code(type);
-    if (detail::npy_bytes(dims, sizeof(float)) != values.size_bytes()) {
+    if (dims.size() > io::detail::npy_max_rank) fail(name, ": more than ", io::detail::npy_max_rank, " dimensions");
+    const io::detail::NpyCode code = io::detail::npy_code(type);
+    if (io::detail::npy_bytes(dims, sizeof(float)) != values.size_bytes()) {
         fail(name, ": ", values.size(), " values cannot fill ", to_string(dims));
     }
     std::string header = join("{'descr': '", code.code, "', 'fortran_order': False, 'shape': (", shape, "), }");
@@ -327,13 +327,13 @@ template <class T>
     header += '\n';
     const auto header_bytes = static_cast<std::uint16_t>(header.size());  // 64 dimensions fill no 2 KiB
 
-    std::string file(detail::npy_magic);
+    std::string file(io::detail::npy_magic);
     file.append("\x01\x00", 2);
     file.append(reinterpret_cast<const char*>(&header_bytes), sizeof(header_bytes)).append(header);
     file.reserve(file.size() + values.size() * code.bytes);
-    detail::with_npy_type(type, [&]<class T>(T) {
+    io::detail::with_npy_type(type, [&]<class T>(T) {
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const T element = detail::npy_element<T>(name, i, values[i], type);
+            const T element = io::detail::npy_element<T>(name, i, values[i], type);
             file.append(reinterpret_cast<const char*>(&element), sizeof(T));
         }
     });

@@ -33,7 +33,7 @@ using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
 /// Longer headers are refused, as the format demands.
 inline constexpr std::size_t safetensors_header_limit = 100'000'000;
 
-namespace detail {
+namespace io {
 
 // A tensor's description has three levels (the object of tensors, the tensor, its shape) and six values beside its
 // dimensions: this is enough for half a million tensors.
@@ -133,7 +133,7 @@ template <class T>
         }
     };
     if (entry.dtype.name == "F16") {
-        convert(std::uint16_t{}, half_to_float);
+        convert(std::uint16_t{}, core::half_to_float);
     } else if (entry.dtype.name == "BF16") {
         // The upper half of a float.
         convert(std::uint16_t{}, [](std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16U); });
@@ -286,29 +286,29 @@ template <class File>
     return metadata;
 }
 
-}  // namespace detail
+}  // namespace io
 
 /// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. F32 is not copied:
 /// those weights share the bytes. Tensors named num_batches_tracked are left out.
 /// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
-    return detail::weights_of(detail::SafetensorsInMemory{name, file});
+    return io::weights_of(io::SafetensorsInMemory{name, file});
 }
 
 /// The weights in a safetensors file, which is held open as long as they live: F32 is read when it is needed, and then
 /// a file that was changed is an error. Throws error as OpenFile and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
-    return detail::weights_of(detail::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
+    return io::weights_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
 /// The texts that a file carries beside its tensors, in their order. Throws error, naming the file, as
 /// parse_safetensors does for the header.
 [[nodiscard]] inline SafetensorsMetadata safetensors_metadata(std::string const& name, SharedBytes const& file) {
-    return detail::metadata_of(detail::SafetensorsInMemory{name, file});
+    return io::metadata_of(io::SafetensorsInMemory{name, file});
 }
 /// The same of a file, of which no more than the header is read.
 [[nodiscard]] inline SafetensorsMetadata read_safetensors_metadata(std::string const& path) {
-    return detail::metadata_of(detail::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
+    return io::metadata_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
 /// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
@@ -316,7 +316,7 @@ template <class File>
 /// Throws error as write_file does, and for names that are not UTF-8 or reserved.
 inline void write_safetensors(std::string const& path, Weights const& weights,
                               SafetensorsMetadata const& metadata = {}) {
-    const std::string header = detail::safetensors_header(path, weights, metadata);
+    const std::string header = io::safetensors_header(path, weights, metadata);
     std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
     for (auto const& [name, tensor] : weights) parts.push_back(tensor.values.bytes());
     write_file(path, parts);

@@ -132,7 +132,7 @@ private:
     std::vector<std::pair<std::string, Settings>> members_;
 };
 
-namespace detail {
+namespace io::detail {
 
 /// The most depth and values of a file of settings; nobody writes more by hand.
 inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
@@ -155,12 +155,12 @@ inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
     return map;
 }
 
-}  // namespace detail
+}  // namespace io::detail
 
 /// Settings of a JSON text. Throws error, naming the file and the line, for any other text.
 [[nodiscard]] inline Settings parse_json_settings(std::string const& name, std::string_view text) {
-    const JsonCursor root = parse_json(name, text, {detail::settings_depth, detail::settings_values});
-    return detail::settings_of(root.value(), std::make_shared<const std::string>(name));
+    const JsonCursor root = parse_json(name, text, {io::detail::settings_depth, io::detail::settings_values});
+    return io::detail::settings_of(root.value(), std::make_shared<const std::string>(name));
 }
 [[nodiscard]] inline Settings read_json_settings(std::string const& path) {
     const SharedBytes file = read_file(path);

@@ -52,14 +52,14 @@ private:
     std::vector<Entry> rules_;
 };
 
-namespace detail {
+namespace io::detail {
 /// Whether the dimensions are the same but for ones at the end: the weights of a dense layer and of a 1x1 convolution.
 [[nodiscard]] inline bool same_but_for_ones(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
     while (!a.empty() && a.back() == 1) a.pop_back();
     while (!b.empty() && b.back() == 1) b.pop_back();
     return a == b;
 }
-}  // namespace detail
+}  // namespace io::detail
 
 /// The weights of a network from the tensors of a PyTorch state dict, which they share. Names go through the map;
 /// counts of training steps (`num_batches_tracked`) are left out; shapes may differ in ones at the end, such as k x c
@@ -73,14 +73,14 @@ namespace detail {
     std::map<std::string, std::string> origins;
     for (auto const& [original, tensor] : tensors) {
         std::optional<std::string> name = map(original);
-        if (!name || detail::is_step_count(*name)) continue;
+        if (!name || io::is_step_count(*name)) continue;
         const auto [origin, is_new] = origins.emplace(*name, original);
         if (!is_new) fail(tensors.source(), ": ", origin->second, " and ", original, " both become ", *name);
         WeightTensor renamed = tensor;
         const auto spec = needed.find(*name);
         if (spec == needed.end()) {
             if (*name != original) *name += ", there " + original;
-        } else if (detail::same_but_for_ones(renamed.dims, spec->second)) {
+        } else if (io::detail::same_but_for_ones(renamed.dims, spec->second)) {
             renamed.dims = spec->second;
         }
         weights.add(*name, std::move(renamed));

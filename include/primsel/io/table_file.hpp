@@ -28,14 +28,14 @@ concept TableFormat = requires(typename Format::Row row, std::vector<std::string
 template <TableFormat Format>
 [[nodiscard]] std::vector<typename Format::Row> parse_table(std::string const& name, std::string_view text,
                                                             std::map<std::string, std::string>& about) {
-    detail::CsvLines lines(text, about);
+    core::CsvLines lines(text, about);
     std::string_view line;
     if (!lines.next(line)) return {};
     if (line != Format::columns) fail(name, ":", lines.number(), ": expected the columns ", Format::columns);
     std::vector<typename Format::Row> rows;
     while (lines.next(line)) {
         typename Format::Row row;
-        if (!Format::read(detail::cells_of(line), row))
+        if (!Format::read(core::cells_of(line), row))
             fail(name, ":", lines.number(), ": is no line of ", Format::columns);
         rows.push_back(std::move(row));
     }
@@ -59,7 +59,7 @@ public:
             std::string header;
             for (auto const& [key, value] : about) header += join("# ", key, ": ", value, '\n');
             header += join(Format::columns, '\n');
-            if (!detail::is_torn_header(text, header)) fail(path, ": is no table of ", Format::columns);
+            if (!io::is_torn_header(text, header)) fail(path, ": is no table of ", Format::columns);
             if (!std::ranges::includes(about, found)) fail(path, ": cannot append to it: it is of something else");
             file_.cut(0);
             file_.append(header);
@@ -79,7 +79,7 @@ public:
     void append(Row const& row) {
         const std::string line = Format::line(row);
         Row again;
-        if (line.find_first_of("\n\r#") != std::string::npos || !Format::read(detail::cells_of(line), again)) {
+        if (line.find_first_of("\n\r#") != std::string::npos || !Format::read(core::cells_of(line), again)) {
             fail(file_.path(), ": ", line, " would not read back as a line of ", Format::columns);
         }
         file_.append(line + '\n');

@@ -15,7 +15,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace io::detail {
 
 /// Counts on its way: an alias may stand for a large part as often as it likes.
 [[nodiscard]] inline Settings settings_of(YAML::Node const& node, std::shared_ptr<const std::string> const& file,
@@ -47,14 +47,14 @@ namespace detail {
     return map;
 }
 
-}  // namespace detail
+}  // namespace io::detail
 
 /// A YAML text: one document. Throws error, naming the file and the line, for what is none.
 [[nodiscard]] inline Settings parse_yaml(std::string const& name, std::string_view text) {
     const auto file = std::make_shared<const std::string>(name);
     try {
         std::size_t values = 0;
-        return detail::settings_of(YAML::Load(std::string(text)), file, 0, values);
+        return io::detail::settings_of(YAML::Load(std::string(text)), file, 0, values);
     } catch (YAML::Exception const& fault) {
         fail(name, ':', fault.mark.line + 1, ": ", fault.msg);
     }

@@ -10,9 +10,9 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 #ifdef PRIMSEL_EXTERN_KERNELS
-extern template OpTable const& detail::ops_in<default_arch, chw, CompileAll>();
-extern template OpTable const& detail::ops_in<default_arch, hcw, CompileAll>();
-extern template OpTable const& detail::ops_in<default_arch, hwc, CompileAll>();
+extern template OpTable const& kernels::ops_in<default_arch, chw, CompileAll>();
+extern template OpTable const& kernels::ops_in<default_arch, hcw, CompileAll>();
+extern template OpTable const& kernels::ops_in<default_arch, hwc, CompileAll>();
 extern template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 extern template Kernels make_kernels<AllPrimitives, default_arch, AllLayouts>();
 #endif

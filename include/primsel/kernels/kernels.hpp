@@ -95,7 +95,7 @@ struct TransformEntry {
     Work (*work)(Shape);
 };
 
-namespace detail {
+namespace kernels::detail {
 template <class Entry>
 [[nodiscard]] std::optional<std::size_t> position_of(std::span<const Entry> entries, std::string_view Entry::*key,
                                                      std::string_view wanted) {
@@ -111,7 +111,7 @@ template <class Entry>
     for (Entry const& entry : entries) known += (known.empty() ? "" : ", ") + std::string(entry.*key);
     fail("kernels: no ", what, " is named ", wanted, "; there are ", known);
 }
-}  // namespace detail
+}  // namespace kernels::detail
 
 /// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
 /// their positions.
@@ -126,18 +126,18 @@ struct Kernels {
     /// The position of a primitive. Throws error, saying which there are, where there is none of that id.
     [[nodiscard]] std::size_t find(std::string_view id) const {
         if (const auto found = find_if_any(id)) return *found;
-        detail::fail_to_find("primitive", id, primitives, &PrimitiveEntry::id);
+        kernels::detail::fail_to_find("primitive", id, primitives, &PrimitiveEntry::id);
     }
     [[nodiscard]] std::optional<std::size_t> find_if_any(std::string_view id) const {
-        return detail::position_of(primitives, &PrimitiveEntry::id, id);
+        return kernels::detail::position_of(primitives, &PrimitiveEntry::id, id);
     }
     /// The position of a layout. Throws error, saying which there are, where there is none of that name.
     [[nodiscard]] std::size_t find_layout(std::string_view name) const {
         if (const auto found = find_layout_if_any(name)) return *found;
-        detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
+        kernels::detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
     }
     [[nodiscard]] std::optional<std::size_t> find_layout_if_any(std::string_view name) const {
-        return detail::position_of(layouts, &LayoutEntry::name, name);
+        return kernels::detail::position_of(layouts, &LayoutEntry::name, name);
     }
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {

@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace kernels {
 
 /// The op_table, behind a function that extern_kernels.hpp can find elsewhere.
 template <class Arch, class L, class Compiled>
@@ -62,7 +62,7 @@ inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
     return table;
 }(Layouts{});
 
-}  // namespace detail
+}  // namespace kernels
 
 /// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
 /// results go.
@@ -70,10 +70,10 @@ template <class Primitives, class Arch, class Layouts, class Compiled = CompileA
 [[nodiscard]] Kernels make_kernels() {
     static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
     static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
-    static_assert(detail::CheckLayouts<Layouts>::value);
+    static_assert(tensor::CheckLayouts<Layouts>::value);
     return {.primitives = primitive_table<Primitives, Arch, Layouts, Compiled>,
-            .layouts = detail::layout_table<Arch, Layouts, Compiled>,
-            .transforms = detail::transform_table<Layouts>,
+            .layouts = kernels::layout_table<Arch, Layouts, Compiled>,
+            .transforms = kernels::transform_table<Layouts>,
             .arch = Arch::name(),
             .machine = &this_machine<Arch>};
 }

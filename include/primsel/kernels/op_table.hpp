@@ -18,7 +18,7 @@ template <class Params, class Arch, class L>
 inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
-namespace detail {
+namespace kernels::detail {
 template <class Params, class Arch, StridedLayout L, bool compiled>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
@@ -42,14 +42,14 @@ constexpr OpEntry make_op_entry() {
     }
     return entry;
 }
-}  // namespace detail
+}  // namespace kernels::detail
 
 /// All ops in layout L that are compiled; none for a layout that is not strided, in which no op runs.
 template <class Arch, Layout L, class Compiled = CompileAll>
 inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
     if constexpr (StridedLayout<L>) {
         return OpTable{
-            detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L, Compiled::layer(i)>()...};
+            kernels::detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L, Compiled::layer(i)>()...};
     } else {
         return OpTable{};
     }

@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace kernels::detail {
 /// The answer of a primitive that is not compiled.
 template <class P>
 Support supports_nothing(ConvShape const& shape) {
@@ -22,7 +22,7 @@ Support supports_nothing(ConvShape const& shape) {
 
 template <class P, class Arch, class Layouts, bool compiled>
 constexpr PrimitiveEntry make_entry() {
-    static_assert(CheckPrimitive<P, Arch>::value);
+    static_assert(primitive::CheckPrimitive<P, Arch>::value);
     if constexpr (!Primitive<P>) {
         return PrimitiveEntry{};
     } else {
@@ -75,15 +75,15 @@ template <class... P>
     }
     return true;
 }
-}  // namespace detail
+}  // namespace kernels::detail
 
 /// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
 /// however many layers and networks use it.
 template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts, class Compiled = CompileAll>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
-    static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
+    static_assert(kernels::detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
     return std::array<PrimitiveEntry, sizeof...(P)>{
-        detail::make_entry<P, Arch, Layouts, Compiled::template primitive<P>>()...};
+        kernels::detail::make_entry<P, Arch, Layouts, Compiled::template primitive<P>>()...};
 }(Primitives{});
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -11,13 +11,13 @@ template <Layout From, Layout To>
     const auto size = static_cast<double>(shape.size());
     const double bytes = 8 * size;
     if (same_placement<From, To>(shape)) return Work{}.add({.bytes = bytes, .working_set = bytes});
-    if constexpr (detail::moves_rows<From, To>) {
+    if constexpr (tensor::moves_rows<From, To>) {
         // Each row of w is a copy of its own, and starting it takes about three operations.
         const double rows = 1.0 * shape.c * shape.h;
         return Work{}
             .add({.rate = Rate::scalar, .operations = 3 * rows, .working_set = bytes})
             .add({.bytes = bytes, .working_set = bytes});
-    } else if constexpr (detail::transposes<From, To> || TransformsFrom<To, From> || TransformsTo<From, To>) {
+    } else if constexpr (tensor::transposes<From, To> || TransformsFrom<To, From> || TransformsTo<From, To>) {
         // A transpose writes four floats at a time: half the speed of a copy.
         return Work{}.add({.bytes = 2 * bytes, .working_set = bytes});
     } else {

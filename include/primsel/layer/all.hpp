@@ -38,7 +38,7 @@ inline constexpr bool is_kind_of_layer = false;
 template <class Params, class... Kinds>
 inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::same_as<Params, Kinds> || ...);
 
-[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
+[[nodiscard]] constexpr std::string_view layer_kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 

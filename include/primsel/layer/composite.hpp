@@ -69,7 +69,7 @@ struct Erf {
 /// where the error function is a kind of activation.
 template <class Kind = ActivationKind>
     requires requires { Kind::erf; }
-using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, detail::Erf<Kind>,
+using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, layer::detail::Erf<Kind>,
                    ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
 
 /// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
@@ -90,14 +90,14 @@ using SqueezeExcite =
 /// Layer normalisation over each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight +
 /// bias. Weights: `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <class Epsilon = std::ratio<1, 100'000>>
-using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
+using LayerNorm = Whole<"layer_norm", Scale, layer::detail::Normalized<Axis::c, Epsilon>>;
 
 /// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
 /// after it has those of affine=True.
 template <class Epsilon = std::ratio<1, 100'000>>
 struct InstanceNorm {
     template <Shape in>
-    using expansion = detail::NormalizedGroups<in.c, Epsilon, in>;
+    using expansion = layer::detail::NormalizedGroups<in.c, Epsilon, in>;
     static constexpr bool expands = true;
 };
 
@@ -111,7 +111,7 @@ struct GroupsOnly {
 }  // namespace detail
 /// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
 template <int groups, class Epsilon = std::ratio<1, 100'000>>
-using GroupNorm = Whole<"group_norm", Scale, detail::GroupsOnly<groups, Epsilon>>;
+using GroupNorm = Whole<"group_norm", Scale, layer::detail::GroupsOnly<groups, Epsilon>>;
 
 /// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
 template <Extent factor, class... Options>
@@ -126,7 +126,7 @@ struct Upsample {
 template <int factor>
 struct PixelShuffle {
     template <Shape in>
-    using expansion = detail::IfGroupsDivide<factor * factor, in, detail::PixelShuffleOf<factor, in>>;
+    using expansion = layer::detail::IfGroupsDivide<factor * factor, in, layer::detail::PixelShuffleOf<factor, in>>;
     static constexpr bool expands = true;
 };
 

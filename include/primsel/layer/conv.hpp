@@ -29,27 +29,27 @@ struct ConvParams {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
+        const std::int64_t h = layer::detail::padded_h(inputs[0], padding), w = layer::detail::padded_w(inputs[0], padding);
         if (span_h() > h || span_w() > w) return Fault::kernel_exceeds_input;
-        return detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
+        return layer::detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
                                                                                         : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";
-        if (!detail::is_size(kernel)) return "the kernel's height and width must be from 1 to 2^29";
-        if (!detail::is_size(groups)) return "the groups must be from 1 to 2^29";
-        return detail::impossible_window(stride, padding, dilation);
+        if (!layer::detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";
+        if (!layer::detail::is_size(kernel)) return "the kernel's height and width must be from 1 to 2^29";
+        if (!layer::detail::is_size(groups)) return "the groups must be from 1 to 2^29";
+        return layer::detail::impossible_window(stride, padding, dilation);
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = k,
-                .h = static_cast<int>((detail::padded_h(inputs[0], padding) - span_h()) / stride.h + 1),
-                .w = static_cast<int>((detail::padded_w(inputs[0], padding) - span_w()) / stride.w + 1)};
+                .h = static_cast<int>((layer::detail::padded_h(inputs[0], padding) - span_h()) / stride.h + 1),
+                .w = static_cast<int>((layer::detail::padded_w(inputs[0], padding) - span_w()) / stride.w + 1)};
     }
     friend constexpr bool operator==(ConvParams const&, ConvParams const&) = default;
 
 private:
-    [[nodiscard]] constexpr std::int64_t span_h() const { return detail::dilated(kernel.h, dilation.h); }
-    [[nodiscard]] constexpr std::int64_t span_w() const { return detail::dilated(kernel.w, dilation.w); }
+    [[nodiscard]] constexpr std::int64_t span_h() const { return layer::detail::dilated(kernel.h, dilation.h); }
+    [[nodiscard]] constexpr std::int64_t span_w() const { return layer::detail::dilated(kernel.w, dilation.w); }
 };
 
 /// The transpose of a convolution with k kernels (its gradient with respect to its input). Weights: `<name>.weight`, of
@@ -84,11 +84,11 @@ struct ConvTransposeParams {
         if (h - padding.top - padding.bottom < 1 || w - padding.left - padding.right < 1) {
             return Fault::kernel_exceeds_input;
         }
-        return detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
+        return layer::detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
                                                                                         : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size_or_0(extra_h) || !detail::is_size_or_0(extra_w)) {
+        if (!layer::detail::is_size_or_0(extra_h) || !layer::detail::is_size_or_0(extra_w)) {
             return "the extra rows and columns must be from 0 to 2^29";
         }
         return ConvParams{
@@ -105,10 +105,10 @@ struct ConvTransposeParams {
 private:
     /// Rows and columns before the padding is taken away.
     [[nodiscard]] constexpr std::int64_t whole_h(Shape const& in) const {
-        return (std::int64_t{in.h} - 1) * stride.h + detail::dilated(kernel.h, dilation.h) + extra_h;
+        return (std::int64_t{in.h} - 1) * stride.h + layer::detail::dilated(kernel.h, dilation.h) + extra_h;
     }
     [[nodiscard]] constexpr std::int64_t whole_w(Shape const& in) const {
-        return (std::int64_t{in.w} - 1) * stride.w + detail::dilated(kernel.w, dilation.w) + extra_w;
+        return (std::int64_t{in.w} - 1) * stride.w + layer::detail::dilated(kernel.w, dilation.w) + extra_w;
     }
 };
 

@@ -25,7 +25,7 @@ struct DenseParams {
         return bounded_product({k, in.c, in.h, in.w}) <= max_floats ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(k) ? "" : "k, the number of outputs, must be from 1 to 2^29";
+        return layer::detail::is_size(k) ? "" : "k, the number of outputs, must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return {.c = k, .h = 1, .w = 1}; }
     friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;

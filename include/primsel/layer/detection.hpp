@@ -35,7 +35,7 @@ struct NonMaxSuppressionParams {
         return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size(boxes_per_class)) return "the boxes of a class must be from 1 to 2^29";
+        if (!layer::detail::is_size(boxes_per_class)) return "the boxes of a class must be from 1 to 2^29";
         if (is_nan(iou_threshold) || !(iou_threshold >= 0.0F && iou_threshold <= 1.0F))
             return "the threshold of the overlap must be from 0 to 1";
         return score_threshold == score_threshold ? "" : "the threshold of the scores must be a number";

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace layer::detail {
 
 inline constexpr std::string_view impossible_shape = "each extent of the shape must be from 1 to 2^29";
 
@@ -23,7 +23,7 @@ template <class Params>
     return inputs[0] == layer.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
 }
 
-}  // namespace detail
+}  // namespace layer::detail
 
 /// The gradient of a pooling of images of the given shape. Inputs for a maximum: x, y, dy, where y is the pooling of x;
 /// of an average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by
@@ -48,7 +48,7 @@ struct PoolGradientParams {
         return Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? pool.impossible() : detail::impossible_shape;
+        return layer::detail::is_size(input) ? pool.impossible() : layer::detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
@@ -74,7 +74,7 @@ struct GlobalPoolGradientParams {
         return Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? "" : detail::impossible_shape;
+        return layer::detail::is_size(input) ? "" : layer::detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
@@ -176,10 +176,10 @@ struct AsStridedGradientParams {
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided_gradient"; }
     constexpr void each_field(auto const& visit) const { visit("strided", strided), visit("input", input); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return detail::check_gradient(strided, input, inputs);
+        return layer::detail::check_gradient(strided, input, inputs);
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? strided.impossible() : detail::impossible_shape;
+        return layer::detail::is_size(input) ? strided.impossible() : layer::detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(AsStridedGradientParams const&, AsStridedGradientParams const&) = default;
@@ -194,10 +194,10 @@ struct ResizeGradientParams {
     [[nodiscard]] static constexpr std::string_view name() { return "resize_gradient"; }
     constexpr void each_field(auto const& visit) const { visit("resize", resize), visit("input", input); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return detail::check_gradient(resize, input, inputs);
+        return layer::detail::check_gradient(resize, input, inputs);
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? resize.impossible() : detail::impossible_shape;
+        return layer::detail::is_size(input) ? resize.impossible() : layer::detail::impossible_shape;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;

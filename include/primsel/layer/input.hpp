@@ -15,7 +15,7 @@ struct InputParams {
         return within_bounds(shape) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
+        return layer::detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(InputParams const&, InputParams const&) = default;

@@ -111,7 +111,7 @@ struct Padding {
     [[nodiscard]] constexpr bool negative() const { return top < 0 || bottom < 0 || left < 0 || right < 0; }
 };
 
-namespace detail {
+namespace layer::detail {
 
 /// Whether a parameter is a size.
 [[nodiscard]] constexpr bool is_size(int value) { return value >= 1 && value <= max_extent; }
@@ -158,6 +158,6 @@ namespace detail {
            bounded_product({channels, h, w, kernel.h, kernel.w}) <= max_floats;
 }
 
-}  // namespace detail
+}  // namespace layer::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -75,7 +75,7 @@ struct LrnParams {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size(size)) return "the size must be from 1 to 2^29";
+        if (!layer::detail::is_size(size)) return "the size must be from 1 to 2^29";
         return is_finite(alpha) && is_finite(beta) && is_finite(k) ? "" : "alpha, beta and k must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }

@@ -34,14 +34,14 @@ struct PoolParams {
             return Fault::padding_exceeds_kernel;
         }
         // Rounding up, a window may reach beyond the padded input by less than a stride.
-        const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
+        const std::int64_t h = layer::detail::padded_h(inputs[0], padding), w = layer::detail::padded_w(inputs[0], padding);
         const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
         if (span_h() > h + spare_h || span_w() > w + spare_w) return Fault::kernel_exceeds_input;
-        return detail::pixels_within_bounds(inputs[0].c, h, w) ? Fault::none : Fault::too_large;
+        return layer::detail::pixels_within_bounds(inputs[0].c, h, w) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size(window)) return "the window's height and width must be from 1 to 2^29";
-        return detail::impossible_window(stride, padding, dilation);
+        if (!layer::detail::is_size(window)) return "the window's height and width must be from 1 to 2^29";
+        return layer::detail::impossible_window(stride, padding, dilation);
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c,
@@ -51,8 +51,8 @@ struct PoolParams {
     friend constexpr bool operator==(PoolParams const&, PoolParams const&) = default;
 
 private:
-    [[nodiscard]] constexpr std::int64_t span_h() const { return detail::dilated(window.h, dilation.h); }
-    [[nodiscard]] constexpr std::int64_t span_w() const { return detail::dilated(window.w, dilation.w); }
+    [[nodiscard]] constexpr std::int64_t span_h() const { return layer::detail::dilated(window.h, dilation.h); }
+    [[nodiscard]] constexpr std::int64_t span_w() const { return layer::detail::dilated(window.w, dilation.w); }
     [[nodiscard]] constexpr int extent(std::int64_t in, std::int64_t size, int step, int before, int after) const {
         const std::int64_t room = in + before + after - size;
         std::int64_t out = (ceil_mode ? room + step - 1 : room) / step + 1;
@@ -186,10 +186,10 @@ public:
 
 /// Options: Stride<...> (default: the window), Pad<...> (default: 0), Dilation<...>, CeilMode.
 template <Extent window, class... Options>
-struct MaxPool : detail::Pool<PoolKind::max, window, Options...> {};
+struct MaxPool : layer::detail::Pool<PoolKind::max, window, Options...> {};
 /// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode, ExcludePad.
 template <Extent window, class... Options>
-struct AveragePool : detail::Pool<PoolKind::average, window, Options...> {};
+struct AveragePool : layer::detail::Pool<PoolKind::average, window, Options...> {};
 struct GlobalAvgPool {
     static constexpr GlobalPoolParams params{PoolKind::average};
 };

@@ -38,7 +38,7 @@ struct ReshapeParams {
         return shape.size() == inputs[0].size() ? Fault::none : Fault::shapes_differ;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
+        return layer::detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(ReshapeParams const&, ReshapeParams const&) = default;
@@ -77,9 +77,9 @@ struct AsStridedParams {
         return elements == static_cast<std::int64_t>(shape.size()) ? Fault::none : Fault::shapes_differ;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size(shape)) return "each extent of the shape must be from 1 to 2^29";
+        if (!layer::detail::is_size(shape)) return "each extent of the shape must be from 1 to 2^29";
         for (const int extent : dims) {
-            if (!detail::is_size(extent)) return "each of the dims must be from 1 to 2^29";
+            if (!layer::detail::is_size(extent)) return "each of the dims must be from 1 to 2^29";
         }
         return "";
     }
@@ -122,8 +122,8 @@ struct PadParams {
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
-        if (!within_bounds(std::int64_t{inputs[0].c} + front + back, detail::padded_h(inputs[0], padding),
-                           detail::padded_w(inputs[0], padding))) {
+        if (!within_bounds(std::int64_t{inputs[0].c} + front + back, layer::detail::padded_h(inputs[0], padding),
+                           layer::detail::padded_w(inputs[0], padding))) {
             return Fault::too_large;
         }
         if (mode == PadMode::constant) return Fault::none;
@@ -132,8 +132,8 @@ struct PadParams {
         return mode == PadMode::reflect && beyond ? Fault::padding_exceeds_input : Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
-        if (!detail::is_size_or_0(front) || !detail::is_size_or_0(back)) {
+        if (!layer::detail::is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
+        if (!layer::detail::is_size_or_0(front) || !layer::detail::is_size_or_0(back)) {
             return "the channels in front and at the back must be from 0 to 2^29";
         }
         return mode != PadMode::constant && (front > 0 || back > 0)
@@ -160,7 +160,7 @@ struct ChannelShuffleParams {
         return inputs[0].c % groups != 0 ? Fault::groups_do_not_divide : Fault::none;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(groups) ? "" : "the groups must be from 1 to 2^29";
+        return layer::detail::is_size(groups) ? "" : "the groups must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(ChannelShuffleParams const&, ChannelShuffleParams const&) = default;
@@ -217,7 +217,7 @@ struct ResizeParams {
         return within_bounds(inputs[0].c, size.h, size.w) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
+        if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
         const bool scales = scale_h >= 0.0F && scale_w >= 0.0F && is_finite(scale_h) && is_finite(scale_w);
         return scales ? "" : "the scales must be finite and not negative";
     }

@@ -57,7 +57,7 @@ struct BatchStatisticsParams {
     friend constexpr bool operator==(BatchStatisticsParams const&, BatchStatisticsParams const&) = default;
 };
 
-namespace detail {
+namespace layer::detail {
 
 /// Checks the inputs of a normalisation: x, statistics, gamma, beta, then dy and sums as far as there are any.
 [[nodiscard]] constexpr Fault check_normalize(std::span<const Shape> inputs, std::size_t count) {
@@ -75,7 +75,7 @@ namespace detail {
     return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
 }
 
-}  // namespace detail
+}  // namespace layer::detail
 
 /// Batch normalisation by the statistics of the batch: (x - mean) / sqrt(variance + epsilon) * gamma + beta, per
 /// channel; a clamp may follow. Inputs: x, statistics (2c), gamma (c), beta (c), the latter three of the batch.
@@ -87,9 +87,9 @@ struct NormalizeParams {
     constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
-        return detail::check_normalize(inputs, 4);
+        return layer::detail::check_normalize(inputs, 4);
     }
-    [[nodiscard]] constexpr std::string_view impossible() const { return detail::impossible_epsilon(epsilon); }
+    [[nodiscard]] constexpr std::string_view impossible() const { return layer::detail::impossible_epsilon(epsilon); }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(NormalizeParams const&, NormalizeParams const&) = default;
 };
@@ -110,9 +110,9 @@ struct NormalizeSumsParams {
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
-        return detail::check_normalize(inputs, 5);
+        return layer::detail::check_normalize(inputs, 5);
     }
-    [[nodiscard]] constexpr std::string_view impossible() const { return detail::impossible_epsilon(epsilon); }
+    [[nodiscard]] constexpr std::string_view impossible() const { return layer::detail::impossible_epsilon(epsilon); }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = 2 * inputs[0].c, .h = 1, .w = 1};
     }
@@ -135,9 +135,9 @@ struct NormalizeGradientParams {
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
-        return detail::check_normalize(inputs, 6);
+        return layer::detail::check_normalize(inputs, 6);
     }
-    [[nodiscard]] constexpr std::string_view impossible() const { return detail::impossible_epsilon(epsilon); }
+    [[nodiscard]] constexpr std::string_view impossible() const { return layer::detail::impossible_epsilon(epsilon); }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(NormalizeGradientParams const&, NormalizeGradientParams const&) = default;
 };

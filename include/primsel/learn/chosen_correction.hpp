@@ -56,9 +56,9 @@ public:
     /// The correction that was chosen.
     [[nodiscard]] Trust trust() const { return trust_; }
 
-    void correct(Table const& features, Table& predicted) const {
+    void correct(FloatTable const& features, FloatTable& predicted) const {
         if (trust_ == Trust::direct) return;
-        Table usual = predicted;
+        FloatTable usual = predicted;
         factors_.correct(features, usual);
         if (deviations_) {
             deviations_->correct(features, predicted);
@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::size_t measured(Table const& deviations) {
+    [[nodiscard]] static std::size_t measured(FloatTable const& deviations) {
         return static_cast<std::size_t>(std::ranges::count_if(deviations.values, is_prediction));
     }
     /// Whether the samples are what a correction of that trust can be fitted to.
@@ -131,12 +131,13 @@ private:
         for (std::size_t fifth = 0; fifth < (rows < enough ? fifths : 1); ++fifth) {
             std::vector<std::size_t> known, asked;
             for (std::size_t i = 0; i < rows; ++i) (i % fifths == fifth ? asked : known).push_back(order[i]);
-            const Table some[] = {features.select(known), targets.select(known), deviations.select(known)};
-            const Table at = features.select(asked), wanted = targets.select(asked), off = deviations.select(asked);
+            const FloatTable some[] = {features.select(known), targets.select(known), deviations.select(known)};
+            const FloatTable at = features.select(asked), wanted = targets.select(asked),
+                             off = deviations.select(asked);
             for (std::size_t i = 0; i < errors.size(); ++i) {
                 const auto trust = static_cast<Trust>(i);
                 if (!can(trust, samples, labels)) continue;
-                Table predicted = wanted;
+                FloatTable predicted = wanted;
                 for (std::size_t j = 0; j < off.values.size(); ++j) predicted.values[j] -= off.values[j];
                 fit_as(trust, {some[0], some[1], some[2]}, labels, executor).correct(at, predicted);
                 for (std::size_t j = 0; j < off.values.size(); ++j) {

@@ -28,15 +28,15 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Samples of the machine to predict, a row each: features, logarithms of times, and how far these are above another
 /// machine's predictions. NaN where either is missing.
 struct TransferSamples {
-    Table const& features;
-    Table const& targets;
-    Table const& deviations;
+    FloatTable const& features;
+    FloatTable const& targets;
+    FloatTable const& deviations;
 };
 
 /// Turns predictions of one machine into those of another: Transferred's second part. `fit` is a static function of
 /// TransferSamples and whatever else it needs; `kind` is its name in files.
 template <class C>
-concept Correction = requires(C correction, Table const& features, Table& predicted, Archive& archive) {
+concept Correction = requires(C correction, FloatTable const& features, FloatTable& predicted, Archive& archive) {
     C::kind;
     std::as_const(correction).correct(features, predicted);
     correction.archive(archive, std::size_t{}, std::size_t{});
@@ -54,7 +54,7 @@ public:
     /// configuration as primitives differ between two machines.
     [[nodiscard]] static FactorCorrection shrunk(TransferSamples const& samples) { return fit(samples, 1); }
 
-    void correct(Table const&, Table& predicted) const {
+    void correct(FloatTable const&, FloatTable& predicted) const {
         for (std::size_t i = 0; i < predicted.values.size(); ++i) predicted.values[i] += of(i % predicted.columns);
     }
     /// The logarithm of a target's factor.
@@ -129,7 +129,7 @@ public:
         return result;
     }
 
-    void correct(Table const& features, Table& predicted) const {
+    void correct(FloatTable const& features, FloatTable& predicted) const {
         if (many_) return many_->correct(features, predicted);
         std::vector<PredictedPrimitive> targets(predicted.columns);
         for (std::size_t i = 0; i < targets.size(); ++i) targets[i].primitive = i;
@@ -155,8 +155,8 @@ private:
         GaussianProcess deviations, alone;
         FactorCorrection factors;
 
-        void correct(Table const& features, Table& predicted) const {
-            const Table left = deviations.predict(features), by_samples = alone.predict(features);
+        void correct(FloatTable const& features, FloatTable& predicted) const {
+            const FloatTable left = deviations.predict(features), by_samples = alone.predict(features);
             for (std::size_t i = 0; i < predicted.values.size(); ++i) {
                 const float deviation =
                     is_prediction(left.values[i]) ? left.values[i] : factors.of(i % predicted.columns);
@@ -179,7 +179,8 @@ private:
         for (std::string const& label : labels) result.push_back(numbers.emplace(label, numbers.size()).first->second);
         return result;
     }
-    [[nodiscard]] static std::array<float, ConvFeatures::count> features_at(Table const& features, std::size_t row) {
+    [[nodiscard]] static std::array<float, ConvFeatures::count> features_at(FloatTable const& features,
+                                                                            std::size_t row) {
         std::array<float, ConvFeatures::count> result{};
         std::ranges::copy(features.row(row), result.begin());
         return result;

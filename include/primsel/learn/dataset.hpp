@@ -68,7 +68,7 @@ struct Dataset {
     }
 };
 
-namespace detail {
+namespace learn {
 
 /// Whether it is a convolution, and none whose sizes leave the range of int.
 [[nodiscard]] inline bool plausible(ConvShape const& s) {
@@ -88,21 +88,21 @@ namespace detail {
     return std::ranges::find(ConvConfiguration::columns, column) != ConvConfiguration::columns.end();
 }
 
-}  // namespace detail
+}  // namespace learn
 
 /// A dataset from its text; `name` is what errors call it. A last line that is cut short (a profiler was killed while
 /// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
 [[nodiscard]] inline Dataset parse_dataset(std::string_view name, std::string_view text) {
     Dataset data;
-    detail::CsvLines lines(text, data.about);
+    core::CsvLines lines(text, data.about);
     std::vector<int> configuration;
     std::vector<double> times;
     for (std::string_view line; lines.next(line);) {
         const std::size_t number = lines.number();
         const bool whole = lines.whole();
         if (data.inputs.empty()) {
-            for (std::string& column : detail::cells_of(line)) {
-                if (data.subjects.empty() && detail::is_input(column)) {
+            for (std::string& column : core::cells_of(line)) {
+                if (data.subjects.empty() && learn::is_input(column)) {
                     data.inputs.push_back(std::move(column));
                 } else if (column.empty() || std::ranges::find(data.subjects, column) != data.subjects.end()) {
                     fail(name, ": line ", number, ": column '", column, "' is there twice or has no name");
@@ -117,7 +117,7 @@ namespace detail {
         }
         configuration.clear();
         times.clear();
-        detail::Pieces cells(line, ',');
+        core::Pieces cells(line, ',');
         for (std::string_view cell; cells.next(cell);) {
             if (configuration.size() < data.inputs.size()) {
                 int value = 0;
@@ -146,7 +146,7 @@ namespace detail {
         }
         if (!whole) return data;  // its last number may be cut short
         data.add(configuration, times);
-        if (data.inputs.size() == ConvConfiguration::columns.size() && !detail::plausible(data.conv(data.rows() - 1))) {
+        if (data.inputs.size() == ConvConfiguration::columns.size() && !learn::plausible(data.conv(data.rows() - 1))) {
             fail(name, ": line ", number, ": is no convolution");
         }
     }
@@ -154,7 +154,7 @@ namespace detail {
     return data;
 }
 
-namespace detail {
+namespace learn {
 [[nodiscard]] inline std::string lines_about(std::map<std::string, std::string> const& about) {
     std::string text;
     for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
@@ -164,11 +164,11 @@ namespace detail {
 [[nodiscard]] inline std::int64_t nanoseconds(double seconds) {
     return std::max<std::int64_t>(1, std::llround(seconds * 1e9));
 }
-}  // namespace detail
+}  // namespace learn
 
 /// The lines before the rows: what parse_dataset reads back.
 [[nodiscard]] inline std::string header_of(Dataset const& data) {
-    std::string text = detail::lines_about(data.about);
+    std::string text = learn::lines_about(data.about);
     const char* comma = "";
     for (auto const* columns : {&data.inputs, &data.subjects}) {
         for (std::string const& column : *columns) text += join(std::exchange(comma, ","), column);
@@ -181,7 +181,7 @@ namespace detail {
     const char* comma = "";
     for (const int value : configuration) text += join(std::exchange(comma, ","), value);
     for (const double time : seconds) {
-        text += join(',', time > 0 ? detail::nanoseconds(time) : 0);
+        text += join(',', time > 0 ? learn::nanoseconds(time) : 0);
     }
     return text + '\n';
 }

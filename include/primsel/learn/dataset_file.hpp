@@ -55,7 +55,7 @@ public:
                        .configurations = {},
                        .seconds = {}};
         const std::string_view text = file_.text();
-        if (detail::is_torn_header(text, header_of(header))) {
+        if (io::is_torn_header(text, header_of(header))) {
             file_.cut(0);
             data_ = std::move(header);
             file_.append(header_of(data_));

@@ -41,7 +41,7 @@ struct Evaluation {
 
 /// Judges predicted logarithms of seconds: a row for each row of the data, a column for each subject. Throws error when
 /// the table is of another size.
-[[nodiscard]] inline Evaluation evaluate(Dataset const& measured, Table const& predicted) {
+[[nodiscard]] inline Evaluation evaluate(Dataset const& measured, FloatTable const& predicted) {
     if (predicted.rows() != measured.rows() || predicted.columns != measured.subjects.size()) {
         fail("evaluate: ", predicted.rows(), " x ", predicted.columns, " predictions for ", measured.rows(), " x ",
              measured.subjects.size(), " measurements");

@@ -24,7 +24,7 @@ struct ModelEvaluation {
     std::vector<std::string> unknown;
 };
 
-namespace detail {
+namespace learn::detail {
 
 /// The part of the data whose subjects are known. Throws error when none is.
 template <class IsKnown>
@@ -39,7 +39,7 @@ template <class IsKnown>
     return with_subjects(data, std::move(known));
 }
 
-}  // namespace detail
+}  // namespace learn::detail
 
 /// Judges a learned model. Throws error when it knows none of the subjects.
 template <Regression R>
@@ -48,11 +48,11 @@ template <Regression R>
         return static_cast<std::size_t>(std::ranges::find(trained.subjects, subject) - trained.subjects.begin());
     };
     ModelEvaluation result;
-    const Dataset some = detail::known_part(measured, result.unknown, [&](std::string const& subject) {
+    const Dataset some = learn::detail::known_part(measured, result.unknown, [&](std::string const& subject) {
         return position(subject) < trained.subjects.size();
     });
-    const Table all = trained.regression.predict(features_of(some));
-    Table predicted(some.rows(), some.subjects.size());
+    const FloatTable all = trained.regression.predict(features_of(some));
+    FloatTable predicted(some.rows(), some.subjects.size());
     for (std::size_t i = 0; i < some.subjects.size(); ++i) {
         const std::size_t column = position(some.subjects[i]);
         for (std::size_t row = 0; row < some.rows(); ++row) predicted(row, i) = all(row, column);
@@ -65,7 +65,7 @@ template <Regression R>
 template <CostModel Model>
 [[nodiscard]] ModelEvaluation evaluate(NamedDataset const& measured, Kernels const& kernels, Model& model) {
     ModelEvaluation result;
-    const Dataset some = detail::known_part(measured, result.unknown, [&](std::string const& subject) {
+    const Dataset some = learn::detail::known_part(measured, result.unknown, [&](std::string const& subject) {
         return is_subject(kernels, measured.data, subject);
     });
     result.errors = evaluate(some, log_predictions(some, kernels, model));

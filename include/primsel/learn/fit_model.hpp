@@ -51,7 +51,7 @@ struct FittedModel {
     std::vector<FitReport> parts;
 };
 
-namespace detail {
+namespace learn::detail {
 
 [[nodiscard]] inline MlpOptions nn2_options(std::uint64_t seed) {
     MlpOptions options;
@@ -71,9 +71,10 @@ namespace detail {
 
 /// By the rows to train on, and those of validation to stop by.
 [[nodiscard]] inline AnyRegression fit_named(FitOptions const& options, Dataset const& data, Split const& split,
-                                             Table const& features, Table const& times, ExecutorRef executor) {
+                                             FloatTable const& features, FloatTable const& times,
+                                             ExecutorRef executor) {
     const std::uint64_t seed = options.seed;
-    const Table x = features.select(split.train), y = times.select(split.train);
+    const FloatTable x = features.select(split.train), y = times.select(split.train);
     if (options.regression == "linear") return LinearRegression::fit(x, y);
     if (options.regression == "forest") return Forest::fit(x, y, {.seed = seed}, executor);
     if (options.regression == "boosted") return BoostedTrees::fit(x, y, {.seed = seed}, executor);
@@ -100,14 +101,14 @@ namespace detail {
     const Split split = split_rows(data.rows(), options.seed);
     // Subjects that no row to learn from has are left to other models.
     const Dataset some = with_subjects(data, without_idle(data.select(split.train)).subjects);
-    const Table features = features_of(some), times = log_times(some);
+    const FloatTable features = features_of(some), times = log_times(some);
     Trained<AnyRegression> trained{some.subjects, fit_named(options, some, split, features, times, executor)};
     report = {.what = what_of(data), .name = name, .rows = split.train.size(), .seconds = timer.seconds(), .test = {}};
     report.test = evaluate(some.select(split.test), trained.regression.predict(features.select(split.test)));
     return trained;
 }
 
-}  // namespace detail
+}  // namespace learn::detail
 
 /// A model of what primitives and changes of layout take on the machine of the profile. Subjects that were measured in
 /// no row to learn from, and changes of a layout to itself, are left out. It says of itself what the dataset of
@@ -122,10 +123,10 @@ namespace detail {
     model.about["seed"] = std::to_string(options.seed);
     const auto learn_part = [&](NamedDataset const& measured) {
         FitReport& report = result.parts.emplace_back();
-        Trained<AnyRegression> trained = detail::fit_part(measured, options, report, executor);
+        Trained<AnyRegression> trained = learn::detail::fit_part(measured, options, report, executor);
         model.about[report.what + "_data"] = fingerprint(measured.data);
         model.about[report.what + "_rows"] = std::to_string(report.rows);
-        model.about[report.what + "_mdrae"] = detail::fixed_text(report.test.all.median, 6);
+        model.about[report.what + "_mdrae"] = core::fixed_text(report.test.all.median, 6);
         return trained;
     };
     model.primitives = learn_part(profile.primitives);

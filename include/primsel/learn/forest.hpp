@@ -15,14 +15,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace learn::detail {
 
 /// A model for each target, fitted by itself to the rows that have the target.
 template <class Model>
 class PerTarget {
 public:
-    [[nodiscard]] Table predict(Table const& features) const {
-        Table result(features.rows(), models_.size(), 0.0F);
+    [[nodiscard]] FloatTable predict(FloatTable const& features) const {
+        FloatTable result(features.rows(), models_.size(), 0.0F);
         for (std::size_t row = 0; row < features.rows(); ++row) {
             for (std::size_t target = 0; target < models_.size(); ++target) {
                 result(row, target) = models_[target].predict(features.row(row));
@@ -46,7 +46,7 @@ public:
 protected:
     /// fit_one(target's values by row, rows that have it, the target's generator) -> Model.
     template <class FitOne>
-    void fit_all(Table const& targets, std::uint64_t seed, ExecutorRef executor, FitOne const& fit_one) {
+    void fit_all(FloatTable const& targets, std::uint64_t seed, ExecutorRef executor, FitOne const& fit_one) {
         models_.resize(targets.columns);
         executor.parallel_for(targets.columns, [&](std::size_t target, std::size_t) {
             std::vector<float> values(targets.rows());
@@ -62,7 +62,7 @@ protected:
     std::vector<Model> models_;
 };
 
-}  // namespace detail
+}  // namespace learn::detail
 
 struct ForestOptions {
     std::size_t trees = 100;
@@ -84,13 +84,13 @@ struct MeanOfTrees {
 
 /// Random forest regression (Breiman 2001), a forest a target: each tree sees a bootstrap of the rows and some of the
 /// features at each split.
-class Forest : public detail::PerTarget<MeanOfTrees> {
+class Forest : public learn::detail::PerTarget<MeanOfTrees> {
 public:
     /// Its name in files.
     static constexpr std::string_view kind = "forest";
 
     /// A row a sample; NaN stands for a target that was not measured.
-    [[nodiscard]] static Forest fit(Table const& features, Table const& targets, ForestOptions const& options,
+    [[nodiscard]] static Forest fit(FloatTable const& features, FloatTable const& targets, ForestOptions const& options,
                                     ExecutorRef executor) {
         const BinnedFeatures binned(features);
         Forest forest;
@@ -133,13 +133,13 @@ struct SumOfTrees {
 
 /// Gradient-boosted trees (Friedman 2001, 2002) with squared loss, a sequence a target: each tree is fitted to what
 /// those before it left, on some of the rows.
-class BoostedTrees : public detail::PerTarget<SumOfTrees> {
+class BoostedTrees : public learn::detail::PerTarget<SumOfTrees> {
 public:
     /// Its name in files.
     static constexpr std::string_view kind = "boosted";
 
-    [[nodiscard]] static BoostedTrees fit(Table const& features, Table const& targets, BoostingOptions const& options,
-                                          ExecutorRef executor) {
+    [[nodiscard]] static BoostedTrees fit(FloatTable const& features, FloatTable const& targets,
+                                          BoostingOptions const& options, ExecutorRef executor) {
         const BinnedFeatures binned(features);
         BoostedTrees boosted;
         boosted.fit_all(targets, options.seed, executor,
@@ -150,7 +150,7 @@ public:
     }
 
 private:
-    [[nodiscard]] static SumOfTrees fit_one(Table const& features, BinnedFeatures const& binned,
+    [[nodiscard]] static SumOfTrees fit_one(FloatTable const& features, BinnedFeatures const& binned,
                                             std::vector<float> left, std::vector<std::uint32_t> rows,
                                             BoostingOptions const& options, std::mt19937_64& generator) {
         SumOfTrees model;

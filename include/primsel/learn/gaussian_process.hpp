@@ -45,7 +45,7 @@ public:
     static constexpr std::string_view kind = "gp";
 
     /// A row a sample; NaN stands for a target that was not measured. One label a target; none: all are alike.
-    [[nodiscard]] static GaussianProcess fit(Table const& features, Table const& targets,
+    [[nodiscard]] static GaussianProcess fit(FloatTable const& features, FloatTable const& targets,
                                              std::span<const std::string> labels, GaussianProcessOptions const& options,
                                              ExecutorRef executor) {
         std::map<std::pair<std::string, std::vector<std::size_t>>, std::vector<std::size_t>> alike;
@@ -76,8 +76,8 @@ public:
 
     /// NaN where there is nothing to go by: no sample of the target, or a feature that was the same in all of them (the
     /// kernel's size, for a primitive that has but one) and is another now.
-    [[nodiscard]] Table predict(Table const& features) const {
-        Table result(features.rows(), targets_);
+    [[nodiscard]] FloatTable predict(FloatTable const& features) const {
+        FloatTable result(features.rows(), targets_);
         for (Group const& group : groups_) group.predict(features, result);
         return result;
     }
@@ -99,11 +99,11 @@ private:
         /// The features that vary.
         std::vector<std::size_t> columns;
         Standardizer inputs, outputs;
-        detail::Covariance covariance;
+        learn::detail::Covariance covariance;
         Eigen::MatrixXf samples;  // samples x columns
         /// The samples as those parts see them, in blocks that stay in the cache.
         static constexpr Eigen::Index block = 256;
-        std::vector<detail::ScaledPoints<float>> smooth, rough;
+        std::vector<learn::detail::ScaledPoints<float>> smooth, rough;
         Eigen::MatrixXf weights;  // samples x targets
         Eigen::MatrixXf slope;    // columns x targets
 
@@ -127,7 +127,7 @@ private:
                             "the parts of a Gaussian process differ in size");
         }
 
-        void fit(Table const& features, Table const& wanted, std::vector<std::size_t> const& members,
+        void fit(FloatTable const& features, FloatTable const& wanted, std::vector<std::size_t> const& members,
                  GaussianProcessOptions const& options) {
             targets = members;
             inputs = Standardizer(features);
@@ -135,7 +135,7 @@ private:
                 if (inputs.scale()[i] > 0) columns.push_back(i);
             }
             const Eigen::MatrixXd x = points<double>(features);
-            Table own(wanted.rows(), targets.size());
+            FloatTable own(wanted.rows(), targets.size());
             for (std::size_t row = 0; row < own.rows(); ++row) {
                 for (std::size_t i = 0; i < targets.size(); ++i) own(row, i) = wanted(row, targets[i]);
             }
@@ -145,7 +145,7 @@ private:
                 y(static_cast<Eigen::Index>(i / own.columns), static_cast<Eigen::Index>(i % own.columns)) =
                     outputs.forward(own.values[i], i % own.columns);
             }
-            covariance = detail::Covariance(x.cols());
+            covariance = learn::detail::Covariance(x.cols());
             maximize_likelihood(x, y, options);
 
             Eigen::MatrixXd among = covariance.among(x);
@@ -168,7 +168,7 @@ private:
 
         /// A row a sample, of its columns only.
         template <class Real>
-        [[nodiscard]] Eigen::MatrixX<Real> points(Table const& features) const {
+        [[nodiscard]] Eigen::MatrixX<Real> points(FloatTable const& features) const {
             Eigen::MatrixX<Real> x(features.rows(), columns.size());
             for (Eigen::Index row = 0; row < x.rows(); ++row) {
                 for (Eigen::Index i = 0; i < x.cols(); ++i) {
@@ -216,14 +216,15 @@ private:
             return false;
         }
 
-        void predict(Table const& features, Table& result) const {
+        void predict(FloatTable const& features, FloatTable& result) const {
             std::vector<std::size_t> rows;
             for (std::size_t row = 0; row < features.rows(); ++row) {
                 if (!unlike_samples(features.row(row))) rows.push_back(row);
             }
             if (rows.empty()) return;
             const Eigen::MatrixXf x = points<float>(features.select(rows));
-            const detail::ScaledPoints<float> at_smooth(covariance.scaled(x, 0)), at_rough(covariance.scaled(x, 1));
+            const learn::detail::ScaledPoints<float> at_smooth(covariance.scaled(x, 0)),
+                at_rough(covariance.scaled(x, 1));
             Eigen::MatrixXf values = x * slope;
             for (std::size_t i = 0; i < smooth.size(); ++i) {
                 const Eigen::MatrixXf deviations = covariance.deviations(smooth[i], at_smooth, rough[i], at_rough);

@@ -13,9 +13,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Fits a regression to the times of a dataset, of primitives or of layout transforms: `fit(features, times)` gets a
 /// row of features and one of logarithms of seconds (NaN where nothing was measured) for each row of the data.
 template <class Fit>
-    requires std::invocable<Fit&, Table const&, Table const&> &&
-             Regression<std::invoke_result_t<Fit&, Table const&, Table const&>>
-[[nodiscard]] auto learn(Dataset const& data, Fit&& fit) {
+    requires std::invocable<Fit&, FloatTable const&, FloatTable const&> &&
+             Regression<std::invoke_result_t<Fit&, FloatTable const&, FloatTable const&>>
+[[nodiscard]] auto fit_costs(Dataset const& data, Fit&& fit) {
     return Trained{data.subjects, fit(features_of(data), log_times(data))};
 }
 

@@ -22,12 +22,13 @@ public:
     static constexpr std::string_view kind = "linear";
 
     /// Features and targets, a row a sample; NaN stands for a target that was not measured.
-    [[nodiscard]] static LinearRegression fit(Table const& features, Table const& targets, double ridge = 1e-6) {
+    [[nodiscard]] static LinearRegression fit(FloatTable const& features, FloatTable const& targets,
+                                              double ridge = 1e-6) {
         LinearRegression model;
         model.inputs_ = Standardizer(features);
-        const Table x = model.inputs_.forward(features);
+        const FloatTable x = model.inputs_.forward(features);
         const auto size = static_cast<Eigen::Index>(features.columns + 1);
-        model.weights_ = Table(targets.columns, features.columns + 1, 0.0F);
+        model.weights_ = FloatTable(targets.columns, features.columns + 1, 0.0F);
         for (std::size_t target = 0; target < targets.columns; ++target) {
             Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(size, size);
             Eigen::VectorXd right = Eigen::VectorXd::Zero(size), sample(size);
@@ -49,9 +50,9 @@ public:
         return model;
     }
 
-    [[nodiscard]] Table predict(Table const& features) const {
-        const Table x = inputs_.forward(features);
-        Table result(x.rows(), weights_.rows(), 0.0F);
+    [[nodiscard]] FloatTable predict(FloatTable const& features) const {
+        const FloatTable x = inputs_.forward(features);
+        FloatTable result(x.rows(), weights_.rows(), 0.0F);
         for (std::size_t row = 0; row < x.rows(); ++row) {
             for (std::size_t target = 0; target < weights_.rows(); ++target) {
                 float sum = weights_(target, x.columns);
@@ -72,7 +73,7 @@ public:
 
 private:
     Standardizer inputs_;
-    Table weights_;  // a row a target: one for each feature, then the constant
+    FloatTable weights_;  // a row a target: one for each feature, then the constant
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace learn::detail {
 
 [[nodiscard]] inline std::optional<std::pair<std::size_t, std::size_t>> layouts_of(Kernels const& kernels,
                                                                                    std::string_view name) {
@@ -30,7 +30,7 @@ namespace detail {
 
 /// Asks for everything that was measured and that `question(row, subject)` makes a question of.
 template <class Query, class Model, class Question>
-[[nodiscard]] Table ask(Dataset const& data, Kernels const& kernels, Model& model, Question const& question) {
+[[nodiscard]] FloatTable ask(Dataset const& data, Kernels const& kernels, Model& model, Question const& question) {
     std::vector<Query> queries;
     std::vector<std::size_t> cells;
     for (std::size_t row = 0; row < data.rows(); ++row) {
@@ -44,28 +44,29 @@ template <class Query, class Model, class Question>
     }
     std::vector<double> seconds(queries.size());
     model.predict(kernels, std::span<const Query>(queries), std::span(seconds));
-    Table result(data.rows(), data.subjects.size());
+    FloatTable result(data.rows(), data.subjects.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
         result.values[cells[i]] = static_cast<float>(std::log(seconds[i]));
     }
     return result;
 }
 
-}  // namespace detail
+}  // namespace learn::detail
 
 /// Whether there is a primitive of that name; of a dataset of layouts, such a change between layouts.
 [[nodiscard]] inline bool is_subject(Kernels const& kernels, Dataset const& data, std::string_view name) {
-    return data.of_layouts() ? detail::layouts_of(kernels, name).has_value() : kernels.find_if_any(name).has_value();
+    return data.of_layouts() ? learn::detail::layouts_of(kernels, name).has_value()
+                             : kernels.find_if_any(name).has_value();
 }
 
 /// A cost model's predictions for everything that was measured, logarithms of seconds: a row for each row of the data
 /// and a column for each subject. NaN where nothing was measured, and for subjects that are none of the kernels.
 template <CostModel Model>
-[[nodiscard]] Table log_predictions(Dataset const& data, Kernels const& kernels, Model& model) {
+[[nodiscard]] FloatTable log_predictions(Dataset const& data, Kernels const& kernels, Model& model) {
     if (data.of_layouts()) {
         std::vector<std::optional<std::pair<std::size_t, std::size_t>>> changes;
-        for (std::string const& subject : data.subjects) changes.push_back(detail::layouts_of(kernels, subject));
-        return detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
+        for (std::string const& subject : data.subjects) changes.push_back(learn::detail::layouts_of(kernels, subject));
+        return learn::detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
             const Shape shape = TensorConfiguration::of_row(data.configuration(row)).shape();
             auto const& change = changes[subject];
             return change ? std::optional<TransformQuery>({shape, change->first, change->second}) : std::nullopt;
@@ -73,7 +74,7 @@ template <CostModel Model>
     }
     std::vector<std::optional<std::size_t>> primitives;
     for (std::string const& subject : data.subjects) primitives.push_back(kernels.find_if_any(subject));
-    return detail::ask<ConvQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
+    return learn::detail::ask<ConvQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
         const ConvShape shape = data.conv(row);
         auto const& primitive = primitives[subject];
         return primitive && kernels.primitives[*primitive].supports(shape)

@@ -15,13 +15,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace learn::detail {
 /// The speeds by name, for `visit(name, value)`.
 template <class M, class Visit>
 void each_speed(M& machine, Visit const& visit) {
-    visit("gemm_flops", machine.gemm_flops);
+    visit("gemm_flops", machine.fma_flops);
     visit("half_flops", machine.half_flops);
-    visit("product_flops", machine.product_flops);
+    visit("product_flops", machine.matmul_flops);
     visit("vector_flops", machine.vector_flops);
     visit("scalar_flops", machine.scalar_flops);
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
@@ -31,21 +31,21 @@ void each_speed(M& machine, Visit const& visit) {
 }
 /// The speed is missing in older profiles; 0 stands for it.
 [[nodiscard]] inline bool may_be_unknown(std::string_view speed) { return speed == "idle_bandwidth"; }
-}  // namespace detail
+}  // namespace learn::detail
 
 /// The machine's speeds as lines about a profile, so that it can be learned from elsewhere.
 inline void add_about(std::map<std::string, std::string>& about, Machine const& machine) {
-    detail::each_speed(machine, [&](std::string const& name, double speed) {
-        if (speed > 0 || !detail::may_be_unknown(name)) about[name] = std::to_string(std::llround(speed));
+    learn::detail::each_speed(machine, [&](std::string const& name, double speed) {
+        if (speed > 0 || !learn::detail::may_be_unknown(name)) about[name] = std::to_string(std::llround(speed));
     });
 }
 /// The speeds that lines about the profile of that name give. Throws error when one is missing that
 /// every profile says, or is no speed.
 [[nodiscard]] inline Machine machine_about(std::string const& name, std::map<std::string, std::string> const& about) {
     Machine machine;
-    detail::each_speed(machine, [&](std::string const& key, double& speed) {
+    learn::detail::each_speed(machine, [&](std::string const& key, double& speed) {
         const auto found = about.find(key);
-        if (found == about.end() && detail::may_be_unknown(key)) return;
+        if (found == about.end() && learn::detail::may_be_unknown(key)) return;
         if (found == about.end()) fail(name, ": it does not say the machine's ", key);
         if (!read_number(found->second, speed) || !(speed > 0)) {
             fail(name, ": its ", key, " is '", printable(found->second), "', which is no speed");

@@ -56,9 +56,9 @@ public:
     static constexpr std::string_view kind = "mlp";
 
     /// A row a sample; NaN stands for a target that was not measured. Validation rows decide when to stop.
-    [[nodiscard]] static Mlp fit(Table const& features, Table const& targets, Table const& validation_features,
-                                 Table const& validation_targets, MlpOptions const& options, ExecutorRef executor,
-                                 MlpTraining* training = nullptr) {
+    [[nodiscard]] static Mlp fit(FloatTable const& features, FloatTable const& targets,
+                                 FloatTable const& validation_features, FloatTable const& validation_targets,
+                                 MlpOptions const& options, ExecutorRef executor, MlpTraining* training = nullptr) {
         Mlp model;
         model.inputs_ = Standardizer(features);
         model.outputs_ = Standardizer(targets);
@@ -68,14 +68,14 @@ public:
     }
     /// Goes on from here with other samples, the learning rate as the options say; the scales of inputs and targets
     /// stay.
-    void fine_tune(Table const& features, Table const& targets, Table const& validation_features,
-                   Table const& validation_targets, MlpOptions const& options, ExecutorRef executor,
+    void fine_tune(FloatTable const& features, FloatTable const& targets, FloatTable const& validation_features,
+                   FloatTable const& validation_targets, MlpOptions const& options, ExecutorRef executor,
                    MlpTraining* training = nullptr) {
         train(features, targets, validation_features, validation_targets, options, executor, training);
     }
 
-    [[nodiscard]] Table predict(Table const& features) const {
-        const Table x = inputs_.forward(features);
+    [[nodiscard]] FloatTable predict(FloatTable const& features) const {
+        const FloatTable x = inputs_.forward(features);
         Matrix values = columns_of(x);
         for (std::size_t i = 0; i < layers_.size(); ++i) {
             Matrix next = layers_[i].weights * values;
@@ -83,7 +83,7 @@ public:
             if (i + 1 < layers_.size()) next = next.cwiseMax(0.0F);
             values = std::move(next);
         }
-        Table result(features.rows(), outputs_.columns(), 0.0F);
+        FloatTable result(features.rows(), outputs_.columns(), 0.0F);
         std::copy_n(values.data(), values.size(), result.values.begin());
         return outputs_.back(std::move(result));
     }
@@ -116,7 +116,7 @@ private:
     using Layers = std::vector<Layer>;
 
     /// A column a sample.
-    [[nodiscard]] static Eigen::Map<const Matrix> columns_of(Table const& table) {
+    [[nodiscard]] static Eigen::Map<const Matrix> columns_of(FloatTable const& table) {
         return {table.values.data(), static_cast<Eigen::Index>(table.columns), static_cast<Eigen::Index>(table.rows())};
     }
     [[nodiscard]] static Layers zeros_like(Layers const& layers) {
@@ -199,12 +199,12 @@ private:
         }
     }
 
-    void train(Table const& features, Table const& targets, Table const& validation_features,
-               Table const& validation_targets, MlpOptions const& options, ExecutorRef executor,
+    void train(FloatTable const& features, FloatTable const& targets, FloatTable const& validation_features,
+               FloatTable const& validation_targets, MlpOptions const& options, ExecutorRef executor,
                MlpTraining* training) {
         constexpr std::size_t slices = 4;
-        const Table x = inputs_.forward(features), y = outputs_.forward(targets);
-        const Table vx = inputs_.forward(validation_features), vy = outputs_.forward(validation_targets);
+        const FloatTable x = inputs_.forward(features), y = outputs_.forward(targets);
+        const FloatTable vx = inputs_.forward(validation_features), vy = outputs_.forward(validation_targets);
         std::vector<Slice> parts(slices);
         for (Slice& part : parts) part.gradient = zeros_like(layers_), part.values.resize(layers_.size() + 1);
         Slice judge;

@@ -276,7 +276,7 @@ private:
             }
             all[i * count + i] += variance_[noise];
         }
-        factors_ = detail::Cholesky(std::move(all), count);
+        factors_ = learn::detail::Cholesky(std::move(all), count);
         weights_ = factors_.solve(y);
         fitted_ = count;
         squares_ = 0;
@@ -302,7 +302,7 @@ private:
     std::vector<Features> rows_;
     std::vector<Observed> observed_;
     std::vector<double> values_;
-    detail::Cholesky factors_;
+    learn::detail::Cholesky factors_;
     std::vector<double> weights_;
     double mean_ = 0, likelihood_ = 0, squares_ = 0;
     std::size_t fitted_ = 0;

@@ -29,7 +29,7 @@ public:
     OneOf(R regression) : regression_(std::move(regression)) {}
 
     [[nodiscard]] std::string_view kind() const { return kinds[regression_.index()]; }
-    [[nodiscard]] Table predict(Table const& features) const {
+    [[nodiscard]] FloatTable predict(FloatTable const& features) const {
         return visit([&](auto const& regression) { return regression.predict(features); });
     }
     /// The regression, if it is of this type; else null.

@@ -76,7 +76,7 @@ public:
     [[nodiscard]] std::vector<std::string> lines() const {
         std::vector<std::string> result;
         for (Entry const& entry : entries_) {
-            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " + detail::initializer(entry.values) +
+            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " + learn::detail::initializer(entry.values) +
                              "}");
         }
         return result;
@@ -94,10 +94,10 @@ private:
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
         constexpr double coarse = 2e-6, share = 0.005;
         constexpr Terms usual{0, 1, 0, 1, 0};
-        std::vector<detail::RelativeRow<terms>> rows;
+        std::vector<learn::detail::RelativeRow<terms>> rows;
         Terms usual_samples{};
         for (Sample const* sample : samples) {
-            detail::RelativeRow<terms>& row = rows.emplace_back();
+            learn::detail::RelativeRow<terms>& row = rows.emplace_back();
             row.target = sample->seconds / (sample->seconds + coarse);
             for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / (sample->seconds + coarse);
             usual_samples[0] += share / (coarse * coarse);
@@ -106,7 +106,7 @@ private:
                 usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);
             }
         }
-        return detail::relative_fit<terms>(rows, usual, usual_samples);
+        return learn::detail::relative_fit<terms>(rows, usual, usual_samples);
     }
 
     std::vector<Entry> entries_;

@@ -21,7 +21,7 @@ struct OpTimesFormat {
     static constexpr std::string_view columns = "op,layout,images,bytes,working_set,operations,weights,rows,ns";
 
     [[nodiscard]] static std::string line(OpTime const& time) {
-        using detail::exact_text;
+        using core::exact_text;
         OpWork const& work = time.work;
         return join(time.op, ',', time.layout, ',', time.batch, ',', exact_text(work.bytes), ',',
                     exact_text(work.working_set), ',', exact_text(work.operations), ',', exact_text(work.weights), ',',

@@ -124,10 +124,10 @@ private:
         for (int step = 0; step < steps; ++step) {
             const Eigen::VectorXd slope = gradient();
             for (Eigen::Index i = 0; i < slope.size(); ++i) {
-                const double turned = slope[i] * before[i];
-                if (turned > 0) length[i] = std::min(1.2 * length[i], 1.0);
-                if (turned < 0) length[i] = std::max(0.5 * length[i], 1e-4);
-                before[i] = turned < 0 ? 0 : slope[i];
+                const double rotated = slope[i] * before[i];
+                if (rotated > 0) length[i] = std::min(1.2 * length[i], 1.0);
+                if (rotated < 0) length[i] = std::max(0.5 * length[i], 1e-4);
+                before[i] = rotated < 0 ? 0 : slope[i];
                 if (before[i] != 0) parameters_[i] += before[i] > 0 ? length[i] : -length[i];
             }
             parameters_ = parameters_.array().max(least_noise).min(8);

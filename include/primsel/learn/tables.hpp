@@ -11,8 +11,8 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A row of features for each row of a dataset; throws error unless its inputs are c, k, im, f, s or c, im.
-[[nodiscard]] inline Table features_of(Dataset const& data) {
-    Table table;
+[[nodiscard]] inline FloatTable features_of(Dataset const& data) {
+    FloatTable table;
     const auto add = [&](auto const& features) {
         table.columns = features.size();
         table.values.insert(table.values.end(), features.begin(), features.end());
@@ -30,8 +30,8 @@ namespace primsel::inline PRIMSEL_ABI {
     return table;
 }
 /// The logarithms of all times; NaN where there is none.
-[[nodiscard]] inline Table log_times(Dataset const& data) {
-    Table table(data.rows(), data.subjects.size());
+[[nodiscard]] inline FloatTable log_times(Dataset const& data) {
+    FloatTable table(data.rows(), data.subjects.size());
     for (std::size_t i = 0; i < data.seconds.size(); ++i) {
         if (data.seconds[i] > 0) table.values[i] = static_cast<float>(std::log(data.seconds[i]));
     }

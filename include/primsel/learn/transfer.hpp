@@ -14,8 +14,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The logarithms of measured over predicted: a row a sample, NaN where either is missing.
 template <Regression Source>
-[[nodiscard]] Table deviations(Source const& source, Table const& features, Table targets) {
-    const Table predicted = source.predict(features);
+[[nodiscard]] FloatTable deviations(Source const& source, FloatTable const& features, FloatTable targets) {
+    const FloatTable predicted = source.predict(features);
     for (std::size_t i = 0; i < targets.values.size(); ++i) targets.values[i] -= predicted.values[i];
     return targets;
 }
@@ -32,8 +32,8 @@ public:
     Transferred() = default;
     Transferred(Source source, By correction) : source_(std::move(source)), correction_(std::move(correction)) {}
 
-    [[nodiscard]] Table predict(Table const& features) const {
-        Table result = source_.predict(features);
+    [[nodiscard]] FloatTable predict(FloatTable const& features) const {
+        FloatTable result = source_.predict(features);
         correction_.correct(features, result);
         return result;
     }
@@ -55,9 +55,9 @@ private:
 /// The arguments after the first are for the correction's own fit: transfer<FactorCorrection>(source, features,
 /// targets), transfer<DeviationCorrection>(source, features, targets, labels, executor).
 template <Correction By, Regression Source, class... Options>
-[[nodiscard]] Transferred<Source, By> transfer(Source source, Table const& features, Table const& targets,
+[[nodiscard]] Transferred<Source, By> transfer(Source source, FloatTable const& features, FloatTable const& targets,
                                                Options&&... options) {
-    const Table left = deviations(source, features, targets);
+    const FloatTable left = deviations(source, features, targets);
     By correction = By::fit({features, targets, left}, std::forward<Options>(options)...);
     return {std::move(source), std::move(correction)};
 }

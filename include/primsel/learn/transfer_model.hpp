@@ -62,7 +62,7 @@ struct TransferredModel {
     std::vector<TransferReport> parts;
 };
 
-namespace detail {
+namespace learn::detail {
 
 [[nodiscard]] inline Split transfer_split(std::size_t rows, std::uint64_t seed) {
     constexpr std::size_t enough_to_judge = 50;
@@ -77,7 +77,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline AnyRegression correct(TransferOptions const& options, SourceRegression source, Dataset const& data,
-                                           Table const& features, Table const& times, ExecutorRef executor) {
+                                           FloatTable const& features, FloatTable const& times, ExecutorRef executor) {
     if (std::ranges::find(transfer_methods, options.method) == transfer_methods.end()) {
         fail("transfer_model: no method is named ", options.method, "; there are ", transfer_methods[0], ", ",
              transfer_methods[1], " and ", transfer_methods[2]);
@@ -133,9 +133,9 @@ namespace detail {
     const Timer timer;
     const Split split = transfer_split(data.rows(), options.seed);
     const Dataset some = with_subjects(data, known.subjects);
-    const Table features = features_of(some), times = log_times(some);
-    const Table to_learn = features.select(split.train), learned = times.select(split.train);
-    const Table differences = deviations(*regression, to_learn, learned);
+    const FloatTable features = features_of(some), times = log_times(some);
+    const FloatTable to_learn = features.select(split.train), learned = times.select(split.train);
+    const FloatTable differences = deviations(*regression, to_learn, learned);
     if (std::ranges::none_of(differences.values, is_prediction)) {
         fail(name, ": ", source_name, " has no prediction for anything that was measured");
     }
@@ -147,14 +147,14 @@ namespace detail {
     report.seconds = timer.seconds();
     if (!split.test.empty()) {
         const Dataset test = some.select(split.test);
-        const Table asked = features.select(split.test);
+        const FloatTable asked = features.select(split.test);
         report.test = evaluate(test, trained.regression.predict(asked));
         report.direct = evaluate(test, regression->predict(asked));
     }
     return trained;
 }
 
-}  // namespace detail
+}  // namespace learn::detail
 
 /// A model of one machine, corrected by few samples of another: of primitives, and of changes of layout if the profile
 /// has any; without, the new model says nothing of them. It says of itself what the dataset of primitives says of the
@@ -175,11 +175,11 @@ namespace detail {
     const auto transfer_part = [&](NamedDataset const& measured) {
         TransferReport report;
         Trained<AnyRegression> trained =
-            detail::transfer_part(source, source_name, measured, options, report, executor);
+            learn::detail::transfer_part(source, source_name, measured, options, report, executor);
         model.about[report.what + "_rows"] = std::to_string(report.rows);
         if (report.test) {
             model.about[report.what + "_data"] = fingerprint(measured.data);
-            model.about[report.what + "_mdrae"] = detail::fixed_text(report.test->all.median, 6);
+            model.about[report.what + "_mdrae"] = core::fixed_text(report.test->all.median, 6);
         }
         result.parts.insert(result.parts.begin(), std::move(report));
         return trained;

@@ -18,7 +18,7 @@ class BinnedFeatures {
 public:
     static constexpr std::size_t most_bins = 64;
 
-    explicit BinnedFeatures(Table const& features)
+    explicit BinnedFeatures(FloatTable const& features)
         : rows_(features.rows()), edges_(features.columns), bins_(features.columns * features.rows()) {
         std::vector<float> values(rows_);
         for (std::size_t column = 0; column < features.columns; ++column) {

@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::machine {
 
 /// Writes these bytes back to memory and out of every cache, however large: what is read next comes from memory. Some
 /// 0.1 ms a megabyte.
@@ -25,4 +25,4 @@ inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size
 #endif
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::machine

@@ -17,11 +17,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The speeds of one core of a machine with one instruction set.
 struct Machine {
-    double gemm_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
-    double half_flops = 5e9;     ///< the same in vectors half as wide, which some processors do as fast
-    double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
-    double vector_flops = 5e9;   ///< vector operations on cached data per second
-    double scalar_flops = 1e9;   ///< scalar operations per second
+    double fma_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
+    double half_flops = 5e9;    ///< the same in vectors half as wide, which some processors do as fast
+    double matmul_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
+    double vector_flops = 5e9;  ///< vector operations on cached data per second
+    double scalar_flops = 1e9;  ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
     /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
     /// holds for a network of so many bytes.
@@ -53,7 +53,7 @@ struct Machine {
     }
 };
 
-namespace detail {
+namespace machine::detail {
 
 [[nodiscard]] inline std::string read_cpu_name() {
 #if defined(__x86_64__)
@@ -75,12 +75,12 @@ namespace detail {
 #endif
 }
 
-}  // namespace detail
+}  // namespace machine::detail
 
 /// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none. Read once: in a
 /// virtual machine that takes some 20 microseconds.
 [[nodiscard]] inline std::string const& cpu_name() {
-    static const std::string name = detail::read_cpu_name();
+    static const std::string name = machine::detail::read_cpu_name();
     return name;
 }
 

@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace machine::detail {
 
 /// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
 /// the repetitions: the system may take the processor away in the middle of one.
@@ -31,6 +31,10 @@ double best_rate(double seconds, double amount, Work const& work) {
     }
     return best;
 }
+
+}  // namespace machine::detail
+
+namespace machine {
 
 /// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
 /// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
@@ -48,6 +52,11 @@ template <class Arch, std::size_t... i>
     volatile float used = kept[0];
     (void)used;
 }
+
+}  // namespace machine
+
+namespace machine::detail {
+
 /// This core's FMA peak over about so many seconds: the best of many short stretches.
 template <class Arch>
 double measure_fma(double seconds) {
@@ -193,9 +202,9 @@ Machine measure_machine() {
     std::memset(src.data(), 1, floats * sizeof(float));
     // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
     // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0,
+    Machine machine{.fma_flops = 0,
                     .half_flops = 0,
-                    .product_flops = 0,
+                    .matmul_flops = 0,
                     .vector_flops = 0,
                     .scalar_flops = 0,
                     .bandwidth = {},
@@ -207,12 +216,12 @@ Machine measure_machine() {
             raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
         }
         // Some Machine::idle_seconds in registers and L1.
-        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
+        raise(machine.fma_flops, measure_fma<Arch>(0.001));
+        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.fma_flops));
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
         idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
-        raise(machine.product_flops, measure_product<Arch>());
+        raise(machine.matmul_flops, measure_product<Arch>());
         raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
     // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
@@ -224,19 +233,19 @@ Machine measure_machine() {
     return machine;
 }
 
-}  // namespace detail
+}  // namespace machine::detail
 
 /// This machine, measured when first asked for (in 25 to 90 ms) and then remembered for as long as the program runs.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
-    static const Machine machine = detail::measure_machine<Arch>();
+    static const Machine machine = machine::detail::measure_machine<Arch>();
     return machine;
 }
 
 /// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
 template <class Arch = default_arch>
 [[nodiscard]] double measured_peak() {
-    return detail::measure_fma<Arch>(0.0005);
+    return machine::detail::measure_fma<Arch>(0.0005);
 }
 
 /// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
@@ -244,7 +253,7 @@ template <class Arch = default_arch>
 /// which costs predict, except for the part that waits for memory.
 template <class Arch = default_arch>
 [[nodiscard]] double relative_clock(Machine const& machine) {
-    return measured_peak<Arch>() / machine.gemm_flops;
+    return measured_peak<Arch>() / machine.fma_flops;
 }
 
 /// A policy for engines: each program measures the machine itself. KeptMachine (measure/machine_file.hpp) remembers it.

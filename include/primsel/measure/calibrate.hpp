@@ -21,7 +21,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace measure::detail {
 
 /// The earlier measurements that say most about a graph: all of its own convolutions, then the latest of others; as
 /// many as are learned from within a fraction of a second.
@@ -42,7 +42,7 @@ namespace detail {
 
 /// Tells a model what is known already; the latest time of each.
 template <CostModel Model>
-void learn(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> const& latest_first) {
+void learn_samples(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> const& latest_first) {
     std::vector<ConvQuery> queries;
     std::vector<double> seconds;
     for (Sample const& sample : latest_first) {
@@ -66,11 +66,12 @@ void learn(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> 
                 " x ", query.run.batch);
 }
 [[nodiscard]] inline std::string name_of(Kernels const& kernels, OpQuery const& query) {
-    Fingerprint print;
+    network::Fingerprint print;
     print.add(query.layer->index());
     std::visit([&](auto const& params) { print.add(params); }, *query.layer);
     for (Shape const& shape : query.inputs) print.add(shape);
-    return join(kind(*query.layer), ' ', print.text(), " x ", query.run.batch, ' ', kernels.layouts[query.layout].name);
+    return join(layer_kind(*query.layer), ' ', print.text(), " x ", query.run.batch, ' ',
+                kernels.layouts[query.layout].name);
 }
 
 /// Another model, but for what can be timed in a moment: changes of layout and other layers. The quickest first, for so
@@ -139,7 +140,7 @@ private:
     double left_[2];
 };
 
-}  // namespace detail
+}  // namespace measure::detail
 
 /// A plan, and how measurements changed it.
 struct CalibratedPlan {
@@ -172,10 +173,10 @@ template <CostModel Model, Solver S>
     } else {
         calibration.add(reference, profiler.nominal());
     }
-    detail::WithMeasuredLayers<Model> timed(model, profiler, calibration, 0.15 * seconds);
+    measure::detail::WithMeasuredLayers<Model> timed(model, profiler, calibration, 0.15 * seconds);
     Corrected corrected(kernels, timed);
-    const std::vector<Sample> known = detail::relevant_samples(calibration.samples(), graph);
-    detail::learn(corrected, kernels, known);
+    const std::vector<Sample> known = measure::detail::relevant_samples(calibration.samples(), graph);
+    measure::detail::learn_samples(corrected, kernels, known);
     const auto measure = [&](ConvQuery const& query) {
         const Timer spent;
         Measurement result{.seconds = profiler.convolution(query.shape, query.primitive)};
@@ -206,9 +207,9 @@ struct Calibrate {
 
     template <class Policies>
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        auto own_model = detail::model_of<Policies>(model);
+        auto own_model = engine::model_of<Policies>(model);
         Kept calibration(kernels);
-        Plan plan = make_calibrated_plan(graph, kernels, own_model, detail::solver_of<Policies>(solver), options,
+        Plan plan = make_calibrated_plan(graph, kernels, own_model, engine::solver_of<Policies>(solver), options,
                                          workers, seconds, calibration)
                         .plan;
         if constexpr (requires { calibration.write(); }) calibration.write();

@@ -18,7 +18,7 @@ public:
     explicit CalibrationFile(Kernels const& kernels, std::string const& directory = cache_directory())
         : Calibration(kernels) {
         if (directory.empty()) return;
-        detail::Fingerprint print;
+        network::Fingerprint print;
         for (auto const& [key, value] : samples_.about) print.add(key), print.add(value);
         path_ = join(directory, "/calibration-", print.text(), ".csv");
         read();

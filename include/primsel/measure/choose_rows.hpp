@@ -17,14 +17,14 @@ namespace primsel::inline PRIMSEL_ABI {
 /// least unknown of the targets, given those before it, by the covariances that deviations between machines typically
 /// have (MultitaskProcess). That needs no measurement, so that all may be chosen before the first is taken (greedy
 /// A-optimal design: Krause, Singh and Guestrin 2008). Rows are ConvFeatures; throws error where they are not.
-[[nodiscard]] inline std::vector<std::size_t> choose_rows(Table const& candidates, Table const& targets,
+[[nodiscard]] inline std::vector<std::size_t> choose_rows(FloatTable const& candidates, FloatTable const& targets,
                                                           std::size_t count) {
     if (candidates.columns != ConvFeatures::count || targets.columns != ConvFeatures::count) {
         fail("choose rows: of ", candidates.columns, " and ", targets.columns, " features, not of ",
              std::size_t{ConvFeatures::count});
     }
     MultitaskProcess process({0});
-    const auto add = [&](Table const& rows) {
+    const auto add = [&](FloatTable const& rows) {
         for (std::size_t row = 0; row < rows.rows(); ++row) {
             std::array<float, ConvFeatures::count> features{};
             std::ranges::copy(rows.row(row), features.begin());

@@ -45,7 +45,7 @@ public:
         try {
             const SharedBytes file = read_file(path_, limit);
             About found;
-            detail::CsvLines lines(file.text(), found);
+            core::CsvLines lines(file.text(), found);
             if (std::string_view line; lines.next(line)) return {};
             auto check = found.extract("check");
             if (check.empty() || check.mapped() != fingerprint_of(found)) return {};
@@ -67,7 +67,7 @@ private:
     using About = std::map<std::string, std::string>;
 
     [[nodiscard]] static std::string fingerprint_of(About const& about) {
-        detail::Fingerprint print;
+        network::Fingerprint print;
         for (auto const& [key, value] : about) print.add(key), print.add(value);
         return print.text();
     }
@@ -80,8 +80,8 @@ private:
     /// more than arithmetic in registers. Products of the machines in bench/profiles reach 0.61 to 0.96 of its rate.
     [[nodiscard]] static bool is_plausible(Machine const& machine) {
         const auto is_rate = [](double rate) { return rate > 1e5 && rate < 1e15; };
-        if (machine.product_flops < machine.gemm_flops / 2) return false;
-        return is_rate(machine.gemm_flops) && is_rate(machine.half_flops) && is_rate(machine.product_flops) &&
+        if (machine.matmul_flops < machine.fma_flops / 2) return false;
+        return is_rate(machine.fma_flops) && is_rate(machine.half_flops) && is_rate(machine.matmul_flops) &&
                is_rate(machine.vector_flops) && is_rate(machine.scalar_flops) &&
                std::ranges::all_of(machine.bandwidth, is_rate) && is_rate(machine.idle_bandwidth) &&
                std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
@@ -91,7 +91,7 @@ private:
     std::string path_;
 };
 
-namespace detail {
+namespace measure::detail {
 
 /// The speeds that the file has, unless `renew`; else, or where `peak()` is well above theirs, which other programs had
 /// slowed down when they were measured, those of `measure()`, which the file then has.
@@ -100,14 +100,14 @@ template <class Measure, class Peak>
     constexpr double faster = 1.15;
     if (!renew) {
         const std::optional<Machine> kept = file.read();
-        if (kept && peak() < faster * kept->gemm_flops) return *kept;
+        if (kept && peak() < faster * kept->fma_flops) return *kept;
     }
     const Machine machine = measure();
     file.write(machine);
     return machine;
 }
 
-}  // namespace detail
+}  // namespace measure::detail
 
 /// A policy for engines, `using machine = KeptMachine;`: this machine's speeds are measured once and then kept in a
 /// MachineFile for other programs. Of the environment, PRIMSEL_MACHINE=measure leaves the file alone, and
@@ -123,8 +123,8 @@ struct KeptMachine {
                 fail("PRIMSEL_MACHINE=", how, ": neither measure nor renew");
             }
             if (how == "measure") return this_machine<Arch>();
-            return detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", this_machine<Arch>,
-                                            measured_peak<Arch>);
+            return measure::detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", this_machine<Arch>,
+                                                     measured_peak<Arch>);
         }();
         return machine;
     }

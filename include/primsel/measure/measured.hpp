@@ -90,7 +90,7 @@ private:
     double time(std::span<const float> weights, double hopeless, Run const& run) {
         const FlushSubnormals flushing;  // as within a run
         const auto once = [&] {
-            if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
+            if (is_large(weights)) machine::evict(weights.data(), weights.size_bytes());
             const Timer timer;
             run();
             return timer.seconds();

@@ -45,7 +45,7 @@ public:
                                     graph[node].shape,
                                     layout,
                                     {.batch = layer_by_layer ? graph.batch() : 1, .layer_by_layer = layer_by_layer}};
-                OpTime time{.op = std::string(kind(graph[node].layer)),
+                OpTime time{.op = std::string(layer_kind(graph[node].layer)),
                             .layout = std::string(kernels_.layouts[layout].name),
                             .batch = query.run.batch,
                             .work = Analytical::work(kernels_, query),

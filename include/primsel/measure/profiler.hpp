@@ -44,7 +44,7 @@ struct ProfileOptions {
     int images = 1;
 };
 
-namespace detail {
+namespace measure::detail {
 
 /// A buffer that only grows, and whose pages are there: what was just allocated would time the system's work.
 /// Each starts so many lines behind a page, lest loads of one collide with stores to another in the low bits of their
@@ -95,7 +95,7 @@ struct MeteredExecutor {
     }
 };
 
-}  // namespace detail
+}  // namespace measure::detail
 
 /// Times primitives and changes of layout, each alone and on one thread, for datasets that cost models learn from. The
 /// time of a subject is the median of up to so many runs after one to warm up; fewer once it is known well enough or
@@ -119,7 +119,8 @@ public:
                  {}, {}),
           random_(options.seed) {
         // As fast as it is between kernels, which may make a processor lower its clock.
-        timer_.learn(options.learn_seconds, [] { detail::multiply_add<Arch>(15'000, std::make_index_sequence<12>{}); });
+        timer_.learn(options.learn_seconds,
+                     [] { machine::multiply_add<Arch>(15'000, std::make_index_sequence<12>{}); });
     }
 
     Profiler(Profiler const&) = delete;
@@ -240,7 +241,7 @@ private:
             std::normal_distribution<float> distribution;
             for (float& value : normal_.span()) value = distribution(random_);
         }
-        AlignedBuffer more(std::max(floats, detail::GrowingBuffer::smallest));
+        AlignedBuffer more(std::max(floats, measure::detail::GrowingBuffer::smallest));
         for (std::size_t at = 0; at < more.size(); at += drawn) {
             std::memcpy(more.data() + at, normal_.data(), std::min(drawn, more.size() - at) * sizeof(float));
         }
@@ -295,7 +296,7 @@ private:
                         }
                     }
                 },
-                [&](std::size_t calls) { detail::evict(weights, calls * packed * sizeof(float)); }, best, copies)
+                [&](std::size_t calls) { machine::evict(weights, calls * packed * sizeof(float)); }, best, copies)
             .seconds;
     }
 
@@ -322,13 +323,13 @@ private:
 
     Kernels kernels_;
     ProfileOptions options_;
-    detail::PinnedThread pinned_;
-    using Timer = detail::QuietTimer<detail::ThreadClock, detail::MultiplyChain>;
+    measure::detail::PinnedThread pinned_;
+    using Timer = measure::detail::QuietTimer<measure::detail::ThreadClock, measure::detail::MultiplyChain>;
     Timer timer_;
-    detail::MeteredExecutor<Timer> executor_{&timer_};
+    measure::detail::MeteredExecutor<Timer> executor_{&timer_};
     std::mt19937_64 random_;
     AlignedBuffer normal_;
-    detail::GrowingBuffer weights_{17}, dst_{38}, scratch_{53};
+    measure::detail::GrowingBuffer weights_{17}, dst_{38}, scratch_{53};
     /// How much slower than the best each primitive was, as a logarithm, averaged over the last.
     std::vector<double> slower_;
 };

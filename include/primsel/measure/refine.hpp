@@ -47,7 +47,7 @@ struct Refinement {
     bool settled = false;
 };
 
-namespace detail {
+namespace measure::detail {
 
 /// A primitive that might serve some layers better than what they have, or that they have and that might be worse than
 /// believed: what to expect of knowing its time, in seconds of the whole plan.
@@ -91,8 +91,8 @@ template <CostModel Model, Solver S>
     PlanOptions by_itself = options;
     by_itself.strips = false;  // what is measured is layers by themselves
     const Questions ask(graph, kernels);
-    const Pricing<Corrected<Model>> prices(ask, model, by_itself);
-    const Formulation formulation(graph, prices, prices.alternatives);
+    const plan::Pricing<Corrected<Model>> prices(ask, model, by_itself);
+    const plan::Formulation formulation(graph, prices, prices.alternatives);
     PbqpProblem const& problem = formulation.problem;
     const PbqpSolution solution = solver.solve(problem);
     formulation.check(solution, S::name);
@@ -110,7 +110,7 @@ template <CostModel Model, Solver S>
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (!std::holds_alternative<ConvParams>(graph[i].layer)) continue;
         const ConvShape shape = conv_shape_of(graph, i);
-        Alternative const& chosen = prices.alternatives[i][solution.choice[i]];
+        plan::Alternative const& chosen = prices.alternatives[i][solution.choice[i]];
         const auto one_image = [&](std::size_t primitive) {
             ConvQuery query = ask.conv(i, primitive);
             query.run.batch = 1;
@@ -149,7 +149,7 @@ template <CostModel Model, Solver S>
     return result;
 }
 
-}  // namespace detail
+}  // namespace measure::detail
 
 /// A plan from predictions and from those measurements that could change it, the most valuable first: each round
 /// measures what promises the largest saving for its time (by how uncertain the corrected model still is),
@@ -175,13 +175,13 @@ template <CostModel Model, Solver S, class Measure>
     };
     plan();
     while (!result.settled && spent() < options.seconds && measurements < options.most) {
-        const auto promising = detail::candidatures(graph, kernels, model, solver, plan_options);
+        const auto promising = measure::detail::candidatures(graph, kernels, model, solver, plan_options);
         double left = 0;
-        for (detail::Candidature const& next : promising) left += next.gain;
+        for (measure::detail::Candidature const& next : promising) left += next.gain;
         const bool worthwhile = left > options.worthwhile * result.plan.total_seconds;
         std::size_t done = 0;
         result.settled = true;
-        for (detail::Candidature const& next : promising) {
+        for (measure::detail::Candidature const& next : promising) {
             if (!next.heavy && !(worthwhile && next.gain > 0)) continue;
             result.settled = false;
             if (done == options.at_once || spent() >= options.seconds || measurements == options.most) break;

@@ -24,7 +24,7 @@ struct SampleOptions {
     bool networks_first = true;
 };
 
-namespace detail {
+namespace measure::detail {
 
 /// Kernel sizes and strides that every (c, k, im) is profiled with (Mulder et al. 2020, table 1).
 inline constexpr std::array<std::array<int, 2>, 12> profiled_kernels{
@@ -37,7 +37,7 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
     for (const std::size_t i : shuffled(sorted.size(), seed)) to.push_back(sorted[i]);
 }
 
-}  // namespace detail
+}  // namespace measure::detail
 
 /// Configurations to profile for networks that have these convolutions: each of their (c, k, im), once, with each
 /// kernel size and stride of the published data and with those that the networks have. Left out are convolutions with
@@ -52,7 +52,7 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
     };
     for (ConvShape const& shape : shapes) {
         if (shape.groups != 1 || shape.dilated() || shape.h != shape.w) continue;
-        for (auto const& [f, s] : detail::profiled_kernels) {
+        for (auto const& [f, s] : measure::detail::profiled_kernels) {
             const ConvConfiguration at{shape.c, shape.k, shape.h, f, s};
             if (allowed(at)) others.insert(at);
         }
@@ -64,8 +64,8 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
         others.merge(std::exchange(own, {}));
     }
     std::vector<ConvConfiguration> sample;
-    detail::append_shuffled(sample, own, options.seed);
-    detail::append_shuffled(sample, others, options.seed);
+    measure::detail::append_shuffled(sample, own, options.seed);
+    measure::detail::append_shuffled(sample, others, options.seed);
     return sample;
 }
 
@@ -79,7 +79,7 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
         if (shape.out_h() == shape.out_w()) tensors.insert({shape.k, shape.out_h()});
     }
     std::vector<TensorConfiguration> sample;
-    detail::append_shuffled(sample, tensors, seed);
+    measure::detail::append_shuffled(sample, tensors, seed);
     return sample;
 }
 

@@ -39,7 +39,7 @@ struct EpilogueParts {
     return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped};
 }
 
-namespace detail {
+namespace network::detail {
 
 /// The first part of the epilogue that the layer may not have, in words; empty when there is none.
 [[nodiscard]] inline std::string_view excess(Epilogue const& epilogue, EpilogueParts may) {
@@ -48,6 +48,6 @@ namespace detail {
     return epilogue.folded.empty() || may.folded ? "" : "folded layers";
 }
 
-}  // namespace detail
+}  // namespace network::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network {
 
 /// FNV-1a, 64 bits, of numbers and texts.
 class Fingerprint {
@@ -72,11 +72,11 @@ private:
     std::uint64_t hash_ = 0xcbf29ce484222325ULL;
 };
 
-}  // namespace detail
+}  // namespace network
 
 /// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
 [[nodiscard]] inline std::string fingerprint(Graph const& graph) {
-    detail::Fingerprint print;
+    network::Fingerprint print;
     print.add(graph.batch());
     for (Node const& node : graph.nodes()) {
         print.add(node.name);
@@ -96,7 +96,7 @@ private:
     return print.text();
 }
 
-namespace detail {
+namespace network::detail {
 
 /// A hash of everything that a node's result depends on, but for names and weights.
 [[nodiscard]] inline std::uint64_t structure_of(Node const& node, std::vector<std::uint64_t> inputs) {
@@ -114,7 +114,7 @@ namespace detail {
     return print.value();
 }
 
-}  // namespace detail
+}  // namespace network::detail
 
 /// Sixteen hexadecimal digits that are the same for graphs that compute the same function of their weights in the same
 /// layers, whatever the layers are called, in whichever order they stand, and whether a bias is their own or was folded
@@ -124,9 +124,9 @@ namespace detail {
     for (Node const& node : graph.nodes()) {
         std::vector<std::uint64_t> inputs;
         for (const std::size_t input : node.inputs) inputs.push_back(nodes[input]);
-        nodes.push_back(detail::structure_of(node, std::move(inputs)));
+        nodes.push_back(network::detail::structure_of(node, std::move(inputs)));
     }
-    detail::Fingerprint print;
+    network::Fingerprint print;
     print.add(graph.batch());
     for (const std::size_t output : graph.outputs()) print.add(nodes[output]);
     std::ranges::sort(nodes);  // a layer that stands twice is not one that is read twice

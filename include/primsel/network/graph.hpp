@@ -43,10 +43,10 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
-namespace detail {
+namespace network::detail {
 template <class Layer>
 concept MakesLayer = is_kind_of_layer<Layer> || std::convertible_to<Layer const&, AnyLayer>;
-}  // namespace detail
+}  // namespace network::detail
 
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
 struct Node {
@@ -80,9 +80,9 @@ public:
 
     /// Says that a type is no layer.
     template <class Layer>
-        requires(!detail::MakesLayer<Layer>)
+        requires(!network::detail::MakesLayer<Layer>)
     std::size_t add(std::string const&, Layer const&, std::vector<std::size_t> const&, Epilogue const& = {}) {
-        static_assert(detail::MakesLayer<Layer>,
+        static_assert(network::detail::MakesLayer<Layer>,
                       "primsel: this type is not a layer's parameters: it is of no kind in layer/all.hpp; see "
                       "docs/layer/layers.md");
         return 0;
@@ -95,8 +95,8 @@ public:
             if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
             shapes.push_back(nodes_[input].shape);
         }
-        const std::string_view excess = detail::excess(epilogue, epilogue_parts(layer));
-        if (!excess.empty()) fail("graph: layer ", name, " (", kind(layer), ") cannot have ", excess);
+        const std::string_view excess = network::detail::excess(epilogue, epilogue_parts(layer));
+        if (!excess.empty()) fail("graph: layer ", name, " (", layer_kind(layer), ") cannot have ", excess);
         // The shapes that the layer itself reads.
         std::span<const Shape> own(shapes);
         if (epilogue.residual && !own.empty()) own = own.first(own.size() - 1);
@@ -108,7 +108,7 @@ public:
         if (fault != Fault::none) {
             std::string list;
             for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
-            fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
+            fail("graph: layer ", name, " (", layer_kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
                  message(layer, fault), batched ? join(", in a batch of ", batch_) : "");
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
@@ -165,8 +165,8 @@ public:
         return all[0];
     }
     /// Weights that change between runs, by name: those that are trained. All others are constant.
-    [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
-    void set_changing(std::set<std::string, std::less<>> weights) { changing_ = std::move(weights); }
+    [[nodiscard]] std::set<std::string, std::less<>> const& trainable() const { return trainable_; }
+    void set_trainable(std::set<std::string, std::less<>> weights) { trainable_ = std::move(weights); }
     /// Weights that several layers share. Training keeps them equal, pruning takes the same filters from all of them,
     /// and files have them once. Names of weights that the graph lacks mean nothing.
     [[nodiscard]] SharedWeights const& shared() const { return shared_; }
@@ -188,7 +188,7 @@ public:
     }
 
     friend bool operator==(Graph const& a, Graph const& b) {
-        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_ || a.changing_ != b.changing_ || a.shared_ != b.shared_)
+        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_ || a.trainable_ != b.trainable_ || a.shared_ != b.shared_)
             return false;
         return a.nodes_.empty() || a.outputs() == b.outputs();
     }
@@ -203,7 +203,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<std::size_t> outputs_;  // empty: the last node
     std::unordered_map<std::string, std::size_t> positions_;
-    std::set<std::string, std::less<>> changing_;
+    std::set<std::string, std::less<>> trainable_;
     SharedWeights shared_;
 };
 
@@ -215,7 +215,7 @@ private:
 /// A line a layer: name, kind, inputs, output shape.
 inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
     for (Node const& node : graph.nodes()) {
-        out << node.name << ": " << kind(node.layer);
+        out << node.name << ": " << layer_kind(node.layer);
         const char* separator = "(";
         for (const std::size_t input : node.inputs) {
             out << separator << graph[input].name;

@@ -21,7 +21,7 @@ public:
           readers_(graph.size()),
           removed_(graph.size(), false),
           outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
-          changing_(graph.changing()),
+          trainable_(graph.trainable()),
           shared_(graph.shared()),
           batch_(graph.batch()) {
         for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] Node const& operator[](std::size_t layer) const { return nodes_[known(layer)]; }
     [[nodiscard]] bool removed(std::size_t layer) const { return layer < removed_.size() && removed_[layer]; }
     [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
-    [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
+    [[nodiscard]] std::set<std::string, std::less<>> const& trainable() const { return trainable_; }
     /// The layers that read this one, in the order of their numbers; twice if they read it twice.
     [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
         std::vector<std::size_t> readers = readers_[known(layer)];
@@ -140,7 +140,7 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             if (!removed_[i]) place(i, build);
         }
-        build.graph.set_changing(changing_);
+        build.graph.set_trainable(trainable_);
         build.graph.set_shared(shared_);
         if (outputs_.empty()) return std::move(build.graph);
         std::vector<std::size_t> outputs;
@@ -217,7 +217,7 @@ private:
     std::vector<std::vector<std::size_t>> readers_;  // in any order
     std::vector<bool> removed_;
     std::vector<std::size_t> outputs_;
-    std::set<std::string, std::less<>> changing_;
+    std::set<std::string, std::less<>> trainable_;
     SharedWeights shared_;
     int batch_;
 };

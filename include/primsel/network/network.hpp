@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network::detail {
 
 /// The parameters of an Input; of what is none, those of some image.
 template <class In>
@@ -67,7 +67,7 @@ inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
     }
 }
 
-}  // namespace detail
+}  // namespace network::detail
 
 /// A network as a type: an Input and the layers that follow. Name it with a struct of your own, which keeps symbols and
 /// error messages short:
@@ -78,18 +78,18 @@ struct Network {
     static_assert(
         requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
         "primsel: a Network begins with an Input<channels, height, width>");
-    static_assert(detail::Sound<In, detail::input_of<In>.check({}), detail::culprit(detail::input_of<In>)>::value);
+    static_assert(network::detail::Sound<In, network::detail::input_of<In>.check({}), network::detail::culprit(network::detail::input_of<In>)>::value);
 
-    static constexpr Shape input_shape = detail::input_of<In>.shape;
-    static constexpr Shape output_shape = detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
+    static constexpr Shape input_shape = network::detail::input_of<In>.shape;
+    static constexpr Shape output_shape = network::detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
     // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
     static_assert(output_shape.size() > 0);
 
     /// The same as a value, for so many images at once.
     [[nodiscard]] static Graph graph(int batch = 1) {
         Graph graph(batch);
-        graph.add("input", detail::input_of<In>, {});
-        detail::add_steps(graph, steps);
+        graph.add("input", network::detail::input_of<In>, {});
+        network::detail::add_steps(graph, steps);
         return graph;
     }
 
@@ -97,7 +97,7 @@ struct Network {
     /// join, the shape is empty.
     template <class Function>
     static constexpr void each_layer(Function const& function) {
-        for (detail::TapeMark const& step : steps) {
+        for (network::detail::TapeMark const& step : steps) {
             if (step.layer != nullptr) function(*step.layer, step.input);
         }
     }
@@ -105,22 +105,22 @@ struct Network {
 private:
     static constexpr auto steps = [] {
         constexpr auto size = [] {
-            detail::Tape tape;
-            detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
+            network::detail::Tape tape;
+            network::detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
             return tape.size;
         }();
-        std::array<detail::TapeMark, size> result;
-        detail::Tape tape{result.data()};
-        detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
+        std::array<network::detail::TapeMark, size> result;
+        network::detail::Tape tape{result.data()};
+        network::detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
         return result;
     }();
     static constexpr bool names_differ = [] {
-        constexpr std::size_t taken = detail::first_name_taken(steps);
-        if constexpr (taken == detail::no_name) {
+        constexpr std::size_t taken = network::detail::first_name_taken(steps);
+        if constexpr (taken == network::detail::no_name) {
             return true;
         } else {
-            constexpr detail::NameText name = detail::name_at(steps, taken);
-            return detail::NameTaken<detail::fixed<name.size>(name)>::value;
+            constexpr network::detail::NameText name = network::detail::name_at(steps, taken);
+            return network::detail::NameTaken<network::detail::fixed<name.size>(name)>::value;
         }
     }();
     // The name is said by then.

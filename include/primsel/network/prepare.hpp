@@ -23,7 +23,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network {
 using AffineLayer = decltype(Folded::layer);
 
 /// Whether no float is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
@@ -85,9 +85,9 @@ using AffineLayer = decltype(Folded::layer);
     return "";
 }
 
-}  // namespace detail
+}  // namespace network
 
-namespace detail {
+namespace network {
 /// Whether a weight has the dimensions that are needed. A constant's c x h x w may lack ones at the end, as PyTorch's
 /// parameters of a value a channel do.
 [[nodiscard]] inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
@@ -96,7 +96,7 @@ namespace detail {
     while (!b.empty() && b.back() == 1) b = b.first(b.size() - 1);
     return std::ranges::equal(a, b);
 }
-}  // namespace detail
+}  // namespace network
 
 /// The properties that check_weights checks: names and dimensions, or values, too.
 enum class WeightCheck { shapes, values };
@@ -116,18 +116,18 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
             continue;
         }
         std::string fault;
-        if (!detail::same_extents(tensor->dims, spec.dims)) {
+        if (!network::same_extents(tensor->dims, spec.dims)) {
             fault = "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
                     to_string(spec.dims);
         } else if (check == WeightCheck::values) {
-            fault = detail::value_fault(spec, tensor->values);
+            fault = network::value_fault(spec, tensor->values);
         }
         known += fault.empty() ? 1 : 0;
         faults += fault;
     }
     for (auto const& [name, owner] : weight_owners(graph)) {
         const WeightTensor *tensor = weights.find(name), *owned = weights.find(owner.name);
-        if (tensor == nullptr || owned == nullptr || detail::same_values(*owned, *tensor, owner.transposed)) continue;
+        if (tensor == nullptr || owned == nullptr || network::same_values(*owned, *tensor, owner.transposed)) continue;
         faults += join("\n  differ though they are one weight", owner.transposed ? ", transposed" : "", ": ",
                        owner.name, " and ", name);
     }
@@ -142,7 +142,7 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
 /// name: for who is about to read them anyway. Throws what check_weights would throw of all.
 inline void check_values(Graph const& graph, Node const& node, Weights const& weights, std::string_view but_for = "") {
     for (WeightSpec const& spec : weight_specs(graph, node)) {
-        if (spec.name != but_for && !detail::value_fault(spec, weights.at(spec.name).values).empty())
+        if (spec.name != but_for && !network::value_fault(spec, weights.at(spec.name).values).empty())
             check_weights(graph, weights);
     }
 }
@@ -167,7 +167,7 @@ private:
     std::vector<float> bias_;
 };
 
-namespace detail {
+namespace network::detail {
 
 /// The factor and shift of each channel of a batch norm or scale.
 inline void affine(std::string const& name, AffineLayer const& layer, std::size_t c, Weights const& weights,
@@ -190,7 +190,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
 }
 
-}  // namespace detail
+}  // namespace network::detail
 
 /// The weights of one node of a graph, for which check_weights has found no fault. Of a convolution and a dense layer
 /// those of `count` outputs from `first` on, or of all.
@@ -198,8 +198,8 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
-    const auto alone = [&](detail::AffineLayer const& layer) {
-        detail::affine(node.name, layer, k, weights, factor, shift);
+    const auto alone = [&](network::AffineLayer const& layer) {
+        network::detail::affine(node.name, layer, k, weights, factor, shift);
         auto factors = std::make_unique_for_overwrite<float[]>(k);
         for (std::size_t i = 0; i < k; ++i) factors[i] = static_cast<float>(factor[i]);
         return PreparedWeights{std::move(factors), k, std::vector<float>(shift.begin(), shift.end())};
@@ -234,7 +234,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.epilogue.folded) {
-        detail::affine(folded.name, folded.layer, k, weights, factor, shift);
+        network::detail::affine(folded.name, folded.layer, k, weights, factor, shift);
         for (std::size_t i = 0; i < k; ++i) {
             factors[i] *= factor[i];
             shifts[i] = shifts[i] * factor[i] + shift[i];

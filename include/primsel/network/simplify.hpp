@@ -7,7 +7,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network {
 
 /// Whether simplify may turn a layer of one kind into another kind; both are positions in AnyLayer.
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
@@ -27,7 +27,7 @@ namespace detail {
     return graph;
 }
 
-}  // namespace detail
+}  // namespace network
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
 /// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
@@ -35,13 +35,13 @@ namespace detail {
 /// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
 /// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
-    return detail::until_nothing_goes(graph, [](Graph const& each) { return detail::Simplifier(each).run(); });
+    return network::until_nothing_goes(graph, [](Graph const& each) { return network::detail::Simplifier(each).run(); });
 }
 /// Simplifies reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
 /// a channel shuffle. Other layers, their names and their weights stay as they are.
 [[nodiscard]] inline Graph join_reorderings(Graph const& graph) {
-    return detail::until_nothing_goes(graph,
-                                      [](Graph const& each) { return detail::Simplifier(each).run_reorderings(); });
+    return network::until_nothing_goes(graph,
+                                      [](Graph const& each) { return network::detail::Simplifier(each).run_reorderings(); });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -27,18 +27,18 @@ struct WeightSpec {
     WeightValues values = WeightValues::finite;
 };
 
-namespace detail {
+namespace network {
 
 /// The name of a layer's weight in the network.
 [[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
     return weight.empty() ? layer : layer + '.' + std::string(weight);
 }
 
-}  // namespace detail
+}  // namespace network
 
 /// The name of a constant's weight.
 [[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
+    return network::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
 }
 
 /// The weights that a node of the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
@@ -46,7 +46,7 @@ namespace detail {
     std::vector<WeightSpec> specs;
     const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
-            specs.push_back({detail::weight_name(name, weight), dims, values});
+            specs.push_back({network::weight_name(name, weight), dims, values});
         };
         if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
     };
@@ -115,7 +115,7 @@ struct WeightOwner {
     return count;
 }
 
-namespace detail {
+namespace network {
 
 /// Copies a matrix of rows x columns as one of columns x rows.
 inline void transpose_into(const float* src, std::size_t rows, std::size_t columns, float* dst) noexcept {
@@ -144,10 +144,10 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     const std::size_t columns = matrix_rows(dims), rows = owner.values.size() / columns;
     std::vector<float> values(owner.values.size());
     owner.values.read(0, values);
-    auto turned = std::make_shared<std::vector<float>>(values.size());
-    transpose_into(values.data(), rows, columns, turned->data());
-    const std::span<const float> view(*turned);
-    return {std::move(dims), view, std::move(turned)};
+    auto rotated = std::make_shared<std::vector<float>>(values.size());
+    transpose_into(values.data(), rows, columns, rotated->data());
+    const std::span<const float> view(*rotated);
+    return {std::move(dims), view, std::move(rotated)};
 }
 
 /// Whether two weights have the same values, or one those of the other transposed.
@@ -168,7 +168,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     return true;
 }
 
-}  // namespace detail
+}  // namespace network
 
 /// The weights, and those that they lack of the graph's shared ones, by what their owners or others of the group have.
 [[nodiscard]] inline Weights with_shared(Graph const& graph, Weights weights) {
@@ -178,7 +178,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
     for (WeightSpec& spec : weight_specs(graph)) specs.emplace(spec.name, std::move(spec));
     const auto copy = [&](std::string const& from, std::string const& to, bool transposed) {
         if (weights.find(to) != nullptr || weights.find(from) == nullptr) return;
-        weights.add(to, detail::shared_tensor(weights.at(from), specs.at(to).dims, transposed));
+        weights.add(to, network::shared_tensor(weights.at(from), specs.at(to).dims, transposed));
     };
     for (auto const& [name, owner] : owners) copy(name, owner.name, owner.transposed);
     for (auto const& [name, owner] : owners) copy(owner.name, name, owner.transposed);

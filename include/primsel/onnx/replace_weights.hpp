@@ -33,10 +33,10 @@ namespace primsel::inline PRIMSEL_ABI {
         std::vector<float> floats(tensor.values.size());
         tensor.values.read(0, floats);
         if (origin->second.transposed) {
-            std::vector<float> turned(floats.size());
-            const std::size_t rows = detail::matrix_rows(tensor.dims);
-            detail::transpose_into(floats.data(), rows, floats.size() / rows, turned.data());
-            floats = std::move(turned);
+            std::vector<float> rotated(floats.size());
+            const std::size_t rows = network::matrix_rows(tensor.dims);
+            network::transpose_into(floats.data(), rows, floats.size() / rows, rotated.data());
+            floats = std::move(rotated);
         }
         values.try_emplace(origin->second.tensor, std::move(floats));
     }
@@ -52,7 +52,7 @@ namespace primsel::inline PRIMSEL_ABI {
     try {
         const OnnxModel again = parse_onnx(name, written, options, folder);
         for (auto const& [weight, tensor] : again.weights) {
-            if (!detail::same_values(tensor, weights.at(weight), false)) return std::nullopt;
+            if (!network::same_values(tensor, weights.at(weight), false)) return std::nullopt;
         }
     } catch (error const&) {
         return std::nullopt;

@@ -65,10 +65,10 @@ private:
         const auto each = [&args](auto const& function) {
             const float* src = args.src[0];
             float* dst = args.dst;
-            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+            op::detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
                                        [=](std::size_t at, std::size_t n) {
-                                           const V x = detail::load_up_to<Arch>(src + at, n);
-                                           detail::store_up_to<Arch>(dst + at, function(x), n);
+                                           const V x = op::detail::load_up_to<Arch>(src + at, n);
+                                           op::detail::store_up_to<Arch>(dst + at, function(x), n);
                                        });
         };
         const auto held = [&each](Clamp bounds) {
@@ -127,12 +127,12 @@ private:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
                 return each([exponent = params.alpha](V const& x) {
-                    return detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
+                    return op::detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
                 });
             default:
                 // Rare in networks: element by element.
                 return each([function = scalar(params.kind)](V const& x) {
-                    return detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                    return op::detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
                 });
         }
     }

@@ -32,13 +32,13 @@ private:
         const auto each = [&args](auto const& gradient) {
             const float *values = args.src[0], *dy = args.src[1];
             float* dst = args.dst;
-            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+            op::detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
                                        [=](std::size_t at, std::size_t n) {
                                            // In a register: a masked load would wait for its mask.
-                                           const V gradients = in_register<Arch>(detail::load_up_to<Arch>(dy + at, n));
+                                           const V gradients = in_register<Arch>(op::detail::load_up_to<Arch>(dy + at, n));
                                            const V result =
-                                               gradient(detail::load_up_to<Arch>(values + at, n), gradients);
-                                           detail::store_up_to<Arch>(dst + at, result, n);
+                                               gradient(op::detail::load_up_to<Arch>(values + at, n), gradients);
+                                           op::detail::store_up_to<Arch>(dst + at, result, n);
                                        });
         };
         const auto inside = [&each](float low, float high, float slope) {
@@ -119,14 +119,14 @@ private:
                 if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
                 if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });
                 return each([exponent = params.alpha](V const& x, V const& dy) {
-                    return dy * detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) {
+                    return dy * op::detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) {
                                return b == 0.0F ? 0.0F : b * std::pow(a, b - 1.0F);
                            });
                 });
             default:
                 // Rare in networks: element by element.
                 return each([function = scalar(params.kind)](V const& x, V const& dy) {
-                    return dy * detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                    return dy * op::detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
                 });
         }
     }

@@ -8,7 +8,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 template <class Arch>
 void run_affine(AxisView view, OpArgs const& args) noexcept {
@@ -59,21 +59,21 @@ struct AffineOp {
     }
 };
 
-}  // namespace detail
+}  // namespace op::detail
 
 /// Batch normalisation as one factor and one shift a channel: whoever reads the weights works them out from mean,
 /// variance, weight and bias.
 template <>
-struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
+struct Op<BatchNormParams> : op::detail::AffineOp<BatchNormParams> {};
 
 template <>
-struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {
+struct Op<ScaleParams> : op::detail::AffineOp<ScaleParams> {
     template <class Arch, StridedLayout L>
     static void run(ScaleParams const& params, OpArgs const& args) noexcept {
         if (params.known)
-            detail::run_known_affine<Arch>(params.factor, params.shift, args);
+            op::detail::run_known_affine<Arch>(params.factor, params.shift, args);
         else
-            detail::AffineOp<ScaleParams>::run<Arch, L>(params, args);
+            op::detail::AffineOp<ScaleParams>::run<Arch, L>(params, args);
     }
 };
 

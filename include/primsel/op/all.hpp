@@ -47,7 +47,7 @@ inline constexpr bool has_op = requires(Params const& params, OpArgs const& args
     { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
 };
 
-namespace detail {
+namespace op::detail {
 template <class Layer>
 struct EveryLayerHasOp;
 template <class... Params>
@@ -58,6 +58,6 @@ struct EveryLayerHasOp<std::variant<Params...>> {
                     std::same_as<Params, ConvWeightGradientParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
-}  // namespace detail
+}  // namespace op::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

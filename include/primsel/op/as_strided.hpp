@@ -36,10 +36,10 @@ struct Op<AsStridedParams> {
         }
         const std::size_t floats = axes.row_floats();
         axes.for_each_row(args.executor,
-                          [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                          [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, op::detail::Part part) {
                               const float* from = src + at[0];
                               float* to = dst + row * floats;
-                              if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
+                              if (step == 1) return op::detail::copy_part<Arch>(from, to, floats, part);
                               const auto [first, last] = part.of(floats);
                               for (std::size_t i = first; i < last; ++i) {
                                   to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
@@ -49,7 +49,7 @@ struct Op<AsStridedParams> {
 
 private:
     static constexpr std::size_t max_rank = Dims::max_rank + 1;
-    using Axes = detail::Walk<1, max_rank>;
+    using Axes = op::detail::Walk<1, max_rank>;
 
     /// The input's neighbours lie along `columns`, the result's along the last axis.
     static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
@@ -58,7 +58,7 @@ private:
         std::array<std::size_t, max_rank> dst_step;
         dst_step[last] = 1;
         for (std::size_t axis = last; axis-- > 0;) dst_step[axis] = dst_step[axis + 1] * axes.extent(axis + 1);
-        detail::Walk<2, max_rank> walk;
+        op::detail::Walk<2, max_rank> walk;
         const auto add = [&](std::size_t axis) {
             walk.add(axes.extent(axis), {axes.step(axis)[0], static_cast<std::ptrdiff_t>(dst_step[axis])});
         };
@@ -71,7 +71,7 @@ private:
         const bool few = count < 4;
         walk.for_each_row(
             executor,
-            [=, step = dst_step[columns]](std::size_t, auto const& at, detail::Part part) {
+            [=, step = dst_step[columns]](std::size_t, auto const& at, op::detail::Part part) {
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
                 transpose_columns(src + at[0] + first * src_step, src_step, dst + at[1] + first, step, some,

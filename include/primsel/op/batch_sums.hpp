@@ -21,15 +21,15 @@ struct Op<BatchStatisticsParams> {
 
     template <class Arch, StridedLayout L>
     static void run(BatchStatisticsParams const&, OpArgs const& args) noexcept {
-        statistics<Arch>(detail::channel_view<L>(args.src_shape[0], args.batch), args);
+        statistics<Arch>(op::detail::channel_view<L>(args.src_shape[0], args.batch), args);
     }
 
 private:
     template <class Arch>
-    static void statistics(detail::AxisView view, OpArgs const& args) noexcept {
+    static void statistics(op::detail::AxisView view, OpArgs const& args) noexcept {
         const float* x = args.src[0];
         float* dst = args.dst;
-        detail::for_channel_pieces(args.executor, view, [=](std::size_t c, std::size_t n) {
+        op::detail::for_channel_pieces(args.executor, view, [=](std::size_t c, std::size_t n) {
             return Moments<Arch>{.x = x,
                                  .means = dst + c,
                                  .variances = dst + view.count + c,
@@ -45,41 +45,41 @@ private:
         float *means, *variances;
         std::size_t channels;
         double elements;
-        double sum[detail::channel_group] = {}, squares[detail::channel_group] = {};
-        alignas(64) float mean[detail::channel_group] = {};  // of a piece
-        double start[detail::channel_group] = {};            // the mean of the first piece
+        double sum[op::detail::channel_group] = {}, squares[op::detail::channel_group] = {};
+        alignas(64) float mean[op::detail::channel_group] = {};  // of a piece
+        double start[op::detail::channel_group] = {};            // the mean of the first piece
         bool started = false;
-        detail::VectorSums<Arch, 1> total{};
-        detail::VectorSums<Arch, 2> deviations{};
+        op::detail::VectorSums<Arch, 1> total{};
+        op::detail::VectorSums<Arch, 2> deviations{};
 
         static constexpr std::size_t passes = 2;
         void begin(std::size_t pass) { pass == 0 ? total.clear() : deviations.clear(); }
-        void add(std::size_t pass, detail::ChannelPiece const& piece) {
+        void add(std::size_t pass, op::detail::ChannelPiece const& piece) {
             if (pass == 0) {
                 total.add(piece, [x = x, next = piece.next](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                    terms[0] = detail::load_and_prefetch<Arch>(x + at, n, next);
+                    terms[0] = op::detail::load_and_prefetch<Arch>(x + at, n, next);
                 });
             } else if (piece.one_channel) {
                 deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                    terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
+                    terms[0] = op::detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
                     terms[1] = terms[0] * terms[0];
                 });
             } else {
                 deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
-                    terms[0] = detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * lanes<Arch>);
+                    terms[0] = op::detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * lanes<Arch>);
                     terms[1] = terms[0] * terms[0];
                 });
             }
         }
-        void end(std::size_t pass, detail::ChannelPiece const& piece) {
+        void end(std::size_t pass, op::detail::ChannelPiece const& piece) {
             const double count = static_cast<double>(piece.elements());
             if (pass == 0) {
-                double of_piece[1][detail::channel_group];
+                double of_piece[1][op::detail::channel_group];
                 total.get(piece.one_channel, of_piece);
                 for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(of_piece[0][i] / count);
                 return;
             }
-            double off[2][detail::channel_group];
+            double off[2][op::detail::channel_group];
             deviations.get(piece.one_channel, off);
             for (std::size_t i = 0; i < channels; ++i) {
                 if (!started) start[i] = static_cast<double>(mean[i]);
@@ -110,15 +110,15 @@ struct Op<ChannelSumParams> {
 
     template <class Arch, StridedLayout L>
     static void run(ChannelSumParams const&, OpArgs const& args) noexcept {
-        sum<Arch>(detail::channel_view<L>(args.src_shape[0], args.batch), args);
+        sum<Arch>(op::detail::channel_view<L>(args.src_shape[0], args.batch), args);
     }
 
 private:
     template <class Arch>
-    static void sum(detail::AxisView view, OpArgs const& args) noexcept {
+    static void sum(op::detail::AxisView view, OpArgs const& args) noexcept {
         const float* src = args.src[0];
         float* dst = args.dst;
-        detail::for_channel_pieces(args.executor, view, [=](std::size_t c, std::size_t n) {
+        op::detail::for_channel_pieces(args.executor, view, [=](std::size_t c, std::size_t n) {
             return Total<Arch>{.src = src, .dst = dst + c, .channels = std::max(n, std::size_t{1})};
         });
     }
@@ -128,20 +128,20 @@ private:
         const float* src;
         float* dst;
         std::size_t channels;
-        double total[detail::channel_group] = {};
+        double total[op::detail::channel_group] = {};
 
-        detail::VectorSums<Arch, 1> sums{};
+        op::detail::VectorSums<Arch, 1> sums{};
 
         static constexpr std::size_t passes = 1;
         void begin(std::size_t) { sums.clear(); }
-        void add(std::size_t, detail::ChannelPiece const& piece) {
+        void add(std::size_t, op::detail::ChannelPiece const& piece) {
             sums.add(piece,
                      [src = src, next = piece.next](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
-                         terms[0] = detail::load_and_prefetch<Arch>(src + at, n, next);
+                         terms[0] = op::detail::load_and_prefetch<Arch>(src + at, n, next);
                      });
         }
-        void end(std::size_t, detail::ChannelPiece const& piece) {
-            double of_piece[1][detail::channel_group];
+        void end(std::size_t, op::detail::ChannelPiece const& piece) {
+            double of_piece[1][op::detail::channel_group];
             sums.get(piece.one_channel, of_piece);
             for (std::size_t i = 0; i < channels; ++i) total[i] += of_piece[0][i];
         }

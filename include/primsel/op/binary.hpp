@@ -30,11 +30,11 @@ struct Op<BinaryParams> {
     static void run(BinaryParams const& params, OpArgs const& args) noexcept {
         binary<Arch>(params.kind, args,
                      axes(args, axis_order<L>(), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
-                     detail::channel_view<L>(args.dst_shape, 1));
+                     op::detail::channel_view<L>(args.dst_shape, 1));
     }
 
 private:
-    using Axes = detail::Walk<2, 4>;
+    using Axes = op::detail::Walk<2, 4>;
 
     static Axes axes(OpArgs const& args, std::array<Axis, 3> const& order, Strides const& a, Strides const& b) {
         const Shape of_a = args.src_shape[0], of_b = args.src_shape[1];
@@ -54,7 +54,7 @@ private:
     }
 
     template <class Arch>
-    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image) noexcept {
+    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, op::detail::AxisView image) noexcept {
         using V = Floats<Arch>;
         switch (kind) {
             case BinaryKind::add:
@@ -69,9 +69,9 @@ private:
                 return any<Arch>(kind, args, axes, image,
                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
             case BinaryKind::minimum:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -detail::max_or_nan<Arch>(-a, -b); });
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
             case BinaryKind::maximum:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return detail::max_or_nan<Arch>(a, b); });
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
             case BinaryKind::equal:
                 return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
             case BinaryKind::greater:
@@ -85,7 +85,7 @@ private:
             case BinaryKind::modulo:
             case BinaryKind::remainder:
                 return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
-                    return detail::lane_by_lane<Arch>(a, b, function);
+                    return op::detail::lane_by_lane<Arch>(a, b, function);
                 });
         }
     }
@@ -106,7 +106,7 @@ private:
     }
 
     template <class Arch, class F>
-    static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image,
+    static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, op::detail::AxisView image,
                     F const& f) noexcept {
         const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
         const Shape of_channels{args.dst_shape.c, 1, 1};
@@ -122,14 +122,14 @@ private:
 
     /// One element a channel, where a pixel's channels are neighbours but too few for rows of their own.
     template <class Arch, class F>
-    static void few_channels(OpArgs const& args, detail::AxisView image, const float* src, const float* of_channels,
+    static void few_channels(OpArgs const& args, op::detail::AxisView image, const float* src, const float* of_channels,
                              F const& f) noexcept {
         float* dst = args.dst;
         for (int n = 0; n < args.batch; ++n) {
-            detail::for_channel_elements<Arch, 1>(
+            op::detail::for_channel_elements<Arch, 1>(
                 args.executor, image, of_channels,
                 [=](std::size_t at, std::size_t count, const Floats<Arch>* of_channel) {
-                    detail::store_up_to<Arch>(dst + at, f(detail::load_up_to<Arch>(src + at, count), *of_channel),
+                    op::detail::store_up_to<Arch>(dst + at, f(op::detail::load_up_to<Arch>(src + at, count), *of_channel),
                                               count);
                 });
             src += args.dst_shape.size(), dst += args.dst_shape.size(), of_channels += image.count;
@@ -142,7 +142,7 @@ private:
         const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
         const float *src_a = args.src[0], *src_b = args.src[1];
         axes.for_each_row(
-            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, op::detail::Part part) {
                 const std::size_t first = part.of(floats).first, n = part.of(floats).last - first;
                 const float* a = src_a + at[0] + (one_a ? 0 : first);
                 const float* b = src_b + at[1] + (one_b ? 0 : first);
@@ -153,8 +153,8 @@ private:
                     each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
                 } else {
                     for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-                        const auto x = detail::load_up_to<Arch>(a + i, n - i);
-                        detail::store_up_to<Arch>(to + i, f(x, detail::load_up_to<Arch>(b + i, n - i)), n - i);
+                        const auto x = op::detail::load_up_to<Arch>(a + i, n - i);
+                        op::detail::store_up_to<Arch>(to + i, f(x, op::detail::load_up_to<Arch>(b + i, n - i)), n - i);
                     }
                 }
             });
@@ -163,7 +163,7 @@ private:
     template <class Arch, class F>
     static void each(const float* src, float* dst, std::size_t n, F const& f) {
         for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-            detail::store_up_to<Arch>(dst + i, f(detail::load_up_to<Arch>(src + i, n - i)), n - i);
+            op::detail::store_up_to<Arch>(dst + i, f(op::detail::load_up_to<Arch>(src + i, n - i)), n - i);
         }
     }
 };

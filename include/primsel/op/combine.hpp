@@ -29,11 +29,11 @@ private:
         const float *first = args.src[0], *second = args.src[1];
         float* dst = args.dst;
         const V low(args.clamp.low), high(args.clamp.high);
-        detail::for_elements<Arch>(
+        op::detail::for_elements<Arch>(
             args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
-                V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);
-                for (const float* src : rest) sum += detail::load_up_to<Arch>(src + at, n);
-                detail::store_up_to<Arch>(dst + at, clamp<Arch>(sum, low, high), n);
+                V sum = op::detail::load_up_to<Arch>(first + at, n) + op::detail::load_up_to<Arch>(second + at, n);
+                for (const float* src : rest) sum += op::detail::load_up_to<Arch>(src + at, n);
+                op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(sum, low, high), n);
             });
     }
 };
@@ -46,33 +46,33 @@ struct Op<ConcatParams> {
 
     template <class Arch, StridedLayout L>
     static void run(ConcatParams const& params, OpArgs const& args) noexcept {
-        concat<Arch>(params.axis, detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
+        concat<Arch>(params.axis, op::detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
     }
 
 private:
     template <class Arch>
-    static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
+    static void concat(Axis axis, op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t row = view.count * view.inner;
         const auto floats_of = [&args, axis, view](std::size_t input) {
             return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
         };
         // Takes short rows one input after the other, so that what all rows of an input share is computed once.
         if (row <= 4 * lanes<Arch>) {
-            detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
+            op::detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
                 float* dst = args.dst + first * row;
                 for (std::size_t input = 0; input < args.src.size(); ++input) {
                     const std::size_t floats = floats_of(input);
-                    detail::copy_rows<Arch>(args.src[input] + first * floats, floats, dst, row, last - first);
+                    op::detail::copy_rows<Arch>(args.src[input] + first * floats, floats, dst, row, last - first);
                     dst += floats;
                 }
             });
             return;
         }
-        detail::for_row_parts(args.executor, view.outer, row, [&](std::size_t i, detail::Part part) {
+        op::detail::for_row_parts(args.executor, view.outer, row, [&](std::size_t i, op::detail::Part part) {
             float* dst = args.dst + i * row;
             for (std::size_t input = 0; input < args.src.size(); ++input) {
                 const std::size_t floats = floats_of(input);
-                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                op::detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
                 dst += floats;
             }
         });

@@ -76,7 +76,7 @@ private:
         const Sizes sizes(params, args.src_shape[0]);
         const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
         const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
                            [=, &params, &args](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t row = item / blocks, block = item % blocks;
@@ -173,7 +173,7 @@ private:
                 } else {
                     add_tap<Arch, block, vectors>(sum, weights, row.channels, src, plane,
                                                   [at, n](const float* line, int v) {
-                                                      return detail::load_around<Arch>(line, at + v * width, n, 0.0F);
+                                                      return op::detail::load_around<Arch>(line, at + v * width, n, 0.0F);
                                                   });
                 }
             }
@@ -220,7 +220,7 @@ private:
     template <class Arch>
     static void put(Floats<Arch> const& value, float* dst, int stride, int begin, int count) noexcept {
         if (count <= 0) return;
-        if (stride == 1) return detail::store_up_to<Arch>(dst + begin, value, static_cast<std::size_t>(count));
+        if (stride == 1) return op::detail::store_up_to<Arch>(dst + begin, value, static_cast<std::size_t>(count));
         alignas(64) float lane[lanes<Arch>];
         store<Arch>(lane, value);
         for (int i = 0; i < std::min(count, lanes<Arch>); ++i) dst[(begin + i) * stride] = lane[i];

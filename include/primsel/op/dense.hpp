@@ -254,7 +254,7 @@ private:
             const std::size_t at = v * width;
             if (at >= block.outputs) break;
             const V result = totals != nullptr ? load<Arch>(lane + at) : load<Arch>(bias + at) + sum[v];
-            detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), block.outputs - at);
+            op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), block.outputs - at);
         }
     }
 };

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 template <class Arch, bool has_residual>
 void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
@@ -51,7 +51,7 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
     });
 }
 
-}  // namespace detail
+}  // namespace op::detail
 
 /// The pass after a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of
 /// the shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
@@ -62,11 +62,11 @@ void apply_epilogue(Shape shape, int batch, float* data, const float* bias, cons
                     ExecutorRef executor) noexcept {
     if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
     if constexpr (!StridedLayout<L>) {
-        detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, clamp, executor);
+        op::detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, clamp, executor);
     } else if (residual != nullptr) {
-        detail::add_and_clamp<Arch, true>(detail::channel_view<L>(shape, batch), data, bias, residual, clamp, executor);
+        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, clamp, executor);
     } else {
-        detail::add_and_clamp<Arch, false>(detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp, executor);
+        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp, executor);
     }
 }
 

@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 /// In chw, hcw or hwc.
 template <class Arch, class Reduction>
@@ -47,7 +47,7 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
     });
 }
 
-}  // namespace detail
+}  // namespace op::detail
 
 /// A NaN in the image wins over every maximum.
 template <>
@@ -60,16 +60,16 @@ struct Op<GlobalPoolParams> {
 
     template <class Arch, StridedLayout L>
     static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
-        detail::with_rows_outside<L>(params, params, args, &pool<Arch>);
+        op::detail::with_rows_outside<L>(params, params, args, &pool<Arch>);
     }
 
 private:
     template <class Arch>
     static void pool(GlobalPoolParams const& params, OpArgs const& args, Strides from, Strides) noexcept {
         if (params.kind == PoolKind::max) {
-            detail::global_pool<Arch, detail::Maximum>(args, from);
+            op::detail::global_pool<Arch, op::detail::Maximum>(args, from);
         } else {
-            detail::global_pool<Arch, detail::Average>(args, from);
+            op::detail::global_pool<Arch, op::detail::Average>(args, from);
         }
     }
 };

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 /// x / (k + alpha * squares) ^ beta. three_quarters: beta is 3/4, as in every published network.
 template <class Arch, bool three_quarters>
@@ -159,7 +159,7 @@ void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula con
     });
 }
 
-}  // namespace detail
+}  // namespace op::detail
 
 template <>
 struct Op<LrnParams> {
@@ -171,11 +171,11 @@ struct Op<LrnParams> {
 
     template <class Arch, StridedLayout L>
     static void run(LrnParams const& params, OpArgs const& args) noexcept {
-        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
+        const auto view = op::detail::channel_view<L>(args.dst_shape, args.batch);
         if (params.beta == 0.75F) {
-            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, true>(params));
+            op::detail::lrn<Arch>(params, view, args, op::detail::LrnFormula<Arch, true>(params));
         } else {
-            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, false>(params));
+            op::detail::lrn<Arch>(params, view, args, op::detail::LrnFormula<Arch, false>(params));
         }
     }
 };

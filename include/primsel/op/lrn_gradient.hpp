@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 /// With s = k + alpha / size * squares and t = dy * y / s, all of a channel: dx = dy / s^beta - 2 * alpha * beta / size
 /// * x * (sum of t over the channels whose window has this one).
@@ -146,7 +146,7 @@ private:
     float* dx_;
 };
 
-}  // namespace detail
+}  // namespace op::detail
 
 template <>
 struct Op<LrnGradientParams> {
@@ -158,24 +158,24 @@ struct Op<LrnGradientParams> {
 
     template <class Arch, StridedLayout L>
     static void run(LrnGradientParams const& params, OpArgs const& args) noexcept {
-        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
+        const auto view = op::detail::channel_view<L>(args.dst_shape, args.batch);
         if (params.lrn.beta == 0.75F) {
-            gradient<Arch>(detail::LrnGradient<Arch, true>(params.lrn, args, view), view, args);
+            gradient<Arch>(op::detail::LrnGradient<Arch, true>(params.lrn, args, view), view, args);
         } else {
-            gradient<Arch>(detail::LrnGradient<Arch, false>(params.lrn, args, view), view, args);
+            gradient<Arch>(op::detail::LrnGradient<Arch, false>(params.lrn, args, view), view, args);
         }
     }
 
 private:
     template <class Arch, class Gradient>
-    static void gradient(Gradient const& each, detail::AxisView view, OpArgs const& args) noexcept {
+    static void gradient(Gradient const& each, op::detail::AxisView view, OpArgs const& args) noexcept {
         if (each.takes_rows()) {
-            return detail::for_ranges(args.executor, view.outer, view.count,
+            return op::detail::for_ranges(args.executor, view.outer, view.count,
                                       [&each](std::size_t first, std::size_t last) { each.rows(first, last); });
         }
         constexpr std::size_t width = lanes<Arch>;
         const std::size_t inner = view.inner, count = view.count, vectors = (inner + width - 1) / width;
-        detail::for_ranges(args.executor, view.outer * vectors, count * std::min(width, inner),
+        op::detail::for_ranges(args.executor, view.outer * vectors, count * std::min(width, inner),
                            [=, &each](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t begin = item % vectors * width;

@@ -56,7 +56,7 @@ private:
                             static_cast<std::size_t>(a.w)};
         const std::size_t a_step = a.c == 1 ? 0 : a.pixels(), b_step = b.c == 1 ? 0 : b.pixels();
         const std::size_t panels = (whole.n + panel - 1) / panel;
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
                            whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t matrix = item / panels, begin = item % panels * panel;
@@ -101,10 +101,10 @@ private:
         const float *a = product.a + row * product.depth, *b = product.b + column;
         const auto load_b = [count](const float* src) {
             if constexpr (vectors > 1) return load<Arch>(src);
-            return detail::load_up_to<Arch>(src, count);
+            return op::detail::load_up_to<Arch>(src, count);
         };
         struct Nothing {};
-        std::conditional_t<blocks, detail::LaneSums<Arch, height * vectors>, Nothing> total{};
+        std::conditional_t<blocks, op::detail::LaneSums<Arch, height * vectors>, Nothing> total{};
         V sum[height * vectors];
         for (std::size_t i = 0; i < product.depth;) {
             PRIMSEL_UNROLL
@@ -132,7 +132,7 @@ private:
             for (std::size_t v = 0; v < vectors; ++v) {
                 const std::size_t i = y * vectors + v;
                 if constexpr (blocks) sum[i] = total.get(i, 1);
-                detail::store_up_to<Arch>(c + y * product.n + v * width, sum[i], count - v * width);
+                op::detail::store_up_to<Arch>(c + y * product.n + v * width, sum[i], count - v * width);
             }
         }
     }

@@ -26,7 +26,7 @@ struct Op<MaxPoolIndicesParams> {
                           static_cast<std::size_t>(args.dst_shape.h);
         const auto row_floats =
             static_cast<std::size_t>(args.dst_shape.w * params.pool.window.h * params.pool.window.w);
-        detail::for_ranges(args.executor, rows, row_floats, [&params, &args](std::size_t first, std::size_t last) {
+        op::detail::for_ranges(args.executor, rows, row_floats, [&params, &args](std::size_t first, std::size_t last) {
             for (std::size_t row = first; row < last; ++row) one_row(params.pool, args, row);
         });
     }

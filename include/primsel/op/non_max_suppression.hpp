@@ -32,7 +32,7 @@ struct Op<NonMaxSuppressionParams> {
         const auto batch = static_cast<std::size_t>(args.batch), images = static_cast<std::size_t>(scores.c),
                    classes = static_cast<std::size_t>(scores.h), boxes = static_cast<std::size_t>(scores.w),
                    kept = static_cast<std::size_t>(params.kept(scores));
-        detail::for_ranges(args.executor, batch * images * classes, 4 * boxes,
+        op::detail::for_ranges(args.executor, batch * images * classes, 4 * boxes,
                            [&params, &args, classes, boxes, kept](std::size_t first, std::size_t last) {
                                for (std::size_t i = first; i < last; ++i) {
                                    one_class(params, args.src[0] + i / classes * boxes * 4, args.src[1] + i * boxes,

@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 /// A normalisation's vectors of one value a channel.
 template <class Arch>
@@ -151,7 +151,7 @@ private:
     double sum_[channel_group] = {}, products_[channel_group] = {};
 };
 
-}  // namespace detail
+}  // namespace op::detail
 
 template <>
 struct Op<NormalizeParams> {
@@ -163,30 +163,30 @@ struct Op<NormalizeParams> {
 
     template <class Arch, StridedLayout L>
     static void run(NormalizeParams const& params, OpArgs const& args) noexcept {
-        normalize<Arch>(params, detail::channel_view<L>(args.dst_shape, args.batch), args);
+        normalize<Arch>(params, op::detail::channel_view<L>(args.dst_shape, args.batch), args);
     }
 
 private:
     template <class Arch>
-    struct Values : detail::NormalizedChannels<Arch> {
+    struct Values : op::detail::NormalizedChannels<Arch> {
         const OpArgs* args = nullptr;
         float epsilon = 0;
         PRIMSEL_INLINE void of(std::size_t c, std::size_t n) {
-            detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
+            op::detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
         }
     };
 
     template <class Arch>
-    static void normalize(NormalizeParams const& params, detail::AxisView view, OpArgs const& args) noexcept {
+    static void normalize(NormalizeParams const& params, op::detail::AxisView view, OpArgs const& args) noexcept {
         using V = Floats<Arch>;
         Values<Arch> start{};
         start.args = &args, start.epsilon = params.epsilon;
-        detail::for_channel_values<Arch>(
+        op::detail::for_channel_values<Arch>(
             args.executor, view, start,
             [x = args.src[0], dst = args.dst, low = V(args.clamp.low), high = V(args.clamp.high)](
                 std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
-                const V result = of_channels(detail::load_up_to<Arch>(x + at, n));
-                detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), n);
+                const V result = of_channels(op::detail::load_up_to<Arch>(x + at, n));
+                op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), n);
             });
     }
 };
@@ -201,9 +201,9 @@ struct Op<NormalizeSumsParams> {
 
     template <class Arch, StridedLayout L>
     static void run(NormalizeSumsParams const& params, OpArgs const& args) noexcept {
-        detail::for_channel_pieces(
-            args.executor, detail::channel_view<L>(args.src_shape[0], args.batch),
-            [&params, &args](std::size_t c, std::size_t n) { return detail::NormalizeSums<Arch>(params, args, c, n); });
+        op::detail::for_channel_pieces(
+            args.executor, op::detail::channel_view<L>(args.src_shape[0], args.batch),
+            [&params, &args](std::size_t c, std::size_t n) { return op::detail::NormalizeSums<Arch>(params, args, c, n); });
     }
 };
 
@@ -218,39 +218,39 @@ struct Op<NormalizeGradientParams> {
 
     template <class Arch, StridedLayout L>
     static void run(NormalizeGradientParams const& params, OpArgs const& args) noexcept {
-        gradient<Arch>(params, detail::channel_view<L>(args.dst_shape, args.batch), args);
+        gradient<Arch>(params, op::detail::channel_view<L>(args.dst_shape, args.batch), args);
     }
 
 private:
     template <class Arch>
-    struct Values : detail::NormalizedChannels<Arch> {
+    struct Values : op::detail::NormalizedChannels<Arch> {
         Floats<Arch> slope{}, offset{};
         const OpArgs* args = nullptr;
         float epsilon = 0, each = 0;
         PRIMSEL_INLINE void of(std::size_t c, std::size_t n) {
-            detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
+            op::detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
             const Floats<Arch> share = this->factor * Floats<Arch>(-each);
             const float* sums = args->src[5];
-            offset = share * detail::channel_values<Arch>(sums, c, n);
-            slope = share * this->inverse * detail::channel_values<Arch>(sums + args->src_shape[0].c, c, n);
+            offset = share * op::detail::channel_values<Arch>(sums, c, n);
+            slope = share * this->inverse * op::detail::channel_values<Arch>(sums + args->src_shape[0].c, c, n);
         }
     };
 
     template <class Arch>
-    static void gradient(NormalizeGradientParams const& params, detail::AxisView view, OpArgs const& args) noexcept {
+    static void gradient(NormalizeGradientParams const& params, op::detail::AxisView view, OpArgs const& args) noexcept {
         using V = Floats<Arch>;
         Values<Arch> start{};
         start.args = &args, start.epsilon = params.epsilon;
         start.each = static_cast<float>(1.0 / static_cast<double>(view.outer * view.inner));
-        detail::PassedByClamp<Arch>(params).visit([&](auto const& pass) {
-            detail::for_channel_values<Arch>(
+        op::detail::PassedByClamp<Arch>(params).visit([&](auto const& pass) {
+            op::detail::for_channel_values<Arch>(
                 args.executor, view, start,
                 [x = args.src[0], dy = args.src[4], dst = args.dst, pass](std::size_t at, std::size_t n,
                                                                           Values<Arch> const& of_channels) {
-                    const V input = detail::load_up_to<Arch>(x + at, n);
-                    const V gradient = pass(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
+                    const V input = op::detail::load_up_to<Arch>(x + at, n);
+                    const V gradient = pass(of_channels(input), op::detail::load_up_to<Arch>(dy + at, n));
                     const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
-                    detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
+                    op::detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
                 });
         });
     }

@@ -18,8 +18,8 @@ struct Op<PadParams> {
     template <class Arch, StridedLayout L>
     static void run(PadParams const& params, OpArgs const& args) noexcept {
         PadParams other = params;
-        other.padding = detail::exchanged(params.padding);
-        detail::with_rows_outside<L>(params, other, args, &pad<Arch>);
+        other.padding = op::detail::exchanged(params.padding);
+        op::detail::with_rows_outside<L>(params, other, args, &pad<Arch>);
     }
 
 private:
@@ -31,7 +31,7 @@ private:
         const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
         const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
         const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-        detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](detail::RowRange const& range) {
+        op::detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](op::detail::RowRange const& range) {
             for (int i = 0; i < range.count; ++i) {
                 const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
                 float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
@@ -49,10 +49,10 @@ private:
                 } else {
                     if (constant) {
                         dst = std::fill_n(dst, before, params.value);
-                        detail::copy_floats<Arch>(src, dst, floats);
+                        op::detail::copy_floats<Arch>(src, dst, floats);
                         std::fill_n(dst + floats, after, params.value);
                     } else {
-                        detail::copy_floats<Arch>(src, dst + before, floats);
+                        op::detail::copy_floats<Arch>(src, dst + before, floats);
                         border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
                         border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
                                      to.w);
@@ -79,7 +79,7 @@ private:
     template <class Arch>
     static void border(PadMode mode, int first, int last, int count, const float* src, float* dst, std::size_t pixel) {
         for (int w = first; w < last; ++w, dst += pixel) {
-            detail::copy_floats<Arch>(src + static_cast<std::size_t>(source(mode, w, count)) * pixel, dst, pixel);
+            op::detail::copy_floats<Arch>(src + static_cast<std::size_t>(source(mode, w, count)) * pixel, dst, pixel);
         }
     }
 

@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 template <class Arch, class Reduction>
 void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
@@ -136,7 +136,7 @@ void pool_of_kind(PoolParams const& params, OpArgs const& args, Strides from, St
     return params;
 }
 
-}  // namespace detail
+}  // namespace op::detail
 
 /// A NaN in the window wins over every maximum, as in PyTorch.
 template <>
@@ -149,7 +149,7 @@ struct Op<PoolParams> {
 
     template <class Arch, StridedLayout L>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
-        detail::with_rows_outside<L>(params, detail::exchanged(params), args, &detail::pool_of_kind<Arch>);
+        op::detail::with_rows_outside<L>(params, op::detail::exchanged(params), args, &op::detail::pool_of_kind<Arch>);
     }
 };
 

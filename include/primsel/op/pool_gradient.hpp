@@ -38,7 +38,7 @@ private:
         const Shape input = args.dst_shape, output = args.src_shape.back();
         const float *x = max ? args.src[0] : nullptr, *y = max ? args.src[1] : nullptr, *dy = args.src.back();
         float* dx = args.dst;
-        const detail::PoolPlane all{
+        const op::detail::PoolPlane all{
             .x = x,
             .y = y,
             .dy = dy,
@@ -56,22 +56,22 @@ private:
         const bool columns = in.w == 1 && out.w == 1, neighbours = !columns && in.c == 1 && out.c == 1;
         const std::size_t together = neighbours ? 128 : 1;  // channels, as far as rows of them stay in L2
         const std::size_t groups = (channels + together - 1) / together;
-        detail::for_ranges(
+        op::detail::for_ranges(
             args.executor, images * groups, together * input.pixels(), [=](std::size_t first, std::size_t last) {
                 for (std::size_t item = first; item < last; ++item) {
                     const std::size_t image = item / groups, c = item % groups * together;
                     const std::size_t from = image * input.size() + c * in.c, to = image * output.size() + c * out.c;
-                    detail::PoolPlane plane = all;
+                    op::detail::PoolPlane plane = all;
                     if constexpr (max) plane.x += from, plane.y += to;
                     plane.dx += from, plane.dy += to;
                     if (!columns) {
-                        detail::pool_gradient_pixels<Arch, max>(plane, std::min(together, channels - c));
+                        op::detail::pool_gradient_pixels<Arch, max>(plane, std::min(together, channels - c));
                     } else if (plane.across.step == 1) {
-                        detail::pool_gradient_columns<Arch, max, 1>(plane);
+                        op::detail::pool_gradient_columns<Arch, max, 1>(plane);
                     } else if (plane.across.step == 2) {
-                        detail::pool_gradient_columns<Arch, max, 2>(plane);
+                        op::detail::pool_gradient_columns<Arch, max, 2>(plane);
                     } else {
-                        detail::pool_gradient_columns<Arch, max, 0>(plane);
+                        op::detail::pool_gradient_columns<Arch, max, 0>(plane);
                     }
                 }
             });
@@ -89,7 +89,7 @@ struct Op<GlobalPoolGradientParams> {
     template <class Arch, StridedLayout L>
     static void run(GlobalPoolGradientParams const& params, OpArgs const& args) noexcept {
         if (params.kind == PoolKind::average) {
-            average<Arch>(detail::channel_view<L>(args.dst_shape, 1), args);
+            average<Arch>(op::detail::channel_view<L>(args.dst_shape, 1), args);
         } else {
             maximum<Arch>(L::strides(args.dst_shape), args);
         }
@@ -97,14 +97,14 @@ struct Op<GlobalPoolGradientParams> {
 
 private:
     template <class Arch>
-    static void average(detail::AxisView image, OpArgs const& args) noexcept {
+    static void average(op::detail::AxisView image, OpArgs const& args) noexcept {
         using V = Floats<Arch>;
         const V share(1.0F / static_cast<float>(image.outer * image.inner));
         for (std::size_t n = 0; n < static_cast<std::size_t>(args.batch); ++n) {
-            detail::for_channel_elements<Arch, 1>(args.executor, image, args.src[0] + n * image.count,
+            op::detail::for_channel_elements<Arch, 1>(args.executor, image, args.src[0] + n * image.count,
                                                   [share, dst = args.dst + n * args.dst_shape.size()](
                                                       std::size_t at, std::size_t count, const V* of_channel) {
-                                                      detail::store_up_to<Arch>(dst + at, *of_channel * share, count);
+                                                      op::detail::store_up_to<Arch>(dst + at, *of_channel * share, count);
                                                   });
         }
     }
@@ -119,7 +119,7 @@ private:
         const std::size_t together = by_pixel ? 32 : 1, groups = (channels + together - 1) / together;
         const float *x = args.src[0], *y = args.src[1], *dy = args.src[2];
         float* dx = args.dst;
-        detail::for_ranges(
+        op::detail::for_ranges(
             args.executor, images * groups, together * shape.pixels(), [=](std::size_t first, std::size_t last) {
                 for (std::size_t item = first; item < last; ++item) {
                     const std::size_t image = item / groups, c = item % groups * together, n = image * channels + c;
@@ -164,11 +164,11 @@ private:
         using V = Floats<Arch>;
         for (std::size_t c = 0; c < channels; c += lanes<Arch>) {
             const std::size_t n = channels - c;
-            const V largest = detail::load_up_to<Arch>(y + c, n);
-            V left = detail::load_up_to<Arch>(dy + c, n);
+            const V largest = op::detail::load_up_to<Arch>(y + c, n);
+            V left = op::detail::load_up_to<Arch>(dy + c, n);
             for (std::size_t i = 0; i < count; ++i) {
-                const auto less = detail::load_up_to<Arch>(x + i * pixel + c, n) < largest;
-                detail::store_up_to<Arch>(dx + i * pixel + c, xsimd::select(less, V(0.0F), left), n);
+                const auto less = op::detail::load_up_to<Arch>(x + i * pixel + c, n) < largest;
+                op::detail::store_up_to<Arch>(dx + i * pixel + c, xsimd::select(less, V(0.0F), left), n);
                 left = xsimd::select(less, left, V(0.0F));
             }
         }

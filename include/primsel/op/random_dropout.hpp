@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 /// Bits that tell nothing of those they are made from: a bijection with little bias (Wellons, "Prospecting for Hash
 /// Functions", 2018: lowbias32).
@@ -38,7 +38,7 @@ struct ImageKey {
     }
 };
 
-}  // namespace detail
+}  // namespace op::detail
 
 /// Elements are numbered in chw order, modulo 2^32.
 template <>
@@ -75,10 +75,10 @@ private:
         const double bound = std::ldexp(static_cast<double>(params.rate), 32);
         const auto dropped = static_cast<std::uint32_t>(std::min(bound, 4294967295.0));
         const float kept = params.rate < 1.0F ? 1.0F / (1.0F - params.rate) : 0.0F;
-        detail::for_row_parts(
+        op::detail::for_row_parts(
             args.executor, static_cast<std::size_t>(args.batch) * rows, floats,
-            [=, stream = params.stream, start = args.first_image](std::size_t row, detail::Part part) {
-                const detail::ImageKey key(seed0, seed1, stream, start + row / rows);
+            [=, stream = params.stream, start = args.first_image](std::size_t row, op::detail::Part part) {
+                const op::detail::ImageKey key(seed0, seed1, stream, start + row / rows);
                 const auto number = static_cast<std::uint32_t>(first_of(row % rows));
                 // Copies of one's own, for the compiler's vectors.
                 const std::uint32_t apart = static_cast<std::uint32_t>(step), limit = dropped;
@@ -92,8 +92,8 @@ private:
                     }
                     const std::size_t n = std::min(last - at, std::size_t{some}), begin = row * floats + at;
                     for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-                        const auto x = detail::load_up_to<Arch>(src + begin + i, n - i);
-                        detail::store_up_to<Arch>(dst + begin + i, x * load<Arch>(factors + i), n - i);
+                        const auto x = op::detail::load_up_to<Arch>(src + begin + i, n - i);
+                        op::detail::store_up_to<Arch>(dst + begin + i, x * load<Arch>(factors + i), n - i);
                     }
                 }
             });

@@ -21,25 +21,25 @@ struct Op<ReduceParams> {
 
     template <class Arch, StridedLayout L>
     static void run(ReduceParams const& params, OpArgs const& args) noexcept {
-        along<Arch>(params.kind, detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
+        along<Arch>(params.kind, op::detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
     }
 
 private:
     template <class Arch>
-    static void along(ReduceKind kind, detail::AxisView view, OpArgs const& args) noexcept {
+    static void along(ReduceKind kind, op::detail::AxisView view, OpArgs const& args) noexcept {
         if (kind == ReduceKind::arg_max) {
             positions<Arch>(view, args);
         } else if (kind == ReduceKind::max) {
-            lines<Arch, detail::Maximum>(view, 1, args);
+            lines<Arch, op::detail::Maximum>(view, 1, args);
         } else {
-            lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<double>(view.count) : 1, args);
+            lines<Arch, op::detail::Average>(view, kind == ReduceKind::mean ? static_cast<double>(view.count) : 1, args);
         }
     }
 
     template <class Arch>
-    static void positions(detail::AxisView view, OpArgs const& args) noexcept {
+    static void positions(op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
-        detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
+        op::detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
                            [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
@@ -68,29 +68,29 @@ private:
         using V = Floats<Arch>;
         V largest(-std::numeric_limits<float>::infinity()), best(0.0F);
         for (std::size_t i = 0; i < count; ++i) {
-            const V value = detail::load_up_to<Arch>(src + i * inner, lines);
+            const V value = op::detail::load_up_to<Arch>(src + i * inner, lines);
             const auto larger = value > largest;
             largest = xsimd::select(larger, value, largest);
             best = xsimd::select(larger, V(static_cast<float>(i)), best);
         }
-        detail::store_up_to<Arch>(dst, best, lines);
+        op::detail::store_up_to<Arch>(dst, best, lines);
     }
 
     template <class Arch, class Reduction>
-    static void lines(detail::AxisView view, double divisor, OpArgs const& args) noexcept {
+    static void lines(op::detail::AxisView view, double divisor, OpArgs const& args) noexcept {
         constexpr std::size_t strip = 4 * lanes<Arch>;
         const std::size_t count = view.count, inner = view.inner, strips = (inner + strip - 1) / strip;
         const float* src = args.src[0];
         float* dst = args.dst;
         if (inner == 1) {
-            detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
+            op::detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
                 for (std::size_t line = first; line < last; ++line) {
-                    dst[line] = detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count, divisor);
+                    dst[line] = op::detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count, divisor);
                 }
             });
             return;
         }
-        detail::for_ranges(args.executor, view.outer * strips, count * std::min(strip, inner),
+        op::detail::for_ranges(args.executor, view.outer * strips, count * std::min(strip, inner),
                            [=](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t outer = item / strips, begin = item % strips * strip;
@@ -109,7 +109,7 @@ private:
         constexpr std::size_t width = lanes<Arch>, several = 4;
         if (lines == several * width) {
             V result[several];
-            detail::with_reduction<Arch, Reduction, several>(count, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+            op::detail::with_reduction<Arch, Reduction, several>(count, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
                 reduction.add(count,
                               [=](std::size_t i, std::size_t v) { return load<Arch>(src + i * inner + v * width); });
                 reduction.finish(divisor, result);
@@ -126,8 +126,8 @@ private:
         if (const std::size_t rest = lines % width; rest > 0) {
             const std::size_t at = lines - rest;
             const V result = one_vector<Arch, Reduction>(
-                count, divisor, [=](std::size_t i) { return detail::load_up_to<Arch>(src + i * inner + at, rest); });
-            detail::store_up_to<Arch>(dst + at, result, rest);
+                count, divisor, [=](std::size_t i) { return op::detail::load_up_to<Arch>(src + i * inner + at, rest); });
+            op::detail::store_up_to<Arch>(dst + at, result, rest);
         }
     }
     /// Elements in turn go to several sums.
@@ -135,7 +135,7 @@ private:
     static PRIMSEL_INLINE Floats<Arch> one_vector(std::size_t count, double divisor, F const& element) noexcept {
         constexpr std::size_t several = 4;
         const std::size_t whole = count / several, rest = count % several;
-        return detail::with_reduction<Arch, Reduction, several>(whole + 1, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+        return op::detail::with_reduction<Arch, Reduction, several>(whole + 1, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
             reduction.add(whole, [&](std::size_t i, std::size_t v) { return element(several * i + v); });
             if (rest > 0) {
                 reduction.add(1, [&](std::size_t, std::size_t v) {

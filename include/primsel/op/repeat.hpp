@@ -18,10 +18,10 @@ struct Op<RepeatParams> {
     template <class Arch, StridedLayout L>
     static void run(RepeatParams const&, OpArgs const& args) noexcept {
         const std::size_t floats = args.dst_shape.size();
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), floats,
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), floats,
                            [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
                                for (std::size_t image = first; image < last; ++image) {
-                                   detail::copy_floats<Arch>(src, dst + image * floats, floats);
+                                   op::detail::copy_floats<Arch>(src, dst + image * floats, floats);
                                }
                            });
     }

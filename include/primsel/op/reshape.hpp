@@ -25,7 +25,7 @@ struct Op<FlattenParams> {
     }
 };
 
-namespace detail {
+namespace op::detail {
 /// Elements that keep their order: nothing to do in place.
 template <class Arch>
 void copy_all(OpArgs const& args) noexcept {
@@ -36,7 +36,7 @@ void copy_all(OpArgs const& args) noexcept {
     for_ranges(args.executor, floats, 1,
                [=](std::size_t first, std::size_t last) { copy_floats<Arch>(src + first, dst + first, last - first); });
 }
-}  // namespace detail
+}  // namespace op::detail
 
 template <>
 struct Op<ReshapeParams> {
@@ -47,7 +47,7 @@ struct Op<ReshapeParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(ReshapeParams const&, OpArgs const& args) noexcept {
-        detail::copy_all<Arch>(args);
+        op::detail::copy_all<Arch>(args);
     }
 };
 
@@ -59,7 +59,7 @@ struct Op<DropoutParams> {
 
     template <class Arch, StridedLayout L>
     static void run(DropoutParams const&, OpArgs const& args) noexcept {
-        detail::copy_all<Arch>(args);
+        op::detail::copy_all<Arch>(args);
     }
 };
 
@@ -71,17 +71,17 @@ struct Op<ChannelShuffleParams> {
 
     template <class Arch, StridedLayout L>
     static void run(ChannelShuffleParams const& params, OpArgs const& args) noexcept {
-        shuffle<Arch>(static_cast<std::size_t>(params.groups), detail::channel_view<L>(args.dst_shape, args.batch),
+        shuffle<Arch>(static_cast<std::size_t>(params.groups), op::detail::channel_view<L>(args.dst_shape, args.batch),
                       args);
     }
 
 private:
     template <class Arch>
-    static void shuffle(std::size_t groups, detail::AxisView view, OpArgs const& args) noexcept {
+    static void shuffle(std::size_t groups, op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t inner = view.inner, row = view.count * inner, rest = view.count / groups;
         const float* src = args.src[0];
         float* dst = args.dst;
-        detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
+        op::detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
             std::size_t at = first / groups * row, group = first % groups;
             for (std::size_t item = first; item < last; ++item) {
                 const float* from = src + at + group * rest * inner;
@@ -90,7 +90,7 @@ private:
                     if (inner == 1) {
                         *to = *from;
                     } else {
-                        detail::copy_floats<Arch>(from, to, inner);
+                        op::detail::copy_floats<Arch>(from, to, inner);
                     }
                 }
                 if (++group == groups) group = 0, at += row;
@@ -108,17 +108,17 @@ struct Op<SliceParams> {
     template <class Arch, StridedLayout L>
     static void run(SliceParams const& params, OpArgs const& args) noexcept {
         slice<Arch>(static_cast<std::size_t>(params.first), static_cast<std::size_t>(params.last - params.first),
-                    detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
+                    op::detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
     }
 
 private:
     template <class Arch>
-    static void slice(std::size_t first, std::size_t count, detail::AxisView view, OpArgs const& args) noexcept {
+    static void slice(std::size_t first, std::size_t count, op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t from = view.count * view.inner, to = count * view.inner;
         const float* src = args.src[0] + first * view.inner;
         float* dst = args.dst;
-        detail::for_row_parts(args.executor, view.outer, to, [=](std::size_t row, detail::Part part) {
-            detail::copy_part<Arch>(src + row * from, dst + row * to, to, part);
+        op::detail::for_row_parts(args.executor, view.outer, to, [=](std::size_t row, op::detail::Part part) {
+            op::detail::copy_part<Arch>(src + row * from, dst + row * to, to, part);
         });
     }
 };

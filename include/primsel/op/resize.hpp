@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace op::detail {
 
 /// One axis of an image to resize.
 struct ResizeAxis {
@@ -67,7 +67,7 @@ private:
     }
 };
 
-}  // namespace detail
+}  // namespace op::detail
 
 /// Rows first, then columns. A pixel: the floats that are neighbours whatever is done to rows and columns, one channel
 /// or all.
@@ -82,9 +82,9 @@ struct Op<ResizeParams> {
     template <class Arch, StridedLayout L>
     static void run(ResizeParams const& params, OpArgs const& args) noexcept {
         ResizeParams other = params;
-        other.size = detail::exchanged(params.size);
+        other.size = op::detail::exchanged(params.size);
         other.scale_h = params.scale_w, other.scale_w = params.scale_h;
-        detail::with_rows_outside<L>(params, other, args, &resize<Arch>);
+        op::detail::with_rows_outside<L>(params, other, args, &resize<Arch>);
     }
 
 private:
@@ -97,7 +97,7 @@ private:
         float weight[columns + vector];
     };
 
-    static void find(detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
+    static void find(op::detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
         result.count = std::min(columns, axis.out - begin);
         for (int i = 0; i < result.count + vector; ++i) {
             // Beyond the last, the last again.
@@ -114,15 +114,15 @@ private:
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
-        const detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
-        const detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
+        const op::detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
+        const op::detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
         // A row is one of one channel, or of all.
         const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
                    w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
         const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
         const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
                            [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
                                const auto each_row = [=](auto const& f) {
                                    std::size_t row = first / inner % outer, image = first / inner / outer;
@@ -162,12 +162,12 @@ private:
     static void nearest(const float* src, int size, Columns const& of, std::size_t pixel, float* dst) noexcept {
         if (pixel == 1) {
             for (int i = 0; i < of.count; i += lanes<Arch>) {
-                detail::store_up_to<Arch>(dst + i, detail::pick<Arch>(src, of.first + i, 0, size),
+                op::detail::store_up_to<Arch>(dst + i, op::detail::pick<Arch>(src, of.first + i, 0, size),
                                           static_cast<std::size_t>(of.count - i));
             }
         } else {
             for (int i = 0; i < of.count; ++i, dst += pixel) {
-                detail::copy_floats<Arch>(src + static_cast<std::size_t>(of.first[i]) * pixel, dst, pixel);
+                op::detail::copy_floats<Arch>(src + static_cast<std::size_t>(of.first[i]) * pixel, dst, pixel);
             }
         }
     }
@@ -193,7 +193,7 @@ private:
                 };
                 const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
                 const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
-                detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
                                           static_cast<std::size_t>(of.count - i));
             }
             return;
@@ -201,13 +201,13 @@ private:
         alignas(64) float mixed[most + width];
         for (int i = 0; i < span; i += width) {
             const auto n = static_cast<std::size_t>(span - i);
-            store<Arch>(mixed + i, mix<Arch>(detail::load_up_to<Arch>(above + begin + i, n),
-                                             detail::load_up_to<Arch>(below + begin + i, n), V(down)));
+            store<Arch>(mixed + i, mix<Arch>(op::detail::load_up_to<Arch>(above + begin + i, n),
+                                             op::detail::load_up_to<Arch>(below + begin + i, n), V(down)));
         }
         for (int i = 0; i < of.count; i += width) {
-            const V left = detail::pick<Arch>(mixed, of.first + i, begin, span);
-            const V right = detail::pick<Arch>(mixed, of.second + i, begin, span);
-            detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+            const V left = op::detail::pick<Arch>(mixed, of.first + i, begin, span);
+            const V right = op::detail::pick<Arch>(mixed, of.second + i, begin, span);
+            op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
                                       static_cast<std::size_t>(of.count - i));
         }
     }
@@ -222,10 +222,10 @@ private:
                               right = static_cast<std::size_t>(of.second[i]) * pixel;
             for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
                 const std::size_t n = pixel - j;
-                const auto at = [n](const float* src) { return detail::load_up_to<Arch>(src, n); };
+                const auto at = [n](const float* src) { return op::detail::load_up_to<Arch>(src, n); };
                 const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
                 const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
-                detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
+                op::detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
             }
         }
     }

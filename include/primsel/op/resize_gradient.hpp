@@ -26,10 +26,10 @@ struct Op<ResizeGradientParams> {
     static void run(ResizeGradientParams const& params, OpArgs const& args) noexcept {
         const Shape small = params.input, large = args.src_shape[0];
         ResizeParams const& resize = params.resize;
-        const detail::ResizeAxis down{small.h, large.h, resize.scale_h, resize},
+        const op::detail::ResizeAxis down{small.h, large.h, resize.scale_h, resize},
             across{small.w, large.w, resize.scale_w, resize};
         const std::size_t from = large.pixels(), to = small.pixels();
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
                            from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
                                for (std::size_t plane = first; plane < last; ++plane) {
                                    std::fill_n(dx + plane * to, to, 0.0F);
@@ -44,14 +44,14 @@ private:
     /// Columns at a time: what is known of them is kept for all rows of a channel.
     static constexpr int columns = 128;
 
-    using Between = detail::ResizeAxis::Between;
-    [[nodiscard]] static Between pixels(detail::ResizeAxis const& axis, int at) {
+    using Between = op::detail::ResizeAxis::Between;
+    [[nodiscard]] static Between pixels(op::detail::ResizeAxis const& axis, int at) {
         if (axis.params.mode == ResizeMode::linear) return axis.between(at);
         const int nearest = axis.nearest(at);
         return {nearest, nearest, 0.0F};
     }
 
-    static void add_columns(detail::ResizeAxis const& down, detail::ResizeAxis const& across, int begin,
+    static void add_columns(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
                             const float* dy, float* dx) noexcept {
         const int count = std::min(columns, across.out - begin);
         Between of[columns];

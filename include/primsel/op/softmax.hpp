@@ -22,7 +22,7 @@ struct Op<SoftmaxParams> {
 
     template <class Arch, StridedLayout L>
     static void run(SoftmaxParams const& params, OpArgs const& args) noexcept {
-        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
+        along<Arch>(op::detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
     }
 
 private:
@@ -30,12 +30,12 @@ private:
     static constexpr float lowest = -std::numeric_limits<float>::infinity();
 
     template <class Arch>
-    static void along(detail::AxisView view, OpArgs const& args) noexcept {
+    static void along(op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
         const float* src = args.src[0];
         float* dst = args.dst;
         if (inner == 1) {
-            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+            op::detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
                 if (line <= longest_short<Arch>) {
                     return short_lines<Arch>(line, last - first, src + first * line, dst + first * line);
                 }
@@ -46,7 +46,7 @@ private:
             return;
         }
         const std::size_t strips = (inner + strip - 1) / strip;
-        detail::for_ranges(args.executor, outer * strips, count * std::min(strip, inner),
+        op::detail::for_ranges(args.executor, outer * strips, count * std::min(strip, inner),
                            [=](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t begin = item % strips * strip;
@@ -63,19 +63,19 @@ private:
         constexpr std::size_t width = lanes<Arch>;
         V top(lowest);
         for (std::size_t c = 0; c < count; c += width) {
-            top = max<Arch>(top, detail::load_up_to<Arch>(src + c, count - c, lowest));
+            top = max<Arch>(top, op::detail::load_up_to<Arch>(src + c, count - c, lowest));
         }
-        top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
-        const V powers = detail::reduce_terms<Arch, detail::Average>((count + width - 1) / width, [=](std::size_t i) {
+        top = V(op::detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
+        const V powers = op::detail::reduce_terms<Arch, op::detail::Average>((count + width - 1) / width, [=](std::size_t i) {
             const std::size_t c = i * width;
-            const V power = exp<Arch>(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
-            detail::store_up_to<Arch>(dst + c, power, count - c);
+            const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+            op::detail::store_up_to<Arch>(dst + c, power, count - c);
             return power;
         });
-        const V sum(static_cast<float>(detail::sum_lanes<Arch>(powers)));
+        const V sum(static_cast<float>(op::detail::sum_lanes<Arch>(powers)));
         for (std::size_t c = 0; c < count; c += width) {
-            const V power = detail::load_up_to<Arch>(dst + c, count - c);
-            detail::store_up_to<Arch>(dst + c, power / sum, count - c);
+            const V power = op::detail::load_up_to<Arch>(dst + c, count - c);
+            op::detail::store_up_to<Arch>(dst + c, power / sum, count - c);
         }
     }
 
@@ -116,17 +116,17 @@ private:
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
                 store<Arch>(top + i,
-                            max<Arch>(load<Arch>(top + i), detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
+                            max<Arch>(load<Arch>(top + i), op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
             }
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
                 const V power =
-                    exp<Arch>(detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
-                detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
+                    exp<Arch>(op::detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
+                op::detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
                 store<Arch>(sum + i, load<Arch>(sum + i) + power);
             }
-            if ((c + 1) % detail::block_terms != 0 && c + 1 != count) continue;
+            if ((c + 1) % op::detail::block_terms != 0 && c + 1 != count) continue;
             for (std::size_t i = 0; i < lines; ++i) {
                 total[i] += static_cast<double>(sum[i]);
                 sum[i] = c + 1 == count ? static_cast<float>(total[i]) : 0.0F;
@@ -134,8 +134,8 @@ private:
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
-                const V power = detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
-                detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
+                const V power = op::detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
+                op::detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
             }
         }
     }
@@ -147,16 +147,16 @@ private:
         using V = Floats<Arch>;
         V top(lowest);
         for (std::size_t i = 0; i < count; ++i) {
-            top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
+            top = max<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
         }
-        const V sum = detail::reduce_terms<Arch, detail::Average>(count, [=](std::size_t i) {
-            const V power = exp<Arch>(detail::load_up_to<Arch>(src + i * inner, lines) - top);
-            detail::store_up_to<Arch>(dst + i * inner, power, lines);
+        const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
+            const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            op::detail::store_up_to<Arch>(dst + i * inner, power, lines);
             return power;
         });
         for (std::size_t i = 0; i < count; ++i) {
-            const V power = detail::load_up_to<Arch>(dst + i * inner, lines);
-            detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
+            const V power = op::detail::load_up_to<Arch>(dst + i * inner, lines);
+            op::detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
         }
     }
 };

@@ -21,17 +21,17 @@ struct Op<SoftmaxGradientParams> {
 
     template <class Arch, StridedLayout L>
     static void run(SoftmaxGradientParams const& params, OpArgs const& args) noexcept {
-        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.softmax.axis), args);
+        along<Arch>(op::detail::axis_view<L>(args.dst_shape, args.batch, params.softmax.axis), args);
     }
 
 private:
     template <class Arch>
-    static void along(detail::AxisView view, OpArgs const& args) noexcept {
+    static void along(op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
         const float *y = args.src[0], *dy = args.src[1];
         float* dst = args.dst;
         if (inner == 1) {
-            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+            op::detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
                 for (std::size_t at = first * line; at < last * line; at += line) {
                     one_line<Arch>(line, y + at, dy + at, dst + at);
                 }
@@ -40,7 +40,7 @@ private:
         }
         constexpr std::size_t width = lanes<Arch>;
         const std::size_t vectors = (inner + width - 1) / width;
-        detail::for_ranges(args.executor, outer * vectors, count * std::min(width, inner),
+        op::detail::for_ranges(args.executor, outer * vectors, count * std::min(width, inner),
                            [=](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
                                    const std::size_t begin = item % vectors * width;
@@ -55,14 +55,14 @@ private:
     static void one_line(std::size_t count, const float* y, const float* dy, float* dst) noexcept {
         using V = Floats<Arch>;
         const V products =
-            detail::reduce_terms<Arch, detail::Average>((count + lanes<Arch> - 1) / lanes<Arch>, [=](std::size_t i) {
+            op::detail::reduce_terms<Arch, op::detail::Average>((count + lanes<Arch> - 1) / lanes<Arch>, [=](std::size_t i) {
                 const std::size_t c = i * lanes<Arch>;
-                return detail::load_up_to<Arch>(y + c, count - c) * detail::load_up_to<Arch>(dy + c, count - c);
+                return op::detail::load_up_to<Arch>(y + c, count - c) * op::detail::load_up_to<Arch>(dy + c, count - c);
             });
-        const V sum(static_cast<float>(detail::sum_lanes<Arch>(products)));
+        const V sum(static_cast<float>(op::detail::sum_lanes<Arch>(products)));
         for (std::size_t c = 0; c < count; c += lanes<Arch>) {
-            const V left = detail::load_up_to<Arch>(dy + c, count - c) - sum;
-            detail::store_up_to<Arch>(dst + c, detail::load_up_to<Arch>(y + c, count - c) * left, count - c);
+            const V left = op::detail::load_up_to<Arch>(dy + c, count - c) - sum;
+            op::detail::store_up_to<Arch>(dst + c, op::detail::load_up_to<Arch>(y + c, count - c) * left, count - c);
         }
     }
 
@@ -71,12 +71,12 @@ private:
     static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* y, const float* dy,
                            float* dst) noexcept {
         using V = Floats<Arch>;
-        const V sum = detail::reduce_terms<Arch, detail::Average>(count, [=](std::size_t i) {
-            return detail::load_up_to<Arch>(y + i * inner, lines) * detail::load_up_to<Arch>(dy + i * inner, lines);
+        const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
+            return op::detail::load_up_to<Arch>(y + i * inner, lines) * op::detail::load_up_to<Arch>(dy + i * inner, lines);
         });
         for (std::size_t i = 0; i < count; ++i) {
-            const V left = detail::load_up_to<Arch>(dy + i * inner, lines) - sum;
-            detail::store_up_to<Arch>(dst + i * inner, detail::load_up_to<Arch>(y + i * inner, lines) * left, lines);
+            const V left = op::detail::load_up_to<Arch>(dy + i * inner, lines) - sum;
+            op::detail::store_up_to<Arch>(dst + i * inner, op::detail::load_up_to<Arch>(y + i * inner, lines) * left, lines);
         }
     }
 };

@@ -26,7 +26,7 @@ struct Op<TopKParams> {
     static void run(TopKParams const& params, OpArgs const& args) noexcept {
         const auto row = static_cast<std::size_t>(args.src_shape[0].w), k = static_cast<std::size_t>(params.k);
         const std::size_t rows = static_cast<std::size_t>(args.batch) * args.src_shape[0].size() / row;
-        detail::for_ranges(args.executor, rows, row, [&params, &args, row, k](std::size_t first, std::size_t last) {
+        op::detail::for_ranges(args.executor, rows, row, [&params, &args, row, k](std::size_t first, std::size_t last) {
             for (std::size_t i = first; i < last; ++i) {
                 if (params.largest) {
                     one_row<true>(params, args.src[0] + i * row, row, args.dst + i * k);

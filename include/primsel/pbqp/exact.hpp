@@ -13,7 +13,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Proven optimal, unless that takes too long; then the best found, and a bound of how much better another could be.
 ///
 /// The exact reductions come first. Over the core that is left, dynamic programming where its tables are small; else a
-/// lower bound (see detail::Dual) strikes out alternatives that cannot be in a better assignment, which lets more
+/// lower bound (see pbqp::detail::Dual) strikes out alternatives that cannot be in a better assignment, which lets more
 /// reductions apply; and where that ends, branch and bound.
 struct ExactPbqp {
     static constexpr std::string_view name = "exact";
@@ -24,9 +24,9 @@ struct ExactPbqp {
     std::size_t max_entries = 2'000'000;
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
-        detail::Reducer reducer(problem);
+        pbqp::detail::Reducer reducer(problem);
         reducer.reduce();
-        if (reducer.done()) return detail::finish(problem, reducer, {}, true);
+        if (reducer.done()) return pbqp::detail::finish(problem, reducer, {}, true);
 
         std::vector<std::size_t> nodes;
         const PbqpProblem core = reducer.core(nodes);
@@ -35,7 +35,7 @@ struct ExactPbqp {
         const double bound = std::min(search.branch(core, 0), search.best.cost);
         std::vector<std::size_t> choice(problem.node_count(), 0);
         for (std::size_t i = 0; i < nodes.size(); ++i) choice[nodes[i]] = search.best.choice[i];
-        PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), bound >= search.limit());
+        PbqpSolution solution = pbqp::detail::finish(problem, reducer, std::move(choice), bound >= search.limit());
         if (!solution.optimal) solution.bound = std::min(reducer.spent() + bound, solution.cost);
         solution.branches = search.branches;
         return solution;
@@ -48,7 +48,7 @@ private:
         /// nodes of its core, ascending.
         struct Level {
             std::vector<std::vector<std::size_t>> kept;
-            detail::Reducer reducer;
+            pbqp::detail::Reducer reducer;
             std::vector<std::size_t> nodes;
         };
 
@@ -65,15 +65,15 @@ private:
         /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left. Returns
         /// what no assignment of it that is better than the best costs less than.
         double branch(PbqpProblem const& problem, double spent) {
-            const detail::EliminationOrder order = detail::elimination_order(problem, work);
+            const pbqp::detail::EliminationOrder order = pbqp::detail::elimination_order(problem, work);
             work -= static_cast<double>(problem.node_count() * problem.node_count());
             if (order.work <= work && order.entries <= max_entries) {
                 work -= order.work;
-                const std::vector<std::size_t> choice = detail::Elimination(problem, order.nodes).solve();
+                const std::vector<std::size_t> choice = pbqp::detail::Elimination(problem, order.nodes).solve();
                 offer(choice);
                 return spent + problem.cost(choice);
             }
-            detail::Dual dual(problem);
+            pbqp::detail::Dual dual(problem);
             const std::size_t whole = dual.left();
             sweep(dual, whole, spent);
             const double bound = spent + dual.bound();
@@ -92,7 +92,7 @@ private:
                 if (work <= 0) return std::min(least, at_least);
                 ++branches;
                 work -= static_cast<double>(dual.sweep_work());
-                Level level{{}, detail::Reducer(problem), {}};
+                Level level{{}, pbqp::detail::Reducer(problem), {}};
                 level.reducer.fix(node, alternative);
                 least = std::min(least, std::max(at_least, descend(level, spent)));
             }
@@ -101,7 +101,7 @@ private:
 
         /// Raises the bound as long as that is worth it: until enough is struck out to start again with less, or little
         /// changes.
-        void sweep(detail::Dual& dual, std::size_t whole, double spent) {
+        void sweep(pbqp::detail::Dual& dual, std::size_t whole, double spent) {
             double last = 0;
             for (int sweeps = 0; work > 0; ++sweeps) {
                 work -= static_cast<double>(dual.sweep_work());
@@ -116,7 +116,7 @@ private:
         }
 
         /// With the alternatives that are left alone.
-        double branch_restricted(PbqpProblem const& problem, detail::Dual const& dual, double spent) {
+        double branch_restricted(PbqpProblem const& problem, pbqp::detail::Dual const& dual, double spent) {
             std::vector<std::vector<std::size_t>> kept(problem.node_count());
             PbqpProblem part;
             for (std::size_t node = 0; node < problem.node_count(); ++node) {
@@ -137,7 +137,7 @@ private:
                 }
                 part.add_edge(edge.u, edge.v, std::move(matrix));
             }
-            Level level{std::move(kept), detail::Reducer(part), {}};
+            Level level{std::move(kept), pbqp::detail::Reducer(part), {}};
             return descend(level, spent);
         }
 
@@ -190,7 +190,7 @@ private:
                             costs[a] += of_rows ? matrix(a, other) : matrix(other, a);
                         }
                     }
-                    const std::size_t cheapest = detail::cheapest(costs);
+                    const std::size_t cheapest = pbqp::detail::cheapest(costs);
                     work -= static_cast<double>(costs.size() * (edges_of[node].size() + 1));
                     if (!(costs[cheapest] < costs[choice[node]])) continue;
                     choice[node] = cheapest;

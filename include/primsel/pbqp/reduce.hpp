@@ -12,14 +12,14 @@ struct ReductionPbqp {
     static constexpr std::string_view name = "reduction";
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
-        detail::Reducer reducer(problem);
+        pbqp::detail::Reducer reducer(problem);
         reducer.reduce();
         while (!reducer.done()) {
             reducer.reduce_many();
             reducer.reduce();
         }
         const bool optimal = reducer.counts.rn == 0;
-        return detail::finish(problem, reducer, {}, optimal);
+        return pbqp::detail::finish(problem, reducer, {}, optimal);
     }
 };
 

@@ -5,7 +5,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/primitive/conv_shape.hpp>
-#include <primsel/primitive/turned.hpp>
+#include <primsel/primitive/rotated.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <cstddef>
@@ -51,15 +51,15 @@ struct ConvTask {
 [[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
     Node const& node = graph[layer];
     if (std::holds_alternative<ConvParams>(node.layer)) {
-        std::string kernel = detail::weight_name(node.name, "weight");
+        std::string kernel = network::weight_name(node.name, "weight");
         // A folded weight does not change, nor does the layer it is folded into.
-        const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
+        const bool packs = node.epilogue.folded.empty() && graph.trainable().contains(kernel);
         return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
     }
     if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
         std::string const& kernel = graph[node.inputs[1]].name;
         return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input), kernel,
-                        graph.changing().contains(kernel)};
+                        graph.trainable().contains(kernel)};
     }
     if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
         return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};
@@ -74,15 +74,15 @@ struct ConvTask {
 /// Whether the primitive can do the task, or why not.
 [[nodiscard]] inline Support supports(PrimitiveEntry const& entry, ConvTask const& task) {
     if (turns_kernel(entry, task)) {
-        const Support turning = turns(task.shape);
-        return turning ? entry.supports(turned(task.shape)) : turning;
+        const Support turning = rotates(task.shape);
+        return turning ? entry.supports(rotated(task.shape)) : turning;
     }
     if (entry.pass != task.pass) return Support::no("computes another pass");
     return entry.supports(task.shape);
 }
 /// The shape by which the primitive does the task.
 [[nodiscard]] inline ConvShape shape_for(PrimitiveEntry const& entry, ConvTask const& task) {
-    return turns_kernel(entry, task) ? turned(task.shape) : task.shape;
+    return turns_kernel(entry, task) ? rotated(task.shape) : task.shape;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

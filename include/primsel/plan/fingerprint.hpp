@@ -9,7 +9,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Sixteen hexadecimal digits of what a plan may choose from.
 [[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
-    detail::Fingerprint print;
+    network::Fingerprint print;
     for (PrimitiveEntry const& entry : kernels.primitives)
         print.add(entry.id), print.add(entry.in_layout), print.add(entry.out_layout);
     for (LayoutEntry const& layout : kernels.layouts) print.add(layout.name);

@@ -4,12 +4,12 @@
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/pbqp/solver.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
-#include <primsel/plan/detail/formulation.hpp>
-#include <primsel/plan/detail/pricing.hpp>
 #include <primsel/plan/detail/write_choice.hpp>
 #include <primsel/plan/fingerprint.hpp>
+#include <primsel/plan/formulation.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
+#include <primsel/plan/pricing.hpp>
 #include <primsel/plan/questions.hpp>
 
 #include <string>
@@ -33,17 +33,17 @@ template <CostModel Model, Solver S>
     plan.cost_model = Model::name;
     plan.solver = S::name;
     Timer timer;
-    const detail::Pricing<Model> prices(Questions(graph, kernels), model, options);
-    const detail::Alternatives alternatives = prices.all();
+    const plan::Pricing<Model> prices(Questions(graph, kernels), model, options);
+    const plan::Alternatives alternatives = prices.all();
     plan.predict_seconds = timer.seconds();
     timer.restart();
-    const detail::Formulation formulation(graph, prices, alternatives);
+    const plan::Formulation formulation(graph, prices, alternatives);
     const PbqpSolution solution = solver.solve(formulation.problem);
     formulation.check(solution, S::name);
     plan.solve_seconds = timer.seconds();
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
-    detail::write_choice(plan, graph, kernels, prices, alternatives, solution.choice, options.keep_candidates);
+    plan::detail::write_choice(plan, graph, kernels, prices, alternatives, solution.choice, options.keep_candidates);
     return plan;
 }
 

@@ -47,19 +47,19 @@ template <CostModel Model, Solver S>
 [[nodiscard]] JointPlans make_plans(std::span<const PlannedGraph> graphs, Kernels const& kernels, Model& model,
                                     S const& solver, PlanOptions const& options = {}) {
     Timer timer;
-    std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
+    std::vector<std::unique_ptr<plan::detail::PricedGraph<Model>>> priced;
     double uses = 0;
-    detail::RunSize run;
+    plan::detail::RunSize run;
     for (PlannedGraph const& each : graphs) {
-        if (detail::RunSize its(each.graph, kernels); its.stored() > run.stored()) run = std::move(its);
+        if (plan::detail::RunSize its(each.graph, kernels); its.stored() > run.stored()) run = std::move(its);
         if (is_nan(each.use) || !(each.use > 0))
             fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
         uses += each.use;
     }
-    detail::JointProblem joint;
+    plan::detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
         priced.push_back(
-            std::make_unique<detail::PricedGraph<Model>>(Questions(each.graph, kernels, run), model, options));
+            std::make_unique<plan::detail::PricedGraph<Model>>(Questions(each.graph, kernels, run), model, options));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }
@@ -70,7 +70,7 @@ template <CostModel Model, Solver S>
     JointPlans result;
     result.optimal = solution.optimal;
     for (std::size_t g = 0; g < graphs.size(); ++g) {
-        detail::PricedGraph<Model> const& own = *priced[g];
+        plan::detail::PricedGraph<Model> const& own = *priced[g];
         Plan plan;
         plan.key = make_key(graphs[g].graph, kernels);
         plan.cost_model = Model::name;
@@ -79,19 +79,19 @@ template <CostModel Model, Solver S>
         const std::vector<std::size_t> agreed = joint.choice_of(g, solution.choice);
         own.formulation.check({.choice = agreed}, S::name);
         // Layers agree on primitive and layouts; each graph has its own strips.
-        const detail::Alternatives ways = own.prices.like(agreed), all = own.prices.all();
-        const detail::Formulation chains(graphs[g].graph, own.prices, ways), free(graphs[g].graph, own.prices, all);
+        const plan::Alternatives ways = own.prices.like(agreed), all = own.prices.all();
+        const plan::Formulation chains(graphs[g].graph, own.prices, ways), free(graphs[g].graph, own.prices, all);
         const PbqpSolution in_chains = solver.solve(chains.problem), alone = solver.solve(free.problem);
         chains.check(in_chains, S::name);
         free.check(alone, S::name);
         Plan separate = plan;
-        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
+        plan::detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
                              options.keep_candidates);
         plan.optimal = solution.optimal && plan.strips.empty();
         plan.bound_seconds = alone.bound;
         result.optimal = result.optimal && plan.optimal;
         result.seconds += (graphs[g].use / uses) * plan.total_seconds;
-        detail::write_choice(separate, graphs[g].graph, kernels, own.prices, all, alone.choice, false);
+        plan::detail::write_choice(separate, graphs[g].graph, kernels, own.prices, all, alone.choice, false);
         result.separate_seconds += (graphs[g].use / uses) * separate.total_seconds;
         result.plans.push_back(std::move(plan));
     }

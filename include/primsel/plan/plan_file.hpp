@@ -27,7 +27,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace plan::detail {
 
 inline constexpr std::string_view plan_format = "primsel plan";
 inline constexpr std::int64_t plan_format_version = 3;
@@ -92,16 +92,16 @@ inline constexpr std::int64_t plan_format_version = 3;
     return strips;
 }
 
-}  // namespace detail
+}  // namespace plan::detail
 
 /// The plan as a JSON value, from which parse_plan reads the same plan back, every bit of its seconds included.
 [[nodiscard]] inline Json to_json(Plan const& plan) {
     Json::Array layers, transforms, strips;
-    for (PlannedLayer const& layer : plan.layers) layers.push_back(detail::to_json(layer));
-    for (PlannedTransform const& transform : plan.transforms) transforms.push_back(detail::to_json(transform));
-    for (PlannedStrips const& each : plan.strips) strips.push_back(detail::to_json(each));
-    return Json::Object{{"format", detail::plan_format},
-                        {"format_version", detail::plan_format_version},
+    for (PlannedLayer const& layer : plan.layers) layers.push_back(plan::detail::to_json(layer));
+    for (PlannedTransform const& transform : plan.transforms) transforms.push_back(plan::detail::to_json(transform));
+    for (PlannedStrips const& each : plan.strips) strips.push_back(plan::detail::to_json(each));
+    return Json::Object{{"format", plan::detail::plan_format},
+                        {"format_version", plan::detail::plan_format_version},
                         {"key", Json::Object{{"network", plan.key.network},
                                              {"primitives", plan.key.primitives},
                                              {"version", plan.key.version},
@@ -137,11 +137,11 @@ inline void write_plan(std::string const& path, Plan const& plan) {
 [[nodiscard]] inline Plan parse_plan(std::string const& name, std::string_view text) {
     const JsonCursor root = parse_json(name, text);
     const JsonCursor format = root["format"], format_version = root["format_version"];
-    if (format.string() != detail::plan_format) {
-        format.fail("expected \"", detail::plan_format, "\", not \"", format.string(), '"');
+    if (format.string() != plan::detail::plan_format) {
+        format.fail("expected \"", plan::detail::plan_format, "\", not \"", format.string(), '"');
     }
-    if (format_version.integer() != detail::plan_format_version) {
-        format_version.fail("this version of the library reads format version ", detail::plan_format_version, ", not ",
+    if (format_version.integer() != plan::detail::plan_format_version) {
+        format_version.fail("this version of the library reads format version ", plan::detail::plan_format_version, ", not ",
                             format_version.integer());
     }
     const JsonCursor key = root["key"], totals = root["totals"];
@@ -150,19 +150,19 @@ inline void write_plan(std::string const& path, Plan const& plan) {
                 key["cpu"].string()};
     plan.cost_model = root["cost_model"].string();
     plan.solver = root["solver"].string();
-    plan.total_seconds = detail::read_seconds(totals["seconds"]);
+    plan.total_seconds = plan::detail::read_seconds(totals["seconds"]);
     plan.optimal = totals["optimal"].boolean();
-    plan.bound_seconds = detail::read_seconds(totals["bound_seconds"]);
-    plan.predict_seconds = detail::read_seconds(totals["predict_seconds"]);
-    plan.solve_seconds = detail::read_seconds(totals["solve_seconds"]);
+    plan.bound_seconds = plan::detail::read_seconds(totals["bound_seconds"]);
+    plan.predict_seconds = plan::detail::read_seconds(totals["predict_seconds"]);
+    plan.solve_seconds = plan::detail::read_seconds(totals["solve_seconds"]);
     for (JsonCursor const& layer : root["layers"].elements()) {
-        plan.layers.push_back(detail::read_planned_layer(layer));
+        plan.layers.push_back(plan::detail::read_planned_layer(layer));
     }
     for (JsonCursor const& transform : root["transforms"].elements()) {
-        plan.transforms.push_back(detail::read_planned_transform(transform));
+        plan.transforms.push_back(plan::detail::read_planned_transform(transform));
     }
     for (JsonCursor const& strips : root["strips"].elements()) {
-        plan.strips.push_back(detail::read_planned_strips(strips));
+        plan.strips.push_back(plan::detail::read_planned_strips(strips));
     }
     return plan;
 }

@@ -13,7 +13,7 @@ namespace primsel::inline PRIMSEL_ABI {
 inline std::string Plan::optimality() const {
     if (optimal) return "proven optimal";
     if (!(bound_seconds > 0)) return "not proven optimal";
-    return "within " + detail::rounded_text((total_seconds / bound_seconds - 1) * 100, 2) + " % of optimal";
+    return "within " + core::rounded_text((total_seconds / bound_seconds - 1) * 100, 2) + " % of optimal";
 }
 
 inline std::string Plan::explain(std::string_view name) const {

@@ -20,10 +20,10 @@ namespace primsel::inline PRIMSEL_ABI {
 class Questions {
 public:
     Questions(Graph const& graph, Kernels const& kernels)
-        : Questions(graph, kernels, detail::RunSize(graph, kernels)) {}
+        : Questions(graph, kernels, plan::detail::RunSize(graph, kernels)) {}
     /// For a graph that runs in turns with others, to which it belongs, and shares weights with them: the largest says
     /// how far a run is from the next use of its weights.
-    Questions(Graph const& graph, Kernels const& kernels, detail::RunSize run)
+    Questions(Graph const& graph, Kernels const& kernels, plan::detail::RunSize run)
         : graph_(&graph), kernels_(&kernels), run_(std::move(run)), layer_by_layer_(goes_layer_by_layer(graph)) {
         for (std::size_t i = 0; i < graph.size(); ++i) {
             inputs_.push_back(graph.input_shapes(i));
@@ -31,7 +31,7 @@ public:
         }
         const auto in_place = [&kernels](AnyLayer const& layer) { return kernels.op(layer, 0).in_place; };
         data_reuse_ =
-            layer_by_layer_ ? detail::data_reuse_bytes(graph, in_place) : std::vector<double>(graph.size(), 0);
+            layer_by_layer_ ? plan::detail::data_reuse_bytes(graph, in_place) : std::vector<double>(graph.size(), 0);
     }
 
     [[nodiscard]] Graph const& graph() const { return *graph_; }
@@ -69,7 +69,7 @@ public:
 private:
     Graph const* graph_;
     Kernels const* kernels_;
-    detail::RunSize run_;
+    plan::detail::RunSize run_;
     bool layer_by_layer_;
     std::vector<std::vector<Shape>> inputs_;
     std::vector<std::optional<ConvTask>> tasks_;

@@ -17,12 +17,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace plan::detail {
 [[nodiscard]] inline std::string describe(Kernels const& kernels, ConvQuery const& query) {
     return join("primitive ", kernels.primitives[query.primitive].id, " on ", to_string(query.shape, query.run.batch));
 }
 [[nodiscard]] inline std::string describe(Kernels const& kernels, OpQuery const& query) {
-    return join("a layer (", kind(*query.layer), " -> ", query.output, ") in layout ",
+    return join("a layer (", layer_kind(*query.layer), " -> ", query.output, ") in layout ",
                 kernels.layouts[query.layout].name);
 }
 [[nodiscard]] inline std::string describe(Kernels const& kernels, TransformQuery const& query) {
@@ -45,7 +45,7 @@ namespace detail {
     }
     return chain;
 }
-}  // namespace detail
+}  // namespace plan::detail
 
 /// The seconds that a cost model predicts for a plan: judges a plan made from predictions by measurements, for example.
 /// `workers` threads are to run it. Asks what make_plan asks, so the model that the plan was made by says its total.
@@ -76,7 +76,7 @@ template <CostModel Model>
             const std::size_t p = known(kernels.find_if_any(layer.primitive), layer.primitive, layer.name);
             conv_of[i] = convs.size();
             convs.push_back(ask.conv(i, p));
-            if (!detail::needs_pass(kernels.primitives[p], node)) continue;
+            if (!plan::needs_pass(kernels.primitives[p], node)) continue;
         } else if (std::holds_alternative<InputParams>(node.layer) ||
                    std::holds_alternative<ConstantParams>(node.layer) ||
                    std::holds_alternative<ParameterParams>(node.layer)) {
@@ -95,7 +95,7 @@ template <CostModel Model>
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             if (is_nan(seconds[i]) || !(seconds[i] >= 0)) {
                 fail("plan: cost model ", Model::name, " predicts ", seconds[i], " seconds for ",
-                     detail::describe(kernels, queries[i]));
+                     plan::detail::describe(kernels, queries[i]));
             }
             total += seconds[i];
         }
@@ -105,12 +105,12 @@ template <CostModel Model>
     add(ops);
     add(transforms);
     for (PlannedStrips const& strips : plan.strips) {
-        const StripChain chain = detail::chain_of(strips, plan, graph, kernels);
+        const StripChain chain = plan::detail::chain_of(strips, plan, graph, kernels);
         double in_strips = 0, by_itself = 0;
         for (std::size_t place = 0; place < chain.shapes.size(); ++place) {
             const std::size_t conv = conv_of[chain.first + place];
-            const detail::PricedPrimitive own{convs[conv].primitive, conv_seconds[conv]};
-            in_strips += detail::strip_seconds(ask, model, chain, place, workers, std::span(&own, 1))[0];
+            const plan::detail::PricedPrimitive own{convs[conv].primitive, conv_seconds[conv]};
+            in_strips += plan::detail::strip_seconds(ask, model, chain, place, workers, std::span(&own, 1))[0];
             by_itself += own.seconds;
         }
         if (is_finite(in_strips)) total += in_strips - by_itself;

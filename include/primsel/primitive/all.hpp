@@ -20,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 using DirectPrimitives = TypeList<DirectSum2d>;
 
-namespace detail {
+namespace primitive::detail {
 
 template <PatchCopy copy>
 using Im2Row = TypeList<Im2<Patch::row, copy, GemmForm::ab, GemmOut::ik>,   //
@@ -45,17 +45,17 @@ template <GemmOut out>
 using Conv1x1Forms = TypeList<Conv1x1Gemm<GemmForm::ab, out>, Conv1x1Gemm<GemmForm::atb, out>,
                               Conv1x1Gemm<GemmForm::abt, out>, Conv1x1Gemm<GemmForm::atbt, out>>;
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 using Im2Primitives =
-    concatenate<detail::Im2Row<PatchCopy::scan>, detail::Im2Row<PatchCopy::copy_short>, detail::Im2Col<PatchCopy::scan>,
-                detail::Im2Col<PatchCopy::copy_short>, detail::Im2Col<PatchCopy::copy_self>>;
+    concatenate<primitive::detail::Im2Row<PatchCopy::scan>, primitive::detail::Im2Row<PatchCopy::copy_short>, primitive::detail::Im2Col<PatchCopy::scan>,
+                primitive::detail::Im2Col<PatchCopy::copy_short>, primitive::detail::Im2Col<PatchCopy::copy_self>>;
 using Kn2Primitives = TypeList<Kn2Row<>, Kn2Col<>, Kn2AccumulateShift<true>, Kn2AccumulateShift<false>,  //
                                Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::atb>,
                                Kn2RowAccumulate<GemmForm::abt>, Kn2RowAccumulate<GemmForm::atbt>>;
-using Wino3Primitives = detail::WinogradSizes<3>;
-using Wino5Primitives = detail::WinogradSizes<5>;
-using Conv1x1Primitives = concatenate<detail::Conv1x1Forms<GemmOut::ik>, detail::Conv1x1Forms<GemmOut::ki>>;
+using Wino3Primitives = primitive::detail::WinogradSizes<3>;
+using Wino5Primitives = primitive::detail::WinogradSizes<5>;
+using Conv1x1Primitives = concatenate<primitive::detail::Conv1x1Forms<GemmOut::ik>, primitive::detail::Conv1x1Forms<GemmOut::ki>>;
 using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 
 /// The 75 of the papers' measurements (Mulder et al. 2020, table 6).

@@ -9,10 +9,10 @@ namespace primsel::inline PRIMSEL_ABI {
 template <GemmForm form, GemmOut out, Gemm G = SimdGemm>
 struct Conv1x1Gemm {
 private:
-    using traits = detail::FormTraits<form, out>;
+    using traits = primitive::detail::FormTraits<form, out>;
 
 public:
-    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name + detail::gemm_suffix<G>;
+    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name + gemm::gemm_suffix<G>;
     template <Gemm Other>
     using with_gemm = Conv1x1Gemm<form, out, Other>;
     static constexpr Family family = Family::conv_1x1;
@@ -33,7 +33,7 @@ public:
     }
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        detail::pack_kernel<traits::kernel_depth_major>(
+        primitive::detail::pack_kernel<traits::kernel_depth_major>(
             s, kernel, [](int c, int, int) { return c; }, dst);
     }
 

@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 template <int lanes_of_list>
 struct ChosenPrimitives;
 template <>
@@ -124,13 +124,13 @@ struct ChosenPrimitives<4> {
         WinogradLine<2, 7, 16, KernelForm::row>,
         WinogradLine<2, 7, 16, KernelForm::column>>;
 };
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// The primitives that an engine for an Arch considers by default. On every profile of its vectors' width their best is
 /// at most 0.5 % behind the best of AllPrimitives in the mean over the layers, and 10 % for any of them.
 template <class Arch>
 using DefaultPrimitivesOf =
-    typename detail::ChosenPrimitives<lanes<Arch> >= 16 ? 16 : lanes<Arch> >= 8 ? 8 : 4>::type;
+    typename primitive::detail::ChosenPrimitives<lanes<Arch> >= 16 ? 16 : lanes<Arch> >= 8 ? 8 : 4>::type;
 /// Those for the instruction set of this translation unit. They compile faster than all.
 using DefaultPrimitives = DefaultPrimitivesOf<default_arch>;
 

@@ -11,13 +11,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 
 [[nodiscard]] constexpr Support depthwise_supports(ConvShape const& s) {
     return s.groups != s.c ? Support::no("needs as many groups as channels") : Support::yes();
 }
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// Depthwise convolution in hwc: a vector of channels at a time over a few neighbouring output pixels, read in place.
 /// With several kernels a channel, every channel is first repeated as often.
@@ -28,7 +28,7 @@ struct DepthwiseHwc {
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true, by_rows = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return primitive::detail::depthwise_supports(s); }
 
     /// Tap after tap, the weights of all kernels.
     template <class Arch>
@@ -49,10 +49,10 @@ struct DepthwiseHwc {
             repeat_channels(s, args);
             src = args.scratch;
         }
-        if (detail::DepthwiseBlocks::supports<Arch>(s)) {
-            detail::DepthwiseBlocks::run<Arch>(s, args, src);
+        if (primitive::detail::DepthwiseBlocks::supports<Arch>(s)) {
+            primitive::detail::DepthwiseBlocks::run<Arch>(s, args, src);
         } else {
-            detail::DepthwiseRows::run<Arch>(s, args, src);
+            primitive::detail::DepthwiseRows::run<Arch>(s, args, src);
         }
     }
 
@@ -63,9 +63,9 @@ struct DepthwiseHwc {
         Work work;
         if (s.k != s.c)
             work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
-        if (detail::DepthwiseBlocks::supports<Arch>(s)) {
+        if (primitive::detail::DepthwiseBlocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = detail::DepthwiseBlocks::operations<Arch>(s),
+                             .operations = primitive::detail::DepthwiseBlocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
@@ -93,7 +93,7 @@ private:
 /// stride, so that every tap reads neighbours; then vectors of output columns.
 struct DepthwiseChw {
 private:
-    using Planes = detail::DepthwisePlanes;
+    using Planes = primitive::detail::DepthwisePlanes;
 
 public:
     static constexpr FixedString id = "depthwise-chw";
@@ -102,7 +102,7 @@ public:
     using out_layout = chw;
     static constexpr bool fuses_epilogue = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return primitive::detail::depthwise_supports(s); }
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {

@@ -13,12 +13,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 [[nodiscard]] constexpr Support depthwise_gradient_supports(ConvShape const& s) {
     if (s.groups != s.c) return Support::no("needs as many groups as channels");
     return s.k == s.c ? Support::yes() : Support::no("needs one kernel a channel");
 }
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// The gradient of the input of a depthwise convolution in hwc, of any stride: each pixel gathers what it went into, a
 /// vector of channels at a time.
@@ -32,7 +32,7 @@ struct DepthwiseInputGradient {
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.taps() > most_taps) return Support::no("needs a kernel of at most 81 taps");
-        return detail::depthwise_gradient_supports(s);
+        return primitive::detail::depthwise_gradient_supports(s);
     }
     /// Tap after tap, the weights of all channels.
     template <class Arch>
@@ -99,7 +99,7 @@ private:
         const auto channels = static_cast<std::size_t>(s.c);
         Rows rows;
         for (int fh = 0; fh < s.fh; ++fh) {
-            const int oh = result_of(h, detail::tap_offset_h(s, fh), s.stride_h, s.out_h());
+            const int oh = result_of(h, primitive::detail::tap_offset_h(s, fh), s.stride_h, s.out_h());
             if (oh < 0) continue;
             rows.gradient[rows.count] = gradient + static_cast<std::size_t>(oh * s.out_w()) * channels;
             rows.weights[rows.count++] = weights + static_cast<std::size_t>(fh * s.fw) * channels;
@@ -111,7 +111,7 @@ private:
         const int out_w = s.out_w();
         Taps taps;
         for (int fw = 0; fw < s.fw; ++fw) {
-            const int ow = result_of(w, detail::tap_offset_w(s, fw), s.stride_w, out_w);
+            const int ow = result_of(w, primitive::detail::tap_offset_w(s, fw), s.stride_w, out_w);
             for (int row = 0; row < rows.count && ow >= 0; ++row) {
                 taps.gradient[taps.count] = rows.gradient[row] + static_cast<std::size_t>(ow) * channels;
                 taps.weights[taps.count++] = rows.weights[row] + static_cast<std::size_t>(fw) * channels;
@@ -147,7 +147,7 @@ struct DepthwiseWeightGradient {
     static constexpr bool whole_batch = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
-        return detail::depthwise_gradient_supports(s);
+        return primitive::detail::depthwise_gradient_supports(s);
     }
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
@@ -261,8 +261,8 @@ private:
 
     /// The lines of a row of the result and of the image that lie so many rows of the result farther on: a line of each
     /// pixel is no stream that processors find by themselves. Inline, as g++ drops calls of what only asks.
-    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, std::ptrdiff_t out_w, const float* gradient,
-                                             const float* src, std::ptrdiff_t rows) noexcept {
+    PRIMSEL_INLINE static void prefetch(ConvShape const& s, std::ptrdiff_t out_w, const float* gradient,
+                                        const float* src, std::ptrdiff_t rows) noexcept {
         const std::ptrdiff_t pixel = s.c, of_row = s.stride_h * s.w;
         gradient += rows * out_w * pixel, src += rows * of_row * pixel;
         for (std::ptrdiff_t i = 0; i < out_w; ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
@@ -275,14 +275,15 @@ private:
         constexpr int step = std::same_as<V, float> ? 1 : lanes<Arch>;
         const auto sum_at = [&](int i, int j) { return block.sums + ((fh + i) * s.fw + fw + j) * step; };
         V sums[height][width];
-        const int out_h = s.out_h(), out_w = s.out_w();             // divisions
-        detail::Range rows[height], columns[width], all{0, out_w};  // where each tap is inside, and all of them
+        const int out_h = s.out_h(), out_w = s.out_w();  // divisions
+        primitive::detail::Range rows[height], columns[width],
+            all{0, out_w};  // where each tap is inside, and all of them
         for (int i = 0; i < height; ++i) {
-            rows[i] = detail::tap_rows(s, fh + i);
+            rows[i] = primitive::detail::tap_rows(s, fh + i);
             for (int j = 0; j < width; ++j) sums[i][j] = load_at<V, Arch>(sum_at(i, j));
         }
         for (int j = 0; j < width; ++j) {
-            columns[j] = detail::tap_columns(s, fw + j);
+            columns[j] = primitive::detail::tap_columns(s, fw + j);
             all.begin = std::max(all.begin, columns[j].begin), all.end = std::min(all.end, columns[j].end);
         }
         all.begin = std::min(all.begin, out_w);
@@ -292,9 +293,10 @@ private:
             const float* const gradient = args.gradient + row * (out_w * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
             // The offset of the first tap, which may be beside the image.
-            const std::ptrdiff_t first =
-                ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
-            ask_for_later(s, out_w, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
+            const std::ptrdiff_t first = ((oh * s.stride_h + primitive::detail::tap_offset_h(s, fh)) * s.w +
+                                          primitive::detail::tap_offset_w(s, fw)) *
+                                         pixel;
+            prefetch(s, out_w, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
             bool inside[height], whole = true;
             for (int i = 0; i < height; ++i) {
                 inside[i] = oh >= rows[i].begin && oh < rows[i].end;

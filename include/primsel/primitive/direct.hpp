@@ -37,7 +37,7 @@ struct DirectSum2d {
                 const float* src = args.src + static_cast<std::size_t>(first_c + c) * s.in_pixels();
                 for (int fh = 0; fh < s.fh; ++fh) {
                     for (int fw = 0; fw < s.fw; ++fw) {
-                        add_tap(s, fh, fw, args.weights[detail::kernel_index(s, static_cast<int>(k), c, fh, fw)], src,
+                        add_tap(s, fh, fw, args.weights[primitive::detail::kernel_index(s, static_cast<int>(k), c, fh, fw)], src,
                                 dst);
                     }
                 }
@@ -62,10 +62,10 @@ struct DirectSum2d {
 
 private:
     static void add_tap(ConvShape const& s, int fh, int fw, float weight, const float* src, float* dst) noexcept {
-        const detail::Range rows = detail::tap_rows(s, fh), columns = detail::tap_columns(s, fw);
-        const int offset_w = detail::tap_offset_w(s, fw), step = s.stride_w;
+        const primitive::detail::Range rows = primitive::detail::tap_rows(s, fh), columns = primitive::detail::tap_columns(s, fw);
+        const int offset_w = primitive::detail::tap_offset_w(s, fw), step = s.stride_w;
         for (int oh = rows.begin; oh < rows.end; ++oh) {
-            const float* PRIMSEL_RESTRICT from = src + (oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + offset_w;
+            const float* PRIMSEL_RESTRICT from = src + (oh * s.stride_h + primitive::detail::tap_offset_h(s, fh)) * s.w + offset_w;
             float* PRIMSEL_RESTRICT to = dst + oh * s.out_w();
             if (step == 1) {
                 for (int ow = columns.begin; ow < columns.end; ++ow) to[ow] += weight * from[ow];
@@ -76,7 +76,7 @@ private:
     }
 };
 
-namespace detail {
+namespace primitive::detail {
 
 /// Direct convolution to hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
 /// so that no patch matrix is needed. An unpadded image in hwc is read in place; of another a copy is made, in hwc and
@@ -119,14 +119,14 @@ struct DirectFrom {
                 });
             image = args.scratch;
         }
-        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(block_rows<Arch>);
+        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(gemm::block_rows<Arch>);
         const std::size_t blocks = (pixels + most - 1) / most;
-        const int panels = panel_count<Arch>(s.group_k());
+        const int panels = gemm::panel_count<Arch>(s.group_k());
         const auto parts = static_cast<std::size_t>(s.groups * panels);
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
+            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
                                      static_cast<int>(block * pixels / blocks),
                                      static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
                                      weights_of<Arch>(s, args, group), part % panels);
@@ -136,7 +136,7 @@ struct DirectFrom {
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double pixels = static_cast<double>(s.out_pixels());
-        const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
+        const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
         Work work;
@@ -144,7 +144,7 @@ struct DirectFrom {
         const double copied = (from_planes ? 4 : 2) * in;
         if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = s.groups * tile_operations<Arch>(pixels, s.group_k(), s.depth()),
+                         .operations = s.groups * gemm::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -196,13 +196,13 @@ private:
 
     template <class Arch>
     [[nodiscard]] static const float* weights_of(ConvShape const& s, ConvArgs const& args, int group) {
-        return args.weights + static_cast<std::size_t>(group) * packed_size<Arch>(s.depth(), s.group_k());
+        return args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k());
     }
 
     /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`. Weights
     /// that are not in L2 are fetched: all of them when they are read first, those that do not stay there always.
     template <class Arch>
-    [[nodiscard]] static TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int first,
+    [[nodiscard]] static gemm::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int first,
                                           int group, bool read_first) {
         const std::size_t weights = packed_floats<Arch>(s);
         const auto c = static_cast<std::size_t>(s.c);
@@ -240,22 +240,22 @@ private:
                          copy + static_cast<std::size_t>(i) * row_floats(s));
             }
             for (int group = 0; group < s.groups; ++group) {
-                multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
+                gemm::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
                                       (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
     }
 };
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// The direct algorithm on an image in hwc.
-struct DirectHwc : detail::DirectFrom<hwc> {
+struct DirectHwc : primitive::detail::DirectFrom<hwc> {
     static constexpr FixedString id = "direct-hwc";
     static constexpr bool by_rows = true;
 };
 /// The direct algorithm on an image in chw, as most networks' own is: its change of layout is in the copy.
-struct DirectChwHwc : detail::DirectFrom<chw> {
+struct DirectChwHwc : primitive::detail::DirectFrom<chw> {
     static constexpr FixedString id = "direct-chw-hwc";
 };
 

@@ -42,7 +42,7 @@ struct GroupedHwc {
             for (int tap = 0; tap < s.taps(); ++tap) {
                 for (int c = 0; c < s.group_c(); ++c) {
                     for (int lane = 0; lane < lanes<Arch>; ++lane) {
-                        *dst++ = kernel[detail::kernel_index(s, first + lane, c, tap / s.fw, tap % s.fw)];
+                        *dst++ = kernel[primitive::detail::kernel_index(s, first + lane, c, tap / s.fw, tap % s.fw)];
                     }
                 }
             }
@@ -50,7 +50,7 @@ struct GroupedHwc {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return zeros(s) + workers * detail::pointer_floats(block_pointers<Arch>(s));
+        return zeros(s) + workers * primitive::detail::pointer_floats(block_pointers<Arch>(s));
     }
 
     template <class Arch>
@@ -60,7 +60,7 @@ struct GroupedHwc {
         constexpr int block = block_pixels<Arch>;
         args.executor.parallel_for(
             static_cast<std::size_t>((pixels + block - 1) / block), [=, &s, &args](std::size_t i, std::size_t worker) {
-                auto* slot = args.scratch + zeros(s) + worker * detail::pointer_floats(block_pointers<Arch>(s));
+                auto* slot = args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
                 auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
                 const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
                 point<Arch>(s, args, first, count, pointers);
@@ -131,7 +131,7 @@ private:
     template <class Arch>
     static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
         constexpr int block = block_pixels<Arch>;
-        detail::point_to_pixels(s, args.src, args.scratch, static_cast<std::size_t>(first), count, pointers);
+        primitive::detail::point_to_pixels(s, args.src, args.scratch, static_cast<std::size_t>(first), count, pointers);
         for (int tap = s.taps() - 1; count < block && tap >= 0; --tap) {
             std::copy_backward(pointers + tap * count, pointers + (tap + 1) * count, pointers + tap * block + count);
             std::fill_n(pointers + tap * block + count, block - count, args.scratch);

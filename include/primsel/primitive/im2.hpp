@@ -16,7 +16,7 @@ enum class PatchCopy { scan, copy_short, copy_self };
 template <Patch patch, PatchCopy copy, GemmForm form, GemmOut out, Gemm G = SimdGemm>
 struct Im2 {
 private:
-    using traits = detail::FormTraits<form, out>;
+    using traits = primitive::detail::FormTraits<form, out>;
     static_assert(traits::patches_depth_major == (patch == Patch::col), "this form does not fit the patch matrix");
     static_assert(patch == Patch::col || copy != PatchCopy::copy_self, "only im2col is copied from itself");
     static constexpr bool from_hwc = patch == Patch::row && copy == PatchCopy::copy_short;
@@ -35,7 +35,7 @@ private:
     }();
 
 public:
-    static constexpr auto id = prefix + traits::name + detail::gemm_suffix<G>;
+    static constexpr auto id = prefix + traits::name + gemm::gemm_suffix<G>;
     template <Gemm Other>
     using with_gemm = Im2<patch, copy, form, out, Other>;
     static constexpr Family family = Family::im2;
@@ -59,7 +59,7 @@ public:
     }
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        detail::pack_kernel<traits::kernel_depth_major>(
+        primitive::detail::pack_kernel<traits::kernel_depth_major>(
             s, kernel,
             [&s](int c, int fh, int fw) {
                 return from_hwc ? (fh * s.fw + fw) * s.group_c() + c : (c * s.fh + fh) * s.fw + fw;
@@ -108,14 +108,14 @@ private:
                 const float* plane = args.src + (static_cast<std::size_t>(first_c) + c) * s.in_pixels();
                 float* dst = patches + c * static_cast<std::size_t>(s.taps()) * pixels;
                 if constexpr (copy == PatchCopy::copy_self) {
-                    detail::copy_self(s, plane, dst);
+                    primitive::detail::copy_self(s, plane, dst);
                 } else {
                     for (int fh = 0; fh < s.fh; ++fh) {
                         for (int fw = 0; fw < s.fw; ++fw, dst += pixels) {
                             if constexpr (copy == PatchCopy::scan)
-                                detail::scan_column(s, plane, fh, fw, dst);
+                                primitive::detail::scan_column(s, plane, fh, fw, dst);
                             else
-                                detail::copy_column(s, plane, fh, fw, dst);
+                                primitive::detail::copy_column(s, plane, fh, fw, dst);
                         }
                     }
                 }
@@ -127,9 +127,9 @@ private:
                 float* dst = patches + row * static_cast<std::size_t>(s.out_w()) * depth;
                 for (int ow = 0; ow < s.out_w(); ++ow, dst += depth) {
                     if constexpr (copy == PatchCopy::scan)
-                        detail::scan_row(s, args.src, first_c, oh, ow, dst);
+                        primitive::detail::scan_row(s, args.src, first_c, oh, ow, dst);
                     else
-                        detail::copy_row(s, args.src, first_c, oh, ow, dst);
+                        primitive::detail::copy_row(s, args.src, first_c, oh, ow, dst);
                 }
             });
         }

@@ -27,7 +27,7 @@ struct Im2Win {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * detail::strip_floats(s);
+        return workers * primitive::detail::strip_floats(s);
     }
     /// Each kernel ordered as the windows are: fw, fh, c.
     template <class Arch>
@@ -35,7 +35,7 @@ struct Im2Win {
         for (int k = 0; k < s.k; ++k) {
             for (int fw = 0; fw < s.fw; ++fw) {
                 for (int fh = 0; fh < s.fh; ++fh) {
-                    for (int c = 0; c < s.c; ++c) *dst++ = kernel[detail::kernel_index(s, k, c, fh, fw)];
+                    for (int c = 0; c < s.c; ++c) *dst++ = kernel[primitive::detail::kernel_index(s, k, c, fh, fw)];
                 }
             }
         }
@@ -45,8 +45,8 @@ struct Im2Win {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(
             static_cast<std::size_t>(s.out_h()), [&s, &args](std::size_t row, std::size_t worker) {
-                float* strip = args.scratch + worker * detail::strip_floats(s);
-                detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
+                float* strip = args.scratch + worker * primitive::detail::strip_floats(s);
+                primitive::detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
                 for (int k = 0; k < s.k; k += block) {
                     const int kernels = std::min(block, s.k - k);
                     for (int ow = 0; ow < s.out_w(); ow += block) {
@@ -59,7 +59,7 @@ struct Im2Win {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double strip = 4.0 * static_cast<double>(detail::strip_floats(s)),
+        const double strip = 4.0 * static_cast<double>(primitive::detail::strip_floats(s)),
                      weights = 4.0 * static_cast<double>(s.kernel_size());
         const double tiles =
             std::ceil(s.out_w() / static_cast<double>(block)) * std::ceil(s.k / static_cast<double>(block)) * s.out_h();

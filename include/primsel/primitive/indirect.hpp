@@ -45,7 +45,7 @@ struct Indirect {
         const std::size_t blocks = (pixels + most - 1) / most;
         // Where blocks are few, the panels of each are shared out too.
         const auto threads = args.executor.concurrency(),
-                   panels = static_cast<std::size_t>(detail::panel_count<Arch>(s.group_k())),
+                   panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k())),
                    shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
         args.executor.parallel_for(blocks * shares, [=, &s, &args](std::size_t i, std::size_t worker) {
             const std::size_t block = i / shares, share = i % shares;
@@ -56,15 +56,15 @@ struct Indirect {
             auto* slot = args.scratch + zeros + worker * pointer_floats(s);
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
             for (int pixel = 0; pixel < count; pixel += rows) {
-                detail::point_to_pixels(s, args.src, args.scratch, first + static_cast<std::size_t>(pixel),
+                primitive::detail::point_to_pixels(s, args.src, args.scratch, first + static_cast<std::size_t>(pixel),
                                         std::min(rows, count - pixel), pointers + pixel * s.taps());
             }
             for (int group = 0; group < s.groups; ++group) {
-                const detail::IndirectProduct p = product<Arch>(s, args, pointers, first, count, group);
+                const primitive::detail::IndirectProduct p = product<Arch>(s, args, pointers, first, count, group);
                 float* dst =
                     args.dst + first * static_cast<std::size_t>(s.k) + static_cast<std::size_t>(group * s.group_k());
                 for (int panel = first_panel; panel < last_panel; ++panel) {
-                    detail::multiply_indirect<Arch>(p, panel, dst + panel * detail::panel_width<Arch>);
+                    primitive::detail::multiply_indirect<Arch>(p, panel, dst + panel * gemm::panel_width<Arch>);
                 }
             }
         });
@@ -73,7 +73,7 @@ struct Indirect {
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double pixels = static_cast<double>(s.out_pixels()), in = 4.0 * static_cast<double>(s.in_shape().size());
-        const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_k());
+        const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, out = 4.0 * pixels * s.k;
         return Work{}
             .add({.rate = Rate::scalar,
@@ -81,24 +81,24 @@ struct Indirect {
                   .bytes = 8.0 * pixels * s.taps(),
                   .working_set = 8.0 * block_pixels * s.taps()})
             .add({.rate = Rate::gemm,
-                  .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
+                  .operations = s.groups * gemm::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels) + 2 * out,
                   .working_set = in + weights + out});
     }
 
 private:
-    static constexpr int rows = detail::indirect_rows;
+    static constexpr int rows = primitive::detail::indirect_rows;
     static constexpr int block_pixels = 20 * rows;
 
     [[nodiscard]] static constexpr std::size_t block_pointers(ConvShape const& s) {
         return static_cast<std::size_t>(block_pixels) * static_cast<std::size_t>(s.taps());
     }
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
-        return detail::pointer_floats(block_pointers(s));
+        return primitive::detail::pointer_floats(block_pointers(s));
     }
     /// The product of one group, for `count` output pixels from `first` on.
     template <class Arch>
-    [[nodiscard]] static detail::IndirectProduct product(ConvShape const& s, ConvArgs const& args,
+    [[nodiscard]] static primitive::detail::IndirectProduct product(ConvShape const& s, ConvArgs const& args,
                                                          const float* const* pointers, std::size_t first, int count,
                                                          int group) noexcept {
         const auto k = static_cast<std::size_t>(s.k), first_k = static_cast<std::size_t>(group * s.group_k()),
@@ -110,7 +110,7 @@ private:
                 .columns = s.group_k(),
                 .offset = static_cast<std::size_t>(group * s.group_c()),
                 .packed =
-                    args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()),
+                    args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k()),
                 .c_stride = k,
                 .bias = args.bias == nullptr ? nullptr : args.bias + first_k,
                 .residual = args.residual == nullptr ? nullptr : args.residual + offset,

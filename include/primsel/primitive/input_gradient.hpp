@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 
 /// The input pixels whose rows and columns leave the same remainders by the strides are met by the same taps: a phase.
 struct GradientPhase {
@@ -85,7 +85,7 @@ void for_taps(ConvShape const& s, GradientPhase const& phase, Visit const& visit
     }
 }
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// The gradient of the input of any convolution, as indirect convolutions: each phase of the input's pixels gathers
 /// from the pixels of the result that it went into, all images together.
@@ -120,9 +120,9 @@ struct IndirectInputGradient {
                     transpose_columns(ordered, taps, by_taps.data(), some * c, some * c, 0, taps);
                     ordered = by_taps.data();
                 }
-                detail::for_phases(s, [&](detail::GradientPhase const& phase) {
+                primitive::detail::for_phases(s, [&](primitive::detail::GradientPhase const& phase) {
                     std::size_t before = 0;  // taps of the phase
-                    detail::for_taps(s, phase, [&](int fh, int fw) {
+                    primitive::detail::for_taps(s, phase, [&](int fh, int fw) {
                         const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
                         pack_rows<Arch>(ordered + tap * some * c, some, c, depth,
                                         static_cast<std::size_t>(phase.taps()) * k, dst + phase_offset<Arch>(s, phase));
@@ -141,10 +141,10 @@ struct IndirectInputGradient {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         std::fill_n(args.scratch, zeros(s), 0.0F);
         const auto groups = static_cast<std::size_t>(s.groups);
-        detail::for_phases(s, [&](detail::GradientPhase const& phase) {
+        primitive::detail::for_phases(s, [&](primitive::detail::GradientPhase const& phase) {
             const std::size_t pixels = phase.pixels() * static_cast<std::size_t>(args.images), most = block_pixels;
             const std::size_t blocks = (pixels + most - 1) / most,
-                              panels = static_cast<std::size_t>(detail::panel_count<Arch>(s.group_c()));
+                              panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_c()));
             const std::size_t threads = args.executor.concurrency(),
                               shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
             args.executor.parallel_for(blocks * shares, [&, pixels](std::size_t i, std::size_t worker) {
@@ -152,10 +152,10 @@ struct IndirectInputGradient {
                 const int count = static_cast<int>(std::min(most, pixels - first));
                 float* mine = args.scratch + zeros(s) + worker * worker_floats<Arch>(s);
                 auto* pointers = ::new (static_cast<void*>(mine)) const float*[block_pointers(s)];
-                float* sums = mine + detail::pointer_floats(block_pointers(s));
-                for (int pixel = 0; pixel < count; pixel += detail::indirect_rows) {
+                float* sums = mine + primitive::detail::pointer_floats(block_pointers(s));
+                for (int pixel = 0; pixel < count; pixel += primitive::detail::indirect_rows) {
                     point(s, args, phase, first + static_cast<std::size_t>(pixel),
-                          std::min(detail::indirect_rows, count - pixel), pointers + pixel * phase.taps());
+                          std::min(primitive::detail::indirect_rows, count - pixel), pointers + pixel * phase.taps());
                 }
                 for (std::size_t group = 0; group < groups; ++group) {
                     const float* packed = args.weights + group * group_floats<Arch>(s) + phase_offset<Arch>(s, phase);
@@ -171,7 +171,7 @@ struct IndirectInputGradient {
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double pixels = static_cast<double>(s.out_pixels()), in = 4.0 * pixels * s.k;
-        const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_c());
+        const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_c());
         const double out = 4.0 * static_cast<double>(s.in_shape().size());
         const double weights = 4.0 * s.taps() * s.group_k() * columns;
         Work work;
@@ -187,15 +187,15 @@ struct IndirectInputGradient {
     }
 
 private:
-    static constexpr int block_pixels = 20 * detail::indirect_rows;
+    static constexpr int block_pixels = 20 * primitive::detail::indirect_rows;
 
     /// Rows of a matrix of `columns` columns that are rows [depth, depth + rows) of what is packed, which has so many.
     template <class Arch>
     static void pack_rows(const float* src, std::size_t rows, std::size_t columns, std::size_t depth,
                           std::size_t all_rows, float* dst) {
-        for (std::size_t first = 0; first < columns; first += static_cast<std::size_t>(detail::panel_width<Arch>)) {
+        for (std::size_t first = 0; first < columns; first += static_cast<std::size_t>(gemm::panel_width<Arch>)) {
             const auto width = static_cast<std::size_t>(
-                detail::panel_columns<Arch>(static_cast<int>(first), static_cast<int>(columns)));
+                gemm::panel_columns<Arch>(static_cast<int>(first), static_cast<int>(columns)));
             const std::size_t floats = std::min(width, columns - first);
             float* to = dst + all_rows * first + depth * width;
             for (std::size_t row = 0; row < rows; ++row, to += width) {
@@ -221,16 +221,16 @@ private:
     }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t worker_floats(ConvShape const& s) {
-        const std::size_t sums = s.strided() ? static_cast<std::size_t>(block_pixels * detail::panel_width<Arch>) : 0;
-        return detail::pointer_floats(block_pointers(s)) + sums;
+        const std::size_t sums = s.strided() ? static_cast<std::size_t>(block_pixels * gemm::panel_width<Arch>) : 0;
+        return primitive::detail::pointer_floats(block_pointers(s)) + sums;
     }
     template <class Arch>
     [[nodiscard]] static std::size_t group_floats(ConvShape const& s) {
-        return detail::packed_size<Arch>(s.taps() * s.group_k(), s.group_c());
+        return gemm::packed_size<Arch>(s.taps() * s.group_k(), s.group_c());
     }
     template <class Arch>
-    [[nodiscard]] static std::size_t phase_offset(ConvShape const& s, detail::GradientPhase const& phase) {
-        return detail::packed_size<Arch>(phase.taps_before * s.group_k(), s.group_c());
+    [[nodiscard]] static std::size_t phase_offset(ConvShape const& s, primitive::detail::GradientPhase const& phase) {
+        return gemm::packed_size<Arch>(phase.taps_before * s.group_k(), s.group_c());
     }
 
     /// A pixel of a phase: its image, and its row and column among those of the phase.
@@ -239,11 +239,11 @@ private:
         int row, column;
 
         /// The pixel of a number among all of a phase's, image after image.
-        Place(detail::GradientPhase const& phase, std::size_t number)
+        Place(primitive::detail::GradientPhase const& phase, std::size_t number)
             : image(number / phase.pixels()),
               row(static_cast<int>(number % phase.pixels()) / phase.columns),
               column(static_cast<int>(number % phase.pixels()) % phase.columns) {}
-        void advance(detail::GradientPhase const& phase) {
+        void advance(primitive::detail::GradientPhase const& phase) {
             if (++column < phase.columns) return;
             column = 0;
             if (++row == phase.rows) row = 0, ++image;
@@ -252,14 +252,14 @@ private:
 
     /// The pixels of the result that each of `count` neighbouring pixels of the phase went into, by taps; zeros where
     /// there is none.
-    static void point(ConvShape const& s, ConvArgs const& args, detail::GradientPhase const& phase, std::size_t first,
+    static void point(ConvShape const& s, ConvArgs const& args, primitive::detail::GradientPhase const& phase, std::size_t first,
                       int count, const float** pointers) noexcept {
         const int out_h = s.out_h(), out_w = s.out_w();
         const Place begin(phase, first);
-        detail::for_taps(s, phase, [&](int fh, int fw) {
+        primitive::detail::for_taps(s, phase, [&](int fh, int fw) {
             // The strides divide both distances: the tap meets the phase.
-            const int down = (phase.first_h - detail::tap_offset_h(s, fh)) / s.stride_h,
-                      right = (phase.first_w - detail::tap_offset_w(s, fw)) / s.stride_w;
+            const int down = (phase.first_h - primitive::detail::tap_offset_h(s, fh)) / s.stride_h,
+                      right = (phase.first_w - primitive::detail::tap_offset_w(s, fw)) / s.stride_w;
             Place at = begin;
             for (int i = 0; i < count; ++i, at.advance(phase)) {
                 const int oh = at.row + down, ow = at.column + right;
@@ -272,30 +272,30 @@ private:
     }
 
     template <class Arch>
-    static void multiply(ConvShape const& s, ConvArgs const& args, detail::GradientPhase const& phase,
+    static void multiply(ConvShape const& s, ConvArgs const& args, primitive::detail::GradientPhase const& phase,
                          Block const& block, std::size_t group, int panel) noexcept {
         const auto c = static_cast<std::size_t>(s.c), first_c = group * static_cast<std::size_t>(s.group_c());
-        detail::IndirectProduct p{.pointers = block.pointers,
+        primitive::detail::IndirectProduct p{.pointers = block.pointers,
                                   .pixels = block.count,
                                   .taps = phase.taps(),
                                   .run = s.group_k(),
                                   .columns = s.group_c(),
                                   .offset = group * static_cast<std::size_t>(s.group_k()),
                                   .packed = block.packed};
-        const int column = panel * detail::panel_width<Arch>;
+        const int column = panel * gemm::panel_width<Arch>;
         if (!s.strided()) {  // the phase's pixels are all there are, in their order
             p.c_stride = c;
-            return detail::multiply_indirect<Arch>(p, panel, args.dst + block.first * c + first_c + column);
+            return primitive::detail::multiply_indirect<Arch>(p, panel, args.dst + block.first * c + first_c + column);
         }
-        const int width = std::min(detail::panel_width<Arch>, s.group_c() - column);
-        p.c_stride = static_cast<std::size_t>(detail::panel_width<Arch>);
-        detail::multiply_indirect<Arch>(p, panel, block.sums);
+        const int width = std::min(gemm::panel_width<Arch>, s.group_c() - column);
+        p.c_stride = static_cast<std::size_t>(gemm::panel_width<Arch>);
+        primitive::detail::multiply_indirect<Arch>(p, panel, block.sums);
         Place at(phase, block.first);
         for (int i = 0; i < block.count; ++i, at.advance(phase)) {
             const int h = phase.first_h + at.row * s.stride_h, w = phase.first_w + at.column * s.stride_w;
             const std::size_t pixel = at.image * s.in_pixels() + static_cast<std::size_t>(h * s.w + w);
             std::memcpy(args.dst + pixel * c + first_c + static_cast<std::size_t>(column),
-                        block.sums + static_cast<std::size_t>(i * detail::panel_width<Arch>),
+                        block.sums + static_cast<std::size_t>(i * gemm::panel_width<Arch>),
                         static_cast<std::size_t>(width) * sizeof(float));
         }
     }

@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 
 /// One group of the convolution, as a convolution of its own.
 [[nodiscard]] constexpr ConvShape one_group(ConvShape s) {
@@ -92,26 +92,26 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
 }
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// kn2row (Anderson et al. 2017, arXiv 1709.03395): one product of the kernels of all taps with the image, whose slices
 /// are shifted and added into the output.
 template <Gemm G = SimdGemm>
-struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
-    static constexpr auto id = FixedString("kn2row") + detail::gemm_suffix<G>;
+struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
+    static constexpr auto id = FixedString("kn2row") + gemm::gemm_suffix<G>;
     template <Gemm Other>
     using with_gemm = Kn2Row<Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return detail::all_products(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
+        return primitive::detail::all_products(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
     }
     static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
-        detail::pack_taps<false>(s, kernel, dst);
+        primitive::detail::pack_taps<false>(s, kernel, dst);
     }
     template <class Arch>
-    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+    static void run_group(ConvShape const& s, primitive::detail::Kn2Group const& group, float* product,
                           ExecutorRef executor) noexcept {
         const std::size_t pixels = s.in_pixels(), k = static_cast<std::size_t>(s.k);
         G::template run<Arch>({.m = s.taps() * s.k,
@@ -121,46 +121,46 @@ struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
                                .b = transposed(group.src, group.pixel),
                                .c = product,
                                .c_stride = pixels,
-                               .scratch = product + detail::all_products(s),
+                               .scratch = product + primitive::detail::all_products(s),
                                .executor = executor});
         executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
             float* dst = group.dst + kernel * s.out_pixels();
             std::fill_n(dst, s.out_pixels(), 0.0F);
             for (int tap = 0; tap < s.taps(); ++tap) {
                 const float* slice = product + (static_cast<std::size_t>(tap) * k + kernel) * pixels;
-                detail::shift_add(s, tap / s.fw, tap % s.fw, slice, dst);
+                primitive::detail::shift_add(s, tap / s.fw, tap % s.fw, slice, dst);
             }
         });
     }
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
-        return work.add(detail::shift_add_phase(s, false));
+        return work.add(primitive::detail::shift_add_phase(s, false));
     }
 };
 
 /// kn2col: the same with an image-major product, pixels x (taps k).
 template <Gemm G = SimdGemm>
-struct Kn2Col : detail::Kn2<Kn2Col<G>, true> {
-    static constexpr auto id = FixedString("kn2col") + detail::gemm_suffix<G>;
+struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
+    static constexpr auto id = FixedString("kn2col") + gemm::gemm_suffix<G>;
     template <Gemm Other>
     using with_gemm = Kn2Col<Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return detail::all_products(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
+        return primitive::detail::all_products(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
     }
     /// c x (taps k)
     static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         for (int c = 0; c < s.c; ++c) {
             for (int tap = 0; tap < s.taps(); ++tap) {
-                for (int k = 0; k < s.k; ++k) *dst++ = kernel[detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
+                for (int k = 0; k < s.k; ++k) *dst++ = kernel[primitive::detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
             }
         }
     }
     template <class Arch>
-    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+    static void run_group(ConvShape const& s, primitive::detail::Kn2Group const& group, float* product,
                           ExecutorRef executor) noexcept {
         const auto columns = static_cast<std::size_t>(s.taps() * s.k);
         G::template run<Arch>({.m = static_cast<int>(s.in_pixels()),
@@ -170,33 +170,33 @@ struct Kn2Col : detail::Kn2<Kn2Col<G>, true> {
                                .b = row_major(group.weights, columns),
                                .c = product,
                                .c_stride = columns,
-                               .scratch = product + detail::all_products(s),
+                               .scratch = product + primitive::detail::all_products(s),
                                .executor = executor});
         executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
             float* dst = group.dst + k * s.out_pixels();
             std::fill_n(dst, s.out_pixels(), 0.0F);
             for (int tap = 0; tap < s.taps(); ++tap) {
                 const float* slice = product + static_cast<std::size_t>(tap * s.k) + k;
-                detail::shift_add_pixels(s, tap / s.fw, tap % s.fw, slice, columns, dst);
+                primitive::detail::shift_add_pixels(s, tap / s.fw, tap % s.fw, slice, columns, dst);
             }
         });
     }
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
-        return work.add(detail::shift_add_phase(s, true));
+        return work.add(primitive::detail::shift_add_phase(s, true));
     }
 };
 
 /// kn2row-as and kn2col-as: a product a tap into a temporary (accumulate, shift), which is then shifted and added.
 /// Needs one tap's room where kn2row and kn2col need all taps'.
 template <bool row, Gemm G = SimdGemm>
-struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
+struct Kn2AccumulateShift : primitive::detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     static constexpr auto id = [] {
         if constexpr (row)
-            return FixedString("kn2row-as") + detail::gemm_suffix<G>;
+            return FixedString("kn2row-as") + gemm::gemm_suffix<G>;
         else
-            return FixedString("kn2col-as") + detail::gemm_suffix<G>;
+            return FixedString("kn2col-as") + gemm::gemm_suffix<G>;
     }();
     template <Gemm Other>
     using with_gemm = Kn2AccumulateShift<row, Other>;
@@ -207,10 +207,10 @@ struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
         return product_floats(s) + G::template scratch_floats<Arch>(m, n, s.c, workers);
     }
     static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
-        detail::pack_taps<!row>(s, kernel, dst);
+        primitive::detail::pack_taps<!row>(s, kernel, dst);
     }
     template <class Arch>
-    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+    static void run_group(ConvShape const& s, primitive::detail::Kn2Group const& group, float* product,
                           ExecutorRef executor) noexcept {
         const std::size_t pixels = s.in_pixels(), c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         for (int tap = 0; tap < s.taps(); ++tap) {
@@ -228,9 +228,9 @@ struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
                 float* dst = group.dst + kernel * s.out_pixels();
                 if (tap == 0) std::fill_n(dst, s.out_pixels(), 0.0F);
                 if constexpr (row) {
-                    detail::shift_add(s, tap / s.fw, tap % s.fw, product + kernel * pixels, dst);
+                    primitive::detail::shift_add(s, tap / s.fw, tap % s.fw, product + kernel * pixels, dst);
                 } else {
-                    detail::shift_add_pixels(s, tap / s.fw, tap % s.fw, product + kernel, k, dst);
+                    primitive::detail::shift_add_pixels(s, tap / s.fw, tap % s.fw, product + kernel, k, dst);
                 }
             });
         }
@@ -238,7 +238,7 @@ struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
-        Phase add = detail::shift_add_phase(s, !row);
+        Phase add = primitive::detail::shift_add_phase(s, !row);
         add.working_set = 8.0 * static_cast<double>(s.out_pixels()) * s.k;
         return Work{}.append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps()).add(add);
     }
@@ -253,7 +253,7 @@ private:
 /// around are left out by taking one output row at a time: its products over all taps stay in cache. -a and -b say how
 /// the kernel and the image are stored: an image stored transposed is hwc.
 template <GemmForm form, Gemm G = SimdGemm>
-struct Kn2RowAccumulate : detail::Kn2<Kn2RowAccumulate<form, G>, form == GemmForm::abt || form == GemmForm::atbt> {
+struct Kn2RowAccumulate : primitive::detail::Kn2<Kn2RowAccumulate<form, G>, form == GemmForm::abt || form == GemmForm::atbt> {
 private:
     static constexpr bool kernel_transposed = form == GemmForm::atb || form == GemmForm::atbt;
     static constexpr bool image_transposed = form == GemmForm::abt || form == GemmForm::atbt;
@@ -261,13 +261,13 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (form == GemmForm::ab)
-            return FixedString("kn2row-aa-ab") + detail::gemm_suffix<G>;
+            return FixedString("kn2row-aa-ab") + gemm::gemm_suffix<G>;
         else if constexpr (form == GemmForm::atb)
-            return FixedString("kn2row-aa-atb") + detail::gemm_suffix<G>;
+            return FixedString("kn2row-aa-atb") + gemm::gemm_suffix<G>;
         else if constexpr (form == GemmForm::abt)
-            return FixedString("kn2row-aa-abt") + detail::gemm_suffix<G>;
+            return FixedString("kn2row-aa-abt") + gemm::gemm_suffix<G>;
         else
-            return FixedString("kn2row-aa-atbt") + detail::gemm_suffix<G>;
+            return FixedString("kn2row-aa-atbt") + gemm::gemm_suffix<G>;
     }();
     template <Gemm Other>
     using with_gemm = Kn2RowAccumulate<form, Other>;
@@ -277,10 +277,10 @@ public:
         return workers * worker_floats<Arch>(s);
     }
     static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
-        detail::pack_taps<kernel_transposed>(s, kernel, dst);
+        primitive::detail::pack_taps<kernel_transposed>(s, kernel, dst);
     }
     template <class Arch>
-    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* scratch,
+    static void run_group(ConvShape const& s, primitive::detail::Kn2Group const& group, float* scratch,
                           ExecutorRef executor) noexcept {
         const std::size_t slot = executor.concurrency() > 1 ? worker_floats<Arch>(s) : 0;
         executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
@@ -307,19 +307,19 @@ private:
     [[nodiscard]] static std::size_t worker_floats(ConvShape const& s) {
         std::size_t most = 0;
         for (int fw = 0; fw < s.fw; ++fw) {
-            const int columns = detail::tap_columns(s, fw).size();
+            const int columns = primitive::detail::tap_columns(s, fw).size();
             if (columns > 0) most = std::max(most, G::template scratch_floats<Arch>(s.k, columns, s.c, 1));
         }
         return round_up_floats(most);
     }
 
     template <class Arch>
-    static void add_tap(ConvShape const& s, detail::Kn2Group const& group, int oh, int tap, float* dst,
+    static void add_tap(ConvShape const& s, primitive::detail::Kn2Group const& group, int oh, int tap, float* dst,
                         float* scratch) noexcept {
-        const int h = oh + detail::tap_offset_h(s, tap / s.fw);
-        const detail::Range columns = detail::tap_columns(s, tap % s.fw);
+        const int h = oh + primitive::detail::tap_offset_h(s, tap / s.fw);
+        const primitive::detail::Range columns = primitive::detail::tap_columns(s, tap % s.fw);
         if (h < 0 || h >= s.h || columns.size() == 0) return;
-        const auto first = static_cast<std::size_t>(h * s.w + columns.begin + detail::tap_offset_w(s, tap % s.fw));
+        const auto first = static_cast<std::size_t>(h * s.w + columns.begin + primitive::detail::tap_offset_w(s, tap % s.fw));
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const float* weights = group.weights + static_cast<std::size_t>(tap) * k * c;
         Sequential sequential;

@@ -11,12 +11,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 
 /// One output row, group after group, from a lowered matrix; `windows` says where the first window is and how the
 /// windows lie, `group_step` how far a group's window is from the next one's.
 template <class Arch>
-void multiply_windows(ConvShape const& s, ConvArgs const& args, TileArgs windows, std::size_t group_step,
+void multiply_windows(ConvShape const& s, ConvArgs const& args, gemm::TileArgs windows, std::size_t group_step,
                       std::size_t row) noexcept {
     const std::size_t at = row * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
     const auto group_k = static_cast<std::size_t>(s.group_k());
@@ -26,8 +26,8 @@ void multiply_windows(ConvShape const& s, ConvArgs const& args, TileArgs windows
     windows.residual = args.residual == nullptr ? nullptr : args.residual + at;
     windows.clamp = args.clamp;
     const float* weights = args.weights;
-    for (int group = 0; group < s.groups; ++group, weights += packed_size<Arch>(s.depth(), s.group_k())) {
-        multiply_panels<Arch>(windows, 0, s.out_w(), s.group_k(), weights);
+    for (int group = 0; group < s.groups; ++group, weights += gemm::packed_size<Arch>(s.depth(), s.group_k())) {
+        gemm::multiply_panels<Arch>(windows, 0, s.out_w(), s.group_k(), weights);
         windows.a += group_step;
         windows.c += group_k;
         if (windows.column_bias != nullptr) windows.column_bias += group_k;
@@ -38,17 +38,17 @@ void multiply_windows(ConvShape const& s, ConvArgs const& args, TileArgs windows
 template <class Arch>
 [[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products) {
     const double lowered = 4.0 * static_cast<double>(lowered_floats);
-    const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
+    const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     return Work{}
         .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
         .add({.rate = Rate::gemm,
-              .operations = 1.0 * products * s.groups * tile_operations<Arch>(rows, s.group_k(), s.depth()),
+              .operations = 1.0 * products * s.groups * gemm::tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,
               .working_set = lowered + weights + out});
 }
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// MEC (Cho and Brand 2017, arXiv 1706.06873), lowered along the columns: for every output column, a strip fw wide over
 /// the full height. The patches of an output row are then overlapping windows of the lowered matrix, one product a row.
@@ -67,12 +67,12 @@ struct MecCol {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::depth_panels_size<Arch>(s);
+        return primitive::detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
-        detail::pack_depth_panels<Arch>(
+        primitive::detail::pack_depth_panels<Arch>(
             s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst, executor);
     }
 
@@ -88,18 +88,18 @@ struct MecCol {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t oh, std::size_t) {
             // All channels of neighbouring rows are one run.
             const bool whole = s.groups == 1 && s.dilation_h == 1;
-            const detail::TileArgs windows{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
+            const gemm::TileArgs windows{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
                                            .a_stride = strip,
                                            .outer = whole ? 1 : s.fh,
                                            .run = whole ? s.depth() : s.group_c() * s.fw,
                                            .outer_step = static_cast<std::size_t>(s.dilation_h) * row};
-            detail::multiply_windows<Arch>(s, args, windows, row / static_cast<std::size_t>(s.groups), oh);
+            primitive::detail::multiply_windows<Arch>(s, args, windows, row / static_cast<std::size_t>(s.groups), oh);
         });
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h());
+        return primitive::detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h());
     }
 
 private:
@@ -141,27 +141,27 @@ struct MecRowPartition {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * detail::strip_floats(s);
+        return workers * primitive::detail::strip_floats(s);
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::depth_panels_size<Arch>(s);
+        return primitive::detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fw, fh, c.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
-        detail::pack_depth_panels<Arch>(
+        primitive::detail::pack_depth_panels<Arch>(
             s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst, executor);
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
-            float* strip = args.scratch + worker * detail::strip_floats(s);
-            detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
+            float* strip = args.scratch + worker * primitive::detail::strip_floats(s);
+            primitive::detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
             const std::size_t pixel = static_cast<std::size_t>(s.c), column = static_cast<std::size_t>(s.fh) * pixel;
             const bool whole = s.groups == 1 && s.dilation_w == 1;
-            const detail::TileArgs windows{.a = strip,
+            const gemm::TileArgs windows{.a = strip,
                                            .a_stride = static_cast<std::size_t>(s.stride_w) * column,
                                            .outer = whole ? 1 : s.fw,
                                            .inner = s.groups == 1 ? 1 : s.fh,
@@ -170,13 +170,13 @@ struct MecRowPartition {
                                                                   : s.group_c(),
                                            .outer_step = static_cast<std::size_t>(s.dilation_w) * column,
                                            .inner_step = pixel};
-            detail::multiply_windows<Arch>(s, args, windows, static_cast<std::size_t>(s.group_c()), row);
+            primitive::detail::multiply_windows<Arch>(s, args, windows, static_cast<std::size_t>(s.group_c()), row);
         });
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return detail::mec_work<Arch>(s, detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(),
+        return primitive::detail::mec_work<Arch>(s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(),
                                       s.out_h());
     }
 };

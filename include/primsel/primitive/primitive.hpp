@@ -5,7 +5,7 @@
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/primitive/kernel_view.hpp>
-#include <primsel/primitive/turned.hpp>
+#include <primsel/primitive/rotated.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
     { P::template run<default_arch>(shape, args) } noexcept;
 };
 
-namespace detail {
+namespace primitive {
 
 // Whether a member can be called, and whether there is one of its name.
 template <class P, class Arch>
@@ -123,7 +123,7 @@ struct CheckPrimitive {
     static constexpr bool value = true;
 };
 
-}  // namespace detail
+}  // namespace primitive
 
 /// One image with as many output rows as so many images have.
 [[nodiscard]] constexpr ConvShape tall(ConvShape shape, int images) {
@@ -185,10 +185,10 @@ struct PrimitiveTraits {
     static void repack(ConvShape const& shape, KernelView kernel, float* dst, ExecutorRef executor) {
         if constexpr (requires { P::template pack<Arch>(shape, kernel, dst, executor); }) {
             P::template pack<Arch>(shape, kernel, dst, executor);
-        } else if (kernel.turned) {
-            std::vector<float> turned(shape.kernel_size());
-            turn_kernel(primsel::turned(shape), kernel.data, turned.data());
-            repack(shape, {turned.data()}, dst, executor);
+        } else if (kernel.rotated) {
+            std::vector<float> rotated(shape.kernel_size());
+            rotate_kernel(primsel::rotated(shape), kernel.data, rotated.data());
+            repack(shape, {rotated.data()}, dst, executor);
         } else if constexpr (requires { P::template pack<Arch>(shape, kernel.data, dst); }) {
             P::template pack<Arch>(shape, kernel.data, dst);
         } else {

@@ -14,8 +14,8 @@ namespace primsel::inline PRIMSEL_ABI {
 using InputGradientPrimitives = TypeList<IndirectInputGradient, DepthwiseInputGradient>;
 using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientDirect, WeightGradientCol,
                                           WinogradWeightGradient<4, 3>, DepthwiseWeightGradient>;
-/// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a turned
-/// kernel, where the stride is 1.
+/// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a
+/// rotated kernel, where the stride is 1.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;
 
 /// The primitives that a step of training considers by default: forward ones that take a whole batch or win its layers,

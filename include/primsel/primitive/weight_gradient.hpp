@@ -15,7 +15,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 
 /// dst[k][c][tap] = src[k][tap][c].
 inline void taps_last(const float* src, int kernels, int taps, int c, float* dst) noexcept {
@@ -25,7 +25,7 @@ inline void taps_last(const float* src, int kernels, int taps, int c, float* dst
     }
 }
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// The gradient of the weights in hwc: the product of the transposed gradient of the result, k x pixels, with the patch
 /// matrix, pixels x depth, of all images. Of the patch matrix there is at any time a panel of a few pixels; the
@@ -49,27 +49,27 @@ struct WeightGradientRow {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         float* sums = s.taps() == 1 ? args.dst : args.scratch;
-        const int panels = detail::panel_count<Arch>(s.depth()), parts = kernel_parts(s, panels);
+        const int panels = gemm::panel_count<Arch>(s.depth()), parts = kernel_parts(s, panels);
         const auto tasks = static_cast<std::size_t>(s.groups * panels * parts);
         args.executor.parallel_for(tasks, [=, &s, &args](std::size_t task, std::size_t worker) {
             const int i = static_cast<int>(task), group = i / (panels * parts), panel = i / parts % panels,
                       part = i % parts;
             const int begin = part * s.group_k() / parts, end = (part + 1) * s.group_k() / parts;
             float* patches = args.scratch + round_up_floats(s.kernel_size()) + worker * panel_floats<Arch>;
-            sum_over_pixels<Arch>(s, args, {group, panel * detail::panel_width<Arch>, begin, end}, patches, sums);
+            sum_over_pixels<Arch>(s, args, {group, panel * gemm::panel_width<Arch>, begin, end}, patches, sums);
         });
         if (s.taps() == 1) return;
         args.executor.parallel_for(static_cast<std::size_t>(s.k), [=, &s, &args](std::size_t k, std::size_t) {
             const std::size_t at = k * static_cast<std::size_t>(s.depth());
-            detail::taps_last(sums + at, 1, s.taps(), s.group_c(), args.dst + at);
+            primitive::detail::taps_last(sums + at, 1, s.taps(), s.group_c(), args.dst + at);
         });
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double pixels = static_cast<double>(s.out_pixels());
-        const int panels = detail::panel_count<Arch>(s.depth());
-        const double depth = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.depth());
+        const int panels = gemm::panel_count<Arch>(s.depth());
+        const double depth = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.depth());
         const double patches = 4.0 * pixels * depth * kernel_parts(s, panels), result = 4.0 * pixels * s.k;
         const double in = 4.0 * static_cast<double>(s.in_shape().size()),
                      kernel = 4.0 * static_cast<double>(s.kernel_size());
@@ -90,7 +90,7 @@ private:
     static constexpr std::size_t block_pixels = 192;
     template <class Arch>
     static constexpr std::size_t panel_floats =
-        round_up_floats(block_pixels * static_cast<std::size_t>(detail::panel_width<Arch>));
+        round_up_floats(block_pixels * static_cast<std::size_t>(gemm::panel_width<Arch>));
 
     /// The parts of a kernel's gradient: by the shape alone, so that the bits are the same for every number of threads.
     [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
@@ -105,7 +105,7 @@ private:
     template <class Arch>
     static void sum_over_pixels(ConvShape const& s, ConvArgs const& args, Part const& part, float* patches,
                                 float* sums) noexcept {
-        const int width = detail::panel_columns<Arch>(part.column, s.depth());
+        const int width = gemm::panel_columns<Arch>(part.column, s.depth());
         const int columns = std::min(width, s.depth() - part.column);
         const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
         const auto first_k = static_cast<std::size_t>(part.group * s.group_k() + part.begin);
@@ -122,7 +122,7 @@ private:
                 std::fill(to + columns, to + width, 0.0F);
                 next(s, at);
             }
-            detail::TileArgs t{.a = args.gradient + first * k + first_k,
+            gemm::TileArgs t{.a = args.gradient + first * k + first_k,
                                .a_stride = k,
                                .run = count,
                                .b = patches,
@@ -130,7 +130,7 @@ private:
                                .c_stride = depth,
                                .columns = columns,
                                .accumulate = first > 0};
-            detail::multiply_panel_transposed<Arch>(t, part.end - part.begin, width);
+            gemm::multiply_panel_transposed<Arch>(t, part.end - part.begin, width);
         }
     }
 
@@ -214,7 +214,7 @@ struct WeightGradientCol {
                 if (!is_own_patches(s)) {
                     patches = args.scratch;
                     args.executor.parallel_for(channels, [=, &s, &args](std::size_t channel, std::size_t) {
-                        detail::copy_self(s, of_group + channel * s.in_pixels(),
+                        primitive::detail::copy_self(s, of_group + channel * s.in_pixels(),
                                           args.scratch + channel * taps * s.out_pixels());
                     });
                 }

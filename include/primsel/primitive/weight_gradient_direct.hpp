@@ -68,7 +68,7 @@ struct WeightGradientDirect {
         double pixels = 0;  // of all taps, each within the image
         for (int fh = 0; fh < s.fh; ++fh) {
             for (int fw = 0; fw < s.fw; ++fw)
-                pixels += detail::tap_rows(s, fh).size() * detail::tap_columns(s, fw).size();
+                pixels += primitive::detail::tap_rows(s, fh).size() * primitive::detail::tap_columns(s, fw).size();
         }
         pixels *= images;
         const double in = 4.0 * images * static_cast<double>(s.in_shape().size()),
@@ -91,15 +91,15 @@ private:
     /// Floats of sums that stay in L2.
     static constexpr int sums_at_once = l2_floats / 4;
     template <class Arch>
-    static constexpr int width = std::max(vector, detail::most_pair_vectors<Arch>* lanes<Arch>);
+    static constexpr int width = std::max(vector, primitive::detail::most_pair_vectors<Arch>* lanes<Arch>);
 
     template <class Arch>
     [[nodiscard]] static constexpr int panels_of(ConvShape const& s) {
         return (s.group_k() + width<Arch> - 1) / width<Arch>;
     }
     /// The columns of the result for which all taps of a kernel row lie within the image.
-    [[nodiscard]] static constexpr detail::Range inner_columns(ConvShape const& s) {
-        const detail::Range first = detail::tap_columns(s, 0), last = detail::tap_columns(s, s.fw - 1);
+    [[nodiscard]] static constexpr primitive::detail::Range inner_columns(ConvShape const& s) {
+        const primitive::detail::Range first = primitive::detail::tap_columns(s, 0), last = primitive::detail::tap_columns(s, s.fw - 1);
         const int begin = std::max(first.begin, last.begin), end = std::min(first.end, last.end);
         return {begin, std::max(begin, end)};
     }
@@ -168,17 +168,17 @@ private:
         const auto of_tap = [&](int fw) { return sums + fw * part.channels * part.columns(); };
         if (!by_rows(s)) {
             for (int fw = 0; fw < s.fw; ++fw) {
-                add<Arch>(part, part.channels, pairs_of(s, args, part, block, {row, fw, detail::tap_columns(s, fw)}),
+                add<Arch>(part, part.channels, pairs_of(s, args, part, block, {row, fw, primitive::detail::tap_columns(s, fw)}),
                           of_tap(fw), begun);
             }
             return;
         }
-        const detail::Range inner = inner_columns(s);
+        const primitive::detail::Range inner = inner_columns(s);
         add<Arch>(part, s.fw * s.c, pairs_of(s, args, part, block, {row, 0, inner}), sums, begun);
         for (int fw = 0; fw < s.fw; ++fw) {
-            const detail::Range all = detail::tap_columns(s, fw);
-            for (detail::Range const& outer : {detail::Range{all.begin, std::min(all.end, inner.begin)},
-                                               detail::Range{std::max(all.begin, inner.end), all.end}}) {
+            const primitive::detail::Range all = primitive::detail::tap_columns(s, fw);
+            for (primitive::detail::Range const& outer : {primitive::detail::Range{all.begin, std::min(all.end, inner.begin)},
+                                               primitive::detail::Range{std::max(all.begin, inner.end), all.end}}) {
                 if (outer.size() == 0) continue;
                 add<Arch>(part, s.c, pairs_of(s, args, part, block, {row, fw, outer}), of_tap(fw), true);
             }
@@ -186,32 +186,32 @@ private:
     }
     /// Adds `channels` floats from where the pairs are on: a tap's channels, or those of several taps.
     template <class Arch>
-    static void add(Part const& part, int channels, detail::PixelPairs p, float* sums, bool accumulate) noexcept {
+    static void add(Part const& part, int channels, primitive::detail::PixelPairs p, float* sums, bool accumulate) noexcept {
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
-            detail::sum_pairs_of<Arch, vectors>(channels, p, sums, static_cast<std::size_t>(part.columns()),
+            primitive::detail::sum_pairs_of<Arch, vectors>(channels, p, sums, static_cast<std::size_t>(part.columns()),
                                                 accumulate);
             p.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
         };
-        detail::with_powers<detail::most_pair_vectors<Arch>>(part.whole() / lanes<Arch>, sum);
+        primitive::detail::with_powers<primitive::detail::most_pair_vectors<Arch>>(part.whole() / lanes<Arch>, sum);
         if (part.twice() == 0) return;
         p.b -= part.twice();
-        detail::with_powers<detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
+        primitive::detail::with_powers<primitive::detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
     }
     /// A tap, and columns of the result for which it lies within the image.
     struct Tap {
         int fh, fw;
-        detail::Range columns;
+        primitive::detail::Range columns;
     };
     /// The pixels of a block where a tap's row lies within the image, and those of the gradient.
-    [[nodiscard]] static detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
+    [[nodiscard]] static primitive::detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
                                                      Block const& block, Tap const& tap) noexcept {
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k),
                    w = static_cast<std::size_t>(s.w), out_w = static_cast<std::size_t>(s.out_w()),
                    image = static_cast<std::size_t>(block.image);
-        const detail::Range tap_rows = detail::tap_rows(s, tap.fh), columns = tap.columns;
-        const detail::Range rows{std::max(tap_rows.begin, block.row), std::min(tap_rows.end, block.row + block.rows)};
-        detail::PixelPairs p{.a = args.src + image * s.in_shape().size(),
+        const primitive::detail::Range tap_rows = primitive::detail::tap_rows(s, tap.fh), columns = tap.columns;
+        const primitive::detail::Range rows{std::max(tap_rows.begin, block.row), std::min(tap_rows.end, block.row + block.rows)};
+        primitive::detail::PixelPairs p{.a = args.src + image * s.in_shape().size(),
                              .b = args.gradient + image * s.out_shape().size(),
                              .a_steps = {static_cast<std::size_t>(s.stride_w) * c,
                                          static_cast<std::size_t>(s.stride_h) * w * c, s.in_shape().size()},
@@ -222,8 +222,8 @@ private:
         p.a += part.group * s.group_c() + part.c;
         p.b += part.group * s.group_k() + part.k;
         if (p.columns == 0 || p.rows == 0) return p;
-        const int h = rows.begin * s.stride_h + detail::tap_offset_h(s, tap.fh),
-                  first = columns.begin * s.stride_w + detail::tap_offset_w(s, tap.fw);
+        const int h = rows.begin * s.stride_h + primitive::detail::tap_offset_h(s, tap.fh),
+                  first = columns.begin * s.stride_w + primitive::detail::tap_offset_w(s, tap.fw);
         p.a += static_cast<std::size_t>(h * s.w + first) * c;
         p.b += static_cast<std::size_t>(rows.begin * s.out_w() + columns.begin) * k;
         return p;

@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 template <int m, int r, int vec, class P = DefaultPoints<m + r - 2>>
 struct Winograd {
 private:
-    using Tiles = detail::WinogradTiles<m, r, P>;
+    using Tiles = primitive::detail::WinogradTiles<m, r, P>;
     static constexpr int size = Tiles::size, taps = Tiles::taps;
     template <int n>
     static constexpr auto square = fixed_decimal<n>() + "x" + fixed_decimal<n>();
@@ -27,9 +27,9 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (vec == 1)
-            return scalar_id + detail::PointsSuffix<P>::value;
+            return scalar_id + primitive::detail::PointsSuffix<P>::value;
         else
-            return scalar_id + "-vec-" + fixed_decimal<vec>() + detail::PointsSuffix<P>::value;
+            return scalar_id + "-vec-" + fixed_decimal<vec>() + primitive::detail::PointsSuffix<P>::value;
     }();
     static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
     using in_layout = hwc;
@@ -47,7 +47,7 @@ public:
 
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return taps * detail::packed_size<Arch>(s.c, s.k);
+        return taps * gemm::packed_size<Arch>(s.c, s.k);
     }
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
@@ -95,7 +95,7 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s, int images) {
         const Blocks blocks = blocks_of<Arch>(s, 1, images);
-        const double tiles = 1.0 * tiles_of(s) * images, columns = detail::padded_columns<Arch>(s.k);
+        const double tiles = 1.0 * tiles_of(s) * images, columns = gemm::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         // Each of the two passes of a transform makes about `size` operations an element.
@@ -105,12 +105,12 @@ public:
                   .operations = tiles * (taps + m * m),
                   .bytes = 8 * tiles * taps,
                   .working_set = 8.0 * taps})
-            .add(detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
+            .add(primitive::detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
-                  .operations = taps * detail::tile_operations<Arch>(tiles, s.k, s.c),
+                  .operations = taps * gemm::tile_operations<Arch>(tiles, s.k, s.c),
                   .bytes = v + y + u * blocks.count,
                   .working_set = in_cache + u})
-            .add(detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
     }
 
 private:
@@ -128,14 +128,14 @@ private:
     /// which a tile has in its taps spread over the cache's sets.
     [[nodiscard]] static constexpr std::size_t slot_floats(ConvShape const& s, int tiles) {
         constexpr std::size_t line = alignment / sizeof(float);
-        return (static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
+        return (static_cast<std::size_t>(tiles) * primitive::detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
     }
     /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
     /// reading them once a block costs more than that.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers, int images) {
         constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
-        constexpr int step = detail::tile_rows<Arch>;
+        constexpr int step = gemm::tile_rows<Arch>;
         const int tiles = tiles_of(s) * images;
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
@@ -164,7 +164,7 @@ private:
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
                           ExecutorRef executor) noexcept {
         const int tiles = last - first;
-        const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
+        const std::size_t v_stride = primitive::detail::tile_stride(s.c), y_stride = primitive::detail::tile_stride(s.k);
         const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));
@@ -172,14 +172,14 @@ private:
                                                  v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
-            const detail::TileArgs product{.a = v + tap * slot,
+            const gemm::TileArgs product{.a = v + tap * slot,
                                            .a_stride = v_stride,
                                            .run = s.c,
                                            .fetch_end = args.weights + packed_floats<Arch>(s),
                                            .c = y + tap * slot,
                                            .c_stride = y_stride};
-            detail::multiply_panels<Arch>(product, 0, tiles, s.k,
-                                          args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
+            gemm::multiply_panels<Arch>(product, 0, tiles, s.k,
+                                          args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));

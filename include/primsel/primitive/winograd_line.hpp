@@ -16,7 +16,7 @@ namespace primsel::inline PRIMSEL_ABI {
 template <int m, int r, int vec, KernelForm form = KernelForm::square, class P = DefaultPoints<m + r - 2>>
 struct WinogradLine {
 private:
-    using Tiles = detail::WinogradLineTiles<m, r, form, P>;
+    using Tiles = primitive::detail::WinogradLineTiles<m, r, form, P>;
     static constexpr int taps = Tiles::taps;
     static constexpr auto scalar_id = [] {
         constexpr auto prefix = FixedString("winograd-") + fixed_decimal<m>() + "-";
@@ -31,9 +31,9 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (vec == 1)
-            return scalar_id + detail::PointsSuffix<P>::value;
+            return scalar_id + primitive::detail::PointsSuffix<P>::value;
         else
-            return scalar_id + "-vec-" + fixed_decimal<vec>() + detail::PointsSuffix<P>::value;
+            return scalar_id + "-vec-" + fixed_decimal<vec>() + primitive::detail::PointsSuffix<P>::value;
     }();
     static constexpr Family family = form != KernelForm::square ? Family::other
                                      : r == 3                   ? Family::wino3
@@ -54,7 +54,7 @@ public:
 
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return taps * Tiles::lines * detail::packed_size<Arch>(s.c, s.k);
+        return taps * Tiles::lines * gemm::packed_size<Arch>(s.c, s.k);
     }
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] static Work work(ConvShape const& s) {
         const int step = lines_per_block(s), lines = Tiles::out_lines(s);
         const double blocks = (lines + step - 1) / step, positions = Tiles::positions(s);
-        const double columns = detail::padded_columns<Arch>(s.k), depth = 1.0 * Tiles::lines * s.c;
+        const double columns = gemm::padded_columns<Arch>(s.k), depth = 1.0 * Tiles::lines * s.c;
         const double in_tiles = (lines + blocks * (Tiles::lines - 1)) * positions, out_tiles = lines * positions;
         const double u = 4.0 * taps * depth * columns, v = 4.0 * taps * in_tiles * s.c,
                      y = 4.0 * taps * out_tiles * s.k;
@@ -103,12 +103,12 @@ public:
                   .operations = in_tiles * taps + out_tiles * m,
                   .bytes = 8 * in_tiles * taps,
                   .working_set = 8.0 * taps})
-            .add(detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
+            .add(primitive::detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
-                  .operations = taps * detail::tile_operations<Arch>(out_tiles, s.k, depth),
+                  .operations = taps * gemm::tile_operations<Arch>(out_tiles, s.k, depth),
                   .bytes = v * Tiles::lines + y + u * blocks,
                   .working_set = in_cache + u})
-            .add(detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
     }
 
 private:
@@ -116,13 +116,13 @@ private:
         const auto in = static_cast<std::size_t>(out_lines + Tiles::lines - 1),
                    out = static_cast<std::size_t>(out_lines);
         return static_cast<std::size_t>(taps * Tiles::positions(s)) *
-               (in * detail::tile_stride(s.c) + out * detail::tile_stride(s.k));
+               (in * primitive::detail::tile_stride(s.c) + out * primitive::detail::tile_stride(s.k));
     }
     /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
     /// between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
         constexpr int room = l2_floats / 8 * 5;
-        const int in = static_cast<int>(detail::tile_stride(s.c)), out = static_cast<int>(detail::tile_stride(s.k));
+        const int in = static_cast<int>(primitive::detail::tile_stride(s.c)), out = static_cast<int>(primitive::detail::tile_stride(s.k));
         const int fitting = (room / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
         return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
@@ -130,7 +130,7 @@ private:
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
                           ExecutorRef executor) noexcept {
-        const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
+        const std::size_t v_stride = primitive::detail::tile_stride(s.c), y_stride = primitive::detail::tile_stride(s.k);
         const int positions = Tiles::positions(s);
         const auto in_tiles = static_cast<std::size_t>((last - first + Tiles::lines - 1) * positions),
                    out_tiles = static_cast<std::size_t>((last - first) * positions);
@@ -143,16 +143,16 @@ private:
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             for (std::size_t line = 0; line < Tiles::lines; ++line) {
                 const std::size_t below = line * static_cast<std::size_t>(positions);
-                const detail::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
+                const gemm::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
                                                .a_stride = v_stride,
                                                .run = s.c,
                                                .fetch_end = args.weights + packed_floats<Arch>(s),
                                                .c = y + tap * out_tiles * y_stride,
                                                .c_stride = y_stride,
                                                .accumulate = line > 0};
-                detail::multiply_panels<Arch>(
+                gemm::multiply_panels<Arch>(
                     product, 0, static_cast<int>(out_tiles), s.k,
-                    args.weights + (tap * Tiles::lines + line) * detail::packed_size<Arch>(s.c, s.k));
+                    args.weights + (tap * Tiles::lines + line) * gemm::packed_size<Arch>(s.c, s.k));
             }
         });
         executor.parallel_for(out_tiles, [&](std::size_t tile, std::size_t) {

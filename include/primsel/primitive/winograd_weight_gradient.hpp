@@ -21,7 +21,7 @@ template <int m, int r, class P = DefaultPoints<m + r - 2>>
 struct WinogradWeightGradient {
 private:
     using Forward = Winograd<m, r, 16, P>;
-    using Tiles = detail::WinogradTiles<m, r, P>;
+    using Tiles = primitive::detail::WinogradTiles<m, r, P>;
     static constexpr int size = Tiles::size, taps = Tiles::taps, vector = 16;
 
 public:
@@ -81,8 +81,8 @@ public:
         const double blocks = std::max(1.0, tiles / most);
         return Work{}
             .add({.rate = Rate::scalar, .operations = tiles * (taps + m * m), .bytes = 0, .working_set = 0})
-            .add(detail::transform_phase<Arch, 16>(s.c, tiles * taps * passes, 8 * in, in_cache))
-            .add(detail::transform_phase<Arch, 16>(s.k, tiles * taps * passes, 8 * out, in_cache))
+            .add(primitive::detail::transform_phase<Arch, 16>(s.c, tiles * taps * passes, 8 * in, in_cache))
+            .add(primitive::detail::transform_phase<Arch, 16>(s.k, tiles * taps * passes, 8 * out, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * tiles * sums,
                   .bytes = 4 * (in + out) + 8 * sums * blocks,
@@ -109,8 +109,8 @@ private:
     [[nodiscard]] static constexpr std::size_t columns(ConvShape const& s) {
         return static_cast<std::size_t>((s.k + vector - 1) / vector * vector);
     }
-    [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) { return detail::tile_stride(s.c); }
-    [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) { return detail::tile_stride(s.k); }
+    [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) { return primitive::detail::tile_stride(s.c); }
+    [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) { return primitive::detail::tile_stride(s.k); }
     /// Floats of a tap of a tile: that of the image and that of the gradient.
     [[nodiscard]] static constexpr std::size_t tile_floats(ConvShape const& s) { return v_stride(s) + z_stride(s); }
     [[nodiscard]] static constexpr std::size_t sums_of_tap(ConvShape const& s) {
@@ -140,14 +140,14 @@ private:
     }
 
     template <class Arch>
-    static void add_products(ConvShape const& s, detail::PixelPairs pairs, bool accumulate, float* sums) noexcept {
-        constexpr int most = detail::most_pair_vectors<Arch>;
+    static void add_products(ConvShape const& s, primitive::detail::PixelPairs pairs, bool accumulate, float* sums) noexcept {
+        constexpr int most = primitive::detail::most_pair_vectors<Arch>;
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
-            detail::sum_pairs_of<Arch, vectors>(s.c, pairs, sums, columns(s), accumulate);
+            primitive::detail::sum_pairs_of<Arch, vectors>(s.c, pairs, sums, columns(s), accumulate);
             pairs.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
         };
-        detail::with_powers<most>(static_cast<int>(columns(s)) / lanes<Arch>, sum);
+        primitive::detail::with_powers<most>(static_cast<int>(columns(s)) / lanes<Arch>, sum);
     }
 
     /// Transforms the sums of one channel back, for all kernels.

@@ -22,7 +22,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
 
-namespace detail {
+namespace prune::detail {
 
 inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
@@ -35,21 +35,21 @@ inline void check_share(double sparsity, std::size_t multiple) {
     return std::min(ranking.count - left, ranking.groups.size());
 }
 
-}  // namespace detail
+}  // namespace prune::detail
 
 /// The first groups of a ranking, which matter least. It must have as many.
-[[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t count) {
+[[nodiscard]] inline RemovedGroups first_groups(Ranking const& ranking, std::size_t count) {
     return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 /// How many groups go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
 /// as a multiple of it, where a whole layer has as many.
 [[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
-    detail::check_share(sparsity, multiple);
-    return detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
+    prune::detail::check_share(sparsity, multiple);
+    return prune::detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
 }
 /// Those groups.
-[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
+[[nodiscard]] inline RemovedGroups choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     return first_groups(ranking, count_to_go(ranking, sparsity, multiple));
 }
 
@@ -58,7 +58,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
 /// a multiple.
 [[nodiscard]] inline std::vector<std::size_t> counts_to_go(std::span<const Ranking> rankings, double sparsity,
                                                            std::size_t multiple = 1) {
-    detail::check_share(sparsity, multiple);
+    prune::detail::check_share(sparsity, multiple);
     std::vector<std::pair<double, std::size_t>> order;  // score, ranking
     std::size_t count = 0;
     for (std::size_t i = 0; i < rankings.size(); ++i) {
@@ -69,20 +69,22 @@ inline void check_share(double sparsity, std::size_t multiple) {
     order.resize(std::min(order.size(), floor_of_share(sparsity, count)));
     std::vector<std::size_t> most(rankings.size(), 0);
     for (auto const& [score, ranking] : order) ++most[ranking];
-    for (std::size_t i = 0; i < rankings.size(); ++i) most[i] = detail::count_to_go(rankings[i], most[i], multiple);
+    for (std::size_t i = 0; i < rankings.size(); ++i)
+        most[i] = prune::detail::count_to_go(rankings[i], most[i], multiple);
     return most;
 }
 /// Those groups.
-[[nodiscard]] inline Choice choose(std::span<const Ranking> rankings, double sparsity, std::size_t multiple = 1) {
+[[nodiscard]] inline RemovedGroups choose(std::span<const Ranking> rankings, double sparsity,
+                                          std::size_t multiple = 1) {
     const std::vector<std::size_t> counts = counts_to_go(rankings, sparsity, multiple);
-    Choice choice;
+    RemovedGroups choice;
     for (std::size_t i = 0; i < rankings.size(); ++i) choice.merge(first_groups(rankings[i], counts[i]));
     return choice;
 }
 
 /// The choice without those groups that a layer needs lest none of its channels be left: a layer that reads a slice of
 /// another's may lose all that it reads though the other keeps some.
-[[nodiscard]] inline Choice sparing(Graph const& graph, Coupling const& coupling, Choice choice) {
+[[nodiscard]] inline RemovedGroups sparing(Graph const& graph, Coupling const& coupling, RemovedGroups choice) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         std::vector<std::size_t> const& groups = coupling.groups_of(i);
         const auto goes = [&](std::size_t group) { return choice.contains(group); };

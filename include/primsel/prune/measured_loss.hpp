@@ -25,7 +25,7 @@ class MeasuredLoss {
 public:
     /// importance: how much the logarithm of importance counts beside that of accuracy.
     explicit MeasuredLoss(std::span<const SensitivityPoint> points, double importance = 0.2) : importance_(importance) {
-        const auto* whole = detail::find_point(points, "", 0);
+        const auto* whole = prune::find_point(points, "", 0);
         if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
         if (!(whole->accuracy > 0)) fail("sensitivity: the whole network has no accuracy to lose");
         for (SensitivityPoint const& point : points) {

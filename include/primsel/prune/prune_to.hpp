@@ -50,7 +50,7 @@ struct PruneTarget {
 };
 
 struct PrunedTo {
-    Choice choice;
+    RemovedGroups choice;
     /// In the measure, of the whole network and of the thinned one.
     double before = 0, after = 0;
     /// The loss of all rankings.
@@ -60,7 +60,8 @@ struct PrunedTo {
 /// The number of filters of a network's dense layers and convolutions, transposed ones too, but for depthwise ones.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
+    for (std::size_t i = 0; i < graph.size(); ++i)
+        sum += prune::detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
     return sum;
 }
 
@@ -84,18 +85,18 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
                                 L const& loss = {}, PlanOptions const& options = {}) {
     if (is_nan(target.share) || !(target.share > 0 && target.share <= 1))
         fail("prune: impossible share ", target.share);
-    detail::check_share(target.most, target.multiple);
-    detail::LayerPrices<Model> prices(graph, kernels, model);
+    prune::detail::check_share(target.most, target.multiple);
+    prune::detail::LayerPrices<Model> prices(graph, kernels, model);
     const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
         if (target.measure == Measure::seconds) return prices(i, counts);
         if (target.measure == Measure::operations) {
-            const detail::ThinLayer thin = detail::thin_layer(graph, i, counts);
+            const prune::detail::ThinLayer thin = prune::detail::thin_layer(graph, i, counts);
             return multiply_adds(thin.layer, thin.inputs, thin.output);
         }
-        return detail::makes_channels(graph, i) ? counts[i] : 0;
+        return prune::detail::makes_channels(graph, i) ? counts[i] : 0;
     };
-    detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
-                                 detail::layers_that_run(graph), price, loss);
+    prune::detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
+                                        prune::detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
     result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver, options) : greedy.total();
@@ -114,9 +115,9 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
         greedy.improve(within);
         result.choice = sparing(graph, coupling, greedy.choice());
         result.loss = greedy.loss();
-        result.after = planned
-                           ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver, options)
-                           : greedy.total();
+        result.after = planned ? predicted_seconds(remove_channels(graph, coupling, result.choice), kernels, model,
+                                                   solver, options)
+                               : greedy.total();
         if (result.after <= wanted) return result;
         of_sum = result.after / greedy.total();
         within = std::min(wanted / of_sum, 0.999 * greedy.total());

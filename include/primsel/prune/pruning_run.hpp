@@ -46,14 +46,16 @@ public:
         for (SchedulePolicy const& policy : schedule_.policies) {
             if (!policy.prunes || std::ranges::find(policy.epochs, epoch) == policy.epochs.end()) continue;
             SchedulePruner const& pruner = schedule_.pruners[policy.instance];
-            take(pruner, detail::sparsity_at(pruner, policy, epoch), trainer.weights());
+            take(pruner, prune::detail::sparsity_at(pruner, policy, epoch), trainer.weights());
             trainer.keep_zero(zeros());
         }
     }
     /// The groups that are gone.
-    [[nodiscard]] Choice const& choice() const { return choice_; }
+    [[nodiscard]] RemovedGroups const& choice() const { return choice_; }
     /// The network of the weights, without what is gone.
-    [[nodiscard]] Pruned thinned(Weights const& weights) const { return prune(graph_, weights, coupling_, choice_); }
+    [[nodiscard]] Pruned thinned(Weights const& weights) const {
+        return remove_channels(graph_, weights, coupling_, choice_);
+    }
 
     /// Adds what is gone to a checkpoint of the trainer, so that resume() knows it.
     void store(Checkpoint& checkpoint) const {
@@ -67,9 +69,9 @@ public:
     void resume(Checkpoint const& from, Trainer& trainer) {
         const auto found = from.facts.find("pruned channels");
         if (found == from.facts.end()) fail(from.tensors.source(), ": does not say which channels are pruned");
-        Choice choice;
+        RemovedGroups choice;
         if (!found->second.empty()) {
-            for (std::string const& cell : detail::cells_of(found->second)) {
+            for (std::string const& cell : core::cells_of(found->second)) {
                 std::size_t group = 0;
                 if (!read_number(std::string_view(cell), group) || group >= coupling_.groups().size() ||
                     !coupling_.groups()[group].fixed.empty()) {
@@ -85,13 +87,15 @@ public:
 private:
     void take(SchedulePruner const& pruner, double sparsity, Weights const& weights) {
         std::vector<Ranking> named;
-        for (Ranking& ranking : detail::ranked_by(pruner.criterion, graph_, weights, coupling_, pruner.type)) {
-            const auto names = [&](std::string const& pattern) { return detail::names_weight(pattern, ranking); };
+        for (Ranking& ranking : prune::detail::ranked_by(pruner.criterion, graph_, weights, coupling_, pruner.type)) {
+            const auto names = [&](std::string const& pattern) {
+                return prune::detail::names_weight(pattern, ranking);
+            };
             if (std::ranges::none_of(pruner.weights, names)) continue;
             first_gone(ranking);
             named.push_back(std::move(ranking));
         }
-        Choice more;
+        RemovedGroups more;
         if (pruner.together) {
             more = choose(std::span<const Ranking>(named), sparsity);
         } else {
@@ -116,7 +120,7 @@ private:
     PruningSchedule schedule_;
     Graph graph_;
     Coupling coupling_;
-    Choice choice_;
+    RemovedGroups choice_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

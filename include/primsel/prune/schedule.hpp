@@ -107,14 +107,14 @@ struct ScheduledRate {
 };
 static_assert(LearningRate<ScheduledRate>);
 
-namespace detail {
+namespace prune::detail {
 
 /// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
 /// training calls the network.
 [[nodiscard]] inline bool names_weight(std::string_view pattern, Ranking const& ranking) {
     if (pattern.starts_with("module.")) pattern.remove_prefix(7);
     return std::ranges::any_of(ranking.layers,
-                               [&](std::string const& layer) { return fits(pattern, layer + ".weight"); });
+                               [&](std::string const& layer) { return matches_pattern(pattern, layer + ".weight"); });
 }
 
 /// The share that is to be gone by the epoch, which is one of the policy's: a gradual pruner's rises fast at first
@@ -143,7 +143,7 @@ namespace detail {
     }
 }
 
-}  // namespace detail
+}  // namespace prune::detail
 
 /// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
 inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
@@ -151,13 +151,13 @@ inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, 
         std::vector<std::string> names;
         std::vector<Ranking> rankings;
         const auto weights = random_weights(graph);
-        for (Ranking& ranking : detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
+        for (Ranking& ranking : prune::detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
             for (std::string const& layer : ranking.layers) names.push_back(layer + ".weight");
             rankings.push_back(std::move(ranking));
         }
         for (std::size_t i = 0; i < pruner.weights.size(); ++i) {
             std::string const& pattern = pruner.weights[i];
-            const auto fits_it = [&](Ranking const& ranking) { return detail::names_weight(pattern, ranking); };
+            const auto fits_it = [&](Ranking const& ranking) { return prune::detail::names_weight(pattern, ranking); };
             if (std::ranges::any_of(rankings, fits_it)) continue;
             fail(pruner.places[i], ": no weight that can be pruned is named ", pattern,
                  nearest_of(pattern.starts_with("module.") ? std::string_view(pattern).substr(7) : pattern, names));

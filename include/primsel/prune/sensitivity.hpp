@@ -31,7 +31,7 @@ struct SensitivityPoint {
     friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
 };
 
-namespace detail {
+namespace prune {
 [[nodiscard]] inline const SensitivityPoint* find_point(std::span<const SensitivityPoint> points,
                                                         std::string_view layer, double sparsity) {
     const auto found = std::ranges::find_if(points, [&](SensitivityPoint const& point) {
@@ -39,7 +39,7 @@ namespace detail {
     });
     return found == points.end() ? nullptr : &*found;
 }
-}  // namespace detail
+}  // namespace prune
 
 /// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
 /// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
@@ -53,7 +53,7 @@ template <class Judge, class Predict, class Keep>
                                                         Keep&& keep) {
     std::vector<SensitivityPoint> points;
     SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
-    if (const auto* before = detail::find_point(known, "", 0)) {
+    if (const auto* before = prune::find_point(known, "", 0)) {
         // Another plan may round otherwise, which few images notice.
         if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
             fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
@@ -66,12 +66,12 @@ template <class Judge, class Predict, class Keep>
     points.push_back(whole);
     for (Ranking const& ranking : rankings) {
         for (const double sparsity : sparsities) {
-            if (const auto* before = detail::find_point(known, ranking.layers[0], sparsity)) {
+            if (const auto* before = prune::find_point(known, ranking.layers[0], sparsity)) {
                 points.push_back(*before);
                 continue;
             }
-            const Choice choice = sparing(graph, coupling, choose(ranking, sparsity));
-            const Pruned thin = prune(graph, weights, coupling, choice);
+            const RemovedGroups choice = sparing(graph, coupling, choose(ranking, sparsity));
+            const Pruned thin = remove_channels(graph, weights, coupling, choice);
             points.push_back({ranking.layers[0], sparsity, ranking.count, ranking.count - choice.size(),
                               judge(thin.graph, thin.weights), predict(thin.graph)});
             keep(std::as_const(points.back()));
@@ -85,7 +85,7 @@ template <class Judge, class Predict, class Keep>
 /// first. Throws error where there are no points of the whole network.
 [[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
                                                                           double apart = 0.05) {
-    const auto* whole = detail::find_point(points, "", 0);
+    const auto* whole = prune::find_point(points, "", 0);
     if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
     struct Group {
         std::vector<std::string> layers;

@@ -19,7 +19,7 @@ struct SensitivityFormat {
     static constexpr std::string_view columns = "layer,sparsity,channels,left,accuracy,predicted_seconds";
 
     [[nodiscard]] static std::string line(SensitivityPoint const& point) {
-        using detail::exact_text;
+        using core::exact_text;
         return join(point.layer, ',', exact_text(point.sparsity), ',', point.channels, ',', point.left, ',',
                     exact_text(point.accuracy), ',', exact_text(point.seconds));
     }

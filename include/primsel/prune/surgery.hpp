@@ -20,17 +20,17 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Which of a coupling's groups go, by their numbers.
-using Choice = std::set<std::size_t>;
+using RemovedGroups = std::set<std::size_t>;
 
 struct Pruned {
     Graph graph;
     Weights weights;
 };
 
-namespace detail {
+namespace prune::detail {
 
 /// Throws error when a group of the choice is none, or must stay.
-inline void check_choice(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+inline void check_removed_groups(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
     for (const std::size_t group : choice) {
         if (group >= coupling.groups().size()) fail("prune: there is no group ", group);
         CoupledChannels const& channels = coupling.groups()[group];
@@ -40,9 +40,9 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
     }
 }
 
-}  // namespace detail
+}  // namespace prune::detail
 
-namespace detail {
+namespace prune::detail {
 
 [[nodiscard]] inline Graph kept_graph(Graph const& graph, KeptChannels const& kept) {
     Graph result(graph.batch());
@@ -56,28 +56,28 @@ namespace detail {
     return result;
 }
 
-}  // namespace detail
+}  // namespace prune::detail
 
 /// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
 /// error, naming the layer, where a channel must stay, or none would be left.
-[[nodiscard]] inline Graph prune(Graph const& graph, Coupling const& coupling, Choice const& choice) {
-    detail::check_choice(graph, coupling, choice);
-    return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
+[[nodiscard]] inline Graph remove_channels(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
+    prune::detail::check_removed_groups(graph, coupling, choice);
+    return prune::detail::kept_graph(graph, prune::detail::KeptChannels(graph, coupling, choice));
 }
 
 /// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
 /// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
 /// the layer, where a channel must stay, or none would be left.
-[[nodiscard]] inline Pruned prune(Graph const& graph, Weights const& weights, Coupling const& coupling,
-                                  Choice const& choice) {
+[[nodiscard]] inline Pruned remove_channels(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                            RemovedGroups const& choice) {
     check_weights(graph, weights);
-    detail::check_choice(graph, coupling, choice);
-    const detail::KeptChannels kept(graph, coupling, choice);
-    Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
+    prune::detail::check_removed_groups(graph, coupling, choice);
+    const prune::detail::KeptChannels kept(graph, coupling, choice);
+    Pruned result{prune::detail::kept_graph(graph, kept), Weights(weights.source())};
     const auto owners = weight_owners(graph);
-    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+    prune::detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (owners.contains(spec.name)) return;
-        const detail::WeightSlices slices(graph, i, spec, kept);
+        const prune::detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
         std::vector<float> values;
         const std::span<const float> all = weights.at(spec.name).values;
@@ -91,17 +91,18 @@ namespace detail {
 }
 
 /// The places of the trained weights that prune() would remove; running statistics are not trained.
-[[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling, Choice const& choice) {
-    detail::check_choice(graph, coupling, choice);
-    const detail::KeptChannels kept(graph, coupling, choice);
+[[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling,
+                                              RemovedGroups const& choice) {
+    prune::detail::check_removed_groups(graph, coupling, choice);
+    const prune::detail::KeptChannels kept(graph, coupling, choice);
     ZeroWeights zeros;
-    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+    prune::detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
         if (std::holds_alternative<ConstantParams>(graph[i].layer)) return;
         std::size_t size = 1;
         for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
         std::vector<bool> stays(size, false);
-        const detail::WeightSlices slices(graph, i, spec, kept);
+        const prune::detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { stays[at] = true; });
         std::vector<std::size_t> gone;
         for (std::size_t at = 0; at < size; ++at) {
@@ -114,13 +115,13 @@ namespace detail {
 
 /// The weights with zeros where prune() would remove them.
 [[nodiscard]] inline Weights masked(Graph const& graph, Weights const& weights, Coupling const& coupling,
-                                    Choice const& choice) {
+                                    RemovedGroups const& choice) {
     check_weights(graph, weights);
-    detail::check_choice(graph, coupling, choice);
-    const detail::KeptChannels kept(graph, coupling, choice);
+    prune::detail::check_removed_groups(graph, coupling, choice);
+    const prune::detail::KeptChannels kept(graph, coupling, choice);
     Weights result(weights.source());
     const auto owners = weight_owners(graph);
-    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+    prune::detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (owners.contains(spec.name)) return;
         WeightTensor const& tensor = weights.at(spec.name);
         // A variance of zero would be none.
@@ -128,7 +129,7 @@ namespace detail {
         std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
         // Nor does anything divide by zero: nobody reads what a constant makes of a channel that is gone.
         if (std::holds_alternative<ConstantParams>(graph[i].layer)) tensor.values.read(0, values);
-        const detail::WeightSlices slices(graph, i, spec, kept);
+        const prune::detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
         result.add(spec.name, spec.dims, std::move(values));
     });

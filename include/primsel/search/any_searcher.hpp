@@ -26,10 +26,10 @@ public:
     [[nodiscard]] Space const& space() const {
         return std::visit([](auto const& searcher) -> Space const& { return searcher.space(); }, searcher_);
     }
-    [[nodiscard]] std::optional<Point> ask() {
+    [[nodiscard]] std::optional<SearchPoint> ask() {
         return std::visit([](auto& searcher) { return searcher.ask(); }, searcher_);
     }
-    void tell(Point const& point, Outcome const& outcome) {
+    void tell(SearchPoint const& point, Outcome const& outcome) {
         std::visit([&](auto& searcher) { searcher.tell(point, outcome); }, searcher_);
     }
 

@@ -32,7 +32,7 @@ struct BayesOptions {
 
 /// All objectives and constraints are learned.
 struct NothingKnown {
-    [[nodiscard]] Outcome operator()(Point const&) const { return {}; }
+    [[nodiscard]] Outcome operator()(SearchPoint const&) const { return {}; }
 };
 
 /// Bayesian optimisation (Jones et al. 1998): of each objective and constraint a Gaussian process learns what it may be
@@ -56,18 +56,18 @@ public:
 
     [[nodiscard]] Space const& space() const { return seen_.space(); }
 
-    [[nodiscard]] std::optional<Point> ask() {
+    [[nodiscard]] std::optional<SearchPoint> ask() {
         if (seen_.all()) return std::nullopt;
-        detail::Draw draw(options_.seed, seen_.size());
-        std::optional<Point> point;
+        search::detail::Draw draw(options_.seed, seen_.size());
+        std::optional<SearchPoint> point;
         if (seen_.size() < options_.first) point = first_point();
         if (!point) point = best_point(draw);
-        if (!point) point = detail::draw_unseen(seen_, draw);
+        if (!point) point = search::detail::draw_unseen(seen_, draw);
         if (!point) return std::nullopt;
         return seen_.wait_for(std::move(*point));
     }
     /// Throws error where the outcome has another number of objectives or constraints.
-    void tell(Point const& point, Outcome const& outcome) {
+    void tell(SearchPoint const& point, Outcome const& outcome) {
         if (outcome.objectives.size() != options_.objectives || outcome.constraints.size() != options_.constraints) {
             fail("Bayes: an outcome of ", outcome.objectives.size(), " objectives and ", outcome.constraints.size(),
                  " constraints, not of ", options_.objectives, " and ", options_.constraints);
@@ -76,17 +76,17 @@ public:
     }
 
 private:
-    [[nodiscard]] std::optional<Point> first_point() const {
-        detail::Draw draw(options_.seed, 0);
-        const detail::EvenPoints even(space().parameters().size(), draw);
-        Point point = space().at(even.at(seen_.size()));
+    [[nodiscard]] std::optional<SearchPoint> first_point() const {
+        search::detail::Draw draw(options_.seed, 0);
+        const search::detail::EvenPoints even(space().parameters().size(), draw);
+        SearchPoint point = space().at(even.at(seen_.size()));
         return seen_.contains(point) ? std::nullopt : std::optional(std::move(point));
     }
-    [[nodiscard]] std::optional<Point> best_point(detail::Draw& draw) const {
+    [[nodiscard]] std::optional<SearchPoint> best_point(search::detail::Draw& draw) const {
         const bool any = std::ranges::any_of(seen_.told(), [](auto const& told) { return !told.second.failed(); });
         if (!any) return std::nullopt;
-        const detail::Prospects prospects(seen_, features_, options_.objectives, options_.constraints, known_);
-        return detail::Acquire(seen_, prospects, draw).best({options_.candidates, options_.rounds});
+        const search::detail::Prospects prospects(seen_, features_, options_.objectives, options_.constraints, known_);
+        return search::detail::Acquire(seen_, prospects, draw).best({options_.candidates, options_.rounds});
     }
 
     SeenPoints seen_;

@@ -38,18 +38,18 @@ public:
     [[nodiscard]] Space const& space() const { return seen_.space(); }
     [[nodiscard]] std::size_t size() const { return size_; }
 
-    [[nodiscard]] std::optional<Point> ask() {
+    [[nodiscard]] std::optional<SearchPoint> ask() {
         for (; next_ < size_; ++next_) {
-            Point point = at(next_);
+            SearchPoint point = at(next_);
             if (!seen_.contains(point)) return seen_.wait_for(std::move(point));
         }
         return std::nullopt;
     }
-    void tell(Point const& point, Outcome const& outcome) { seen_.tell(point, outcome); }
+    void tell(SearchPoint const& point, Outcome const& outcome) { seen_.tell(point, outcome); }
 
 private:
-    [[nodiscard]] Point at(std::size_t number) const {
-        Point point;
+    [[nodiscard]] SearchPoint at(std::size_t number) const {
+        SearchPoint point;
         point.values.resize(values_.size());
         for (std::size_t i = values_.size(); i-- > 0; number /= values_[i].size()) {
             point.values[i] = values_[i][number % values_[i].size()];

@@ -21,7 +21,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace search::detail {
 
 /// Places in the order of values, from 1 on; equal ones share the mean of theirs.
 [[nodiscard]] inline std::vector<double> ranks_of(std::span<const double> values) {
@@ -38,12 +38,12 @@ namespace detail {
     return ranks;
 }
 
-}  // namespace detail
+}  // namespace search::detail
 
 /// How the orders of two series agree, from -1 to 1 (Spearman 1904); NaN where one of them does not change. They must
 /// be finite and equally long.
 [[nodiscard]] inline double rank_correlation(std::span<const double> a, std::span<const double> b) {
-    const std::vector<double> x = detail::ranks_of(a), y = detail::ranks_of(b);
+    const std::vector<double> x = search::detail::ranks_of(a), y = search::detail::ranks_of(b);
     const double middle = 0.5 * static_cast<double>(x.size() + 1);
     double xx = 0, yy = 0, xy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -63,7 +63,7 @@ struct Influence {
 
 /// One for each parameter, by what was tried: importance is how much worse a forest predicts when the parameter's
 /// values are shuffled (Breiman 2001, section 10). Trials whose metric is not finite are left out.
-[[nodiscard]] inline std::vector<Influence> influences(Space const& space, std::span<const Point> points,
+[[nodiscard]] inline std::vector<Influence> influences(Space const& space, std::span<const SearchPoint> points,
                                                        std::span<const double> metric, std::uint64_t seed = 1) {
     std::vector<Influence> result(space.parameters().size());
     const PointFeatures features(space);
@@ -75,7 +75,7 @@ struct Influence {
         values.push_back(metric[i]);
     }
     if (values.size() < 3) return result;
-    Table table(values.size(), std::max<std::size_t>(features.count(), 1), 0), target(values.size(), 1);
+    FloatTable table(values.size(), std::max<std::size_t>(features.count(), 1), 0), target(values.size(), 1);
     const auto [least, most] = std::ranges::minmax(values);
     for (std::size_t row = 0; row < values.size(); ++row) {
         const std::vector<double> of = features.of(shares[row]);
@@ -84,8 +84,8 @@ struct Influence {
     }
     Sequential sequential;
     const Forest forest = Forest::fit(table, target, {.trees = 60, .tree = {.depth = 12}, .seed = seed}, sequential);
-    const auto error = [&](Table const& of) {
-        const Table predicted = forest.predict(of);
+    const auto error = [&](FloatTable const& of) {
+        const FloatTable predicted = forest.predict(of);
         double sum = 0;
         for (std::size_t row = 0; row < of.rows(); ++row) {
             const double apart = static_cast<double>(predicted(row, 0) - target(row, 0));
@@ -101,8 +101,8 @@ struct Influence {
             for (auto const& row : shares) column.push_back(row[parameter]);
             result[parameter].correlation = rank_correlation(column, values);
         }
-        detail::Draw draw(seed, parameter);
-        Table shuffled = table;
+        search::detail::Draw draw(seed, parameter);
+        FloatTable shuffled = table;
         for (std::size_t row = shuffled.rows(); row > 1; --row) {
             const std::size_t other = draw.below(row);
             for (std::size_t i = features.first(parameter); i < features.first(parameter + 1); ++i) {
@@ -119,7 +119,7 @@ struct Influence {
 /// The same of a sweep's trials; those that failed or have no such metric are left out.
 [[nodiscard]] inline std::vector<Influence> trial_influences(Space const& space, std::span<const Trial> trials,
                                                              std::string const& metric, std::uint64_t seed = 1) {
-    std::vector<Point> points;
+    std::vector<SearchPoint> points;
     std::vector<double> values;
     for (Trial const& trial : trials) {
         const auto found = trial.metrics.find(metric);

@@ -22,7 +22,7 @@ using Value = std::variant<std::int64_t, double, std::string>;
 [[nodiscard]] inline std::string text_of(Value const& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    return detail::exact_text(std::get<double>(value));
+    return core::exact_text(std::get<double>(value));
 }
 /// The number of an integer or a real value; NaN for a text.
 [[nodiscard]] inline double number_of(Value const& value) {

@@ -62,15 +62,15 @@ struct ProfileWork {
     if (here.version != there.version) return differ("version of primsel", here.version, there.version);
     if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
     const auto far = [&](double is, double was) { return !(std::abs(is - was) <= tolerance * was); };
-    const auto beyond = [&] { return "; at most " + detail::rounded_text(100 * tolerance, 3) + " % are borne"; };
+    const auto beyond = [&] { return "; at most " + core::rounded_text(100 * tolerance, 3) + " % are borne"; };
     if (far(here.reference_seconds, there.reference_seconds)) {
-        return differ("reference's time", detail::fixed_text(here.reference_seconds * 1e6, 3) + " us",
-                      detail::fixed_text(there.reference_seconds * 1e6, 3) + " us") +
+        return differ("reference's time", core::fixed_text(here.reference_seconds * 1e6, 3) + " us",
+                      core::fixed_text(there.reference_seconds * 1e6, 3) + " us") +
                beyond();
     }
     if (far(here.peak_flops, there.peak_flops)) {
-        return differ("peak of multiply-adds", detail::fixed_text(here.peak_flops * 1e-9, 1) + " GFLOP/s",
-                      detail::fixed_text(there.peak_flops * 1e-9, 1) + " GFLOP/s") +
+        return differ("peak of multiply-adds", core::fixed_text(here.peak_flops * 1e-9, 1) + " GFLOP/s",
+                      core::fixed_text(there.peak_flops * 1e-9, 1) + " GFLOP/s") +
                beyond();
     }
     return {};
@@ -147,14 +147,14 @@ struct ProfiledRows {
     return to_string(Json(Json::Object{{"part", part.number}, {"table", part.table}, {"rows", std::move(rows)}}), 0,
                      JsonStrings::any);
 }
-namespace detail {
+namespace search::detail {
 inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
-}  // namespace detail
+}  // namespace search::detail
 /// Parses the line that line_of writes. Throws error for anything else, also for a table that the profile lacks and for
 /// numbers that are no configuration.
 [[nodiscard]] inline ProfilePart parse_part(std::string_view name, std::string_view line,
                                             std::span<const ProfiledTable> tables) {
-    const JsonCursor at = parse_json(std::string(name), line, detail::part_limits);
+    const JsonCursor at = parse_json(std::string(name), line, search::detail::part_limits);
     ProfilePart part{.number = static_cast<std::uint64_t>(at["part"].integer(0)), .table = at["table"].string()};
     const ProfiledTable* table = nullptr;
     for (ProfiledTable const& each : tables) table = each.name == part.table ? &each : table;
@@ -167,7 +167,7 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
         }
         constexpr double most_values = 1e9;
         const bool fits = values.size() == ConvConfiguration::columns.size()
-                              ? detail::plausible(ConvConfiguration::of_row(values).shape())
+                              ? learn::plausible(ConvConfiguration::of_row(values).shape())
                               : values.size() == TensorConfiguration::columns.size() &&
                                     static_cast<double>(values[0]) * values[1] * values[1] <= most_values;
         if (!fits) row.fail("is no configuration that can be measured");
@@ -181,7 +181,7 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
     Json::Array rows;
     for (std::vector<double> const& seconds : measured.seconds) {
         Json::Array row;
-        for (const double time : seconds) row.push_back(time > 0 ? detail::nanoseconds(time) : std::int64_t{0});
+        for (const double time : seconds) row.push_back(time > 0 ? learn::nanoseconds(time) : std::int64_t{0});
         rows.push_back(std::move(row));
     }
     return to_string(
@@ -193,7 +193,7 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
 [[nodiscard]] inline ProfiledRows parse_rows(std::string_view name, std::string_view line, ProfilePart const& part,
                                              std::size_t subjects) {
     constexpr std::int64_t longest = 1'000'000'000'000'000;
-    const JsonCursor at = parse_json(std::string(name), line, detail::part_limits);
+    const JsonCursor at = parse_json(std::string(name), line, search::detail::part_limits);
     const std::int64_t number = at["part"].integer(0);
     if (static_cast<std::uint64_t>(number) != part.number) at["part"].fail("is ", number, ", not ", part.number);
     if (at["table"].string() != part.table) at["table"].fail("is not ", part.table);

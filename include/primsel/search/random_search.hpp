@@ -11,10 +11,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace search::detail {
 
 /// The first point of the whole space, from a drawn one on, that has not been seen; nothing where there is none.
-[[nodiscard]] inline std::optional<Point> any_unseen(SeenPoints const& seen, Draw& draw) {
+[[nodiscard]] inline std::optional<SearchPoint> any_unseen(SeenPoints const& seen, Draw& draw) {
     const std::size_t count = seen.space().count();
     if (count == 0 || seen.all()) return std::nullopt;
     auto const& parameters = seen.space().parameters();
@@ -27,25 +27,25 @@ namespace detail {
             shares.push_back((static_cast<double>(number % values) + 0.5) / static_cast<double>(values));
             number /= values;
         }
-        Point point = seen.space().at(shares);
+        SearchPoint point = seen.space().at(shares);
         if (!seen.contains(point)) return point;
     }
     return std::nullopt;
 }
 
 /// Points drawn evenly until one is new; of a small space that is almost used up, one that is left.
-[[nodiscard]] inline std::optional<Point> draw_unseen(SeenPoints const& seen, Draw& draw) {
+[[nodiscard]] inline std::optional<SearchPoint> draw_unseen(SeenPoints const& seen, Draw& draw) {
     if (seen.all()) return std::nullopt;
     for (int attempt = 0; attempt < 64; ++attempt) {
         std::vector<double> shares(seen.space().parameters().size());
         for (double& share : shares) share = draw.uniform();
-        Point point = seen.space().at(shares);
+        SearchPoint point = seen.space().at(shares);
         if (!seen.contains(point)) return point;
     }
     return any_unseen(seen, draw);
 }
 
-}  // namespace detail
+}  // namespace search::detail
 
 /// Points drawn by the seed, each parameter evenly along its shares.
 class RandomSearch {
@@ -53,13 +53,13 @@ public:
     explicit RandomSearch(Space space, std::uint64_t seed = 1) : seen_(std::move(space)), seed_(seed) {}
 
     [[nodiscard]] Space const& space() const { return seen_.space(); }
-    [[nodiscard]] std::optional<Point> ask() {
-        detail::Draw draw(seed_, seen_.size());
-        std::optional<Point> point = detail::draw_unseen(seen_, draw);
+    [[nodiscard]] std::optional<SearchPoint> ask() {
+        search::detail::Draw draw(seed_, seen_.size());
+        std::optional<SearchPoint> point = search::detail::draw_unseen(seen_, draw);
         if (!point) return std::nullopt;
         return seen_.wait_for(std::move(*point));
     }
-    void tell(Point const& point, Outcome const& outcome) { seen_.tell(point, outcome); }
+    void tell(SearchPoint const& point, Outcome const& outcome) { seen_.tell(point, outcome); }
 
 private:
     SeenPoints seen_;

@@ -62,7 +62,7 @@ public:
 
     /// Tells profiles of other tables, configurations or parts apart.
     [[nodiscard]] std::string sample() const {
-        detail::Fingerprint print;
+        network::Fingerprint print;
         print.add(step_);
         for (ProfileTarget const& target : targets_) {
             print.add(target.name);

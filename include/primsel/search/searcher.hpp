@@ -43,8 +43,8 @@ struct Outcome {
 ///         primsel::Space const& space() const { return all; }
 ///     };
 template <class S>
-concept Searcher = requires(S searcher, S const& constant, Point const& point, Outcome const& outcome) {
-    { searcher.ask() } -> std::same_as<std::optional<Point>>;
+concept Searcher = requires(S searcher, S const& constant, SearchPoint const& point, Outcome const& outcome) {
+    { searcher.ask() } -> std::same_as<std::optional<SearchPoint>>;
     searcher.tell(point, outcome);
     { constant.space() } -> std::same_as<Space const&>;
 };
@@ -56,13 +56,13 @@ public:
 
     [[nodiscard]] Space const& space() const { return space_; }
     [[nodiscard]] std::size_t size() const { return seen_.size(); }
-    [[nodiscard]] bool contains(Point const& point) const { return seen_.contains(space_.text(point)); }
+    [[nodiscard]] bool contains(SearchPoint const& point) const { return seen_.contains(space_.text(point)); }
     /// Whether no other point is left.
     [[nodiscard]] bool all() const { return space_.count() != 0 && seen_.size() >= space_.count(); }
 
-    void propose(Point const& point) { seen_.try_emplace(space_.text(point)); }
+    void propose(SearchPoint const& point) { seen_.try_emplace(space_.text(point)); }
     /// Throws error where the space has no such point.
-    void tell(Point const& point, Outcome const& outcome) {
+    void tell(SearchPoint const& point, Outcome const& outcome) {
         space_.check(point);
         bool& told = seen_[space_.text(point)];
         if (!told) std::erase(waiting_, point);
@@ -70,10 +70,10 @@ public:
         told_.emplace_back(point, outcome);
     }
     /// Those proposed and not yet told of, in order.
-    [[nodiscard]] std::vector<Point> const& waiting() const { return waiting_; }
-    [[nodiscard]] std::vector<std::pair<Point, Outcome>> const& told() const { return told_; }
+    [[nodiscard]] std::vector<SearchPoint> const& waiting() const { return waiting_; }
+    [[nodiscard]] std::vector<std::pair<SearchPoint, Outcome>> const& told() const { return told_; }
     /// Proposes the point, of those who wait.
-    [[nodiscard]] Point wait_for(Point point) {
+    [[nodiscard]] SearchPoint wait_for(SearchPoint point) {
         propose(point);
         waiting_.push_back(point);
         return point;
@@ -82,8 +82,8 @@ public:
 private:
     Space space_;
     std::map<std::string, bool> seen_;  // whether it was told
-    std::vector<Point> waiting_;
-    std::vector<std::pair<Point, Outcome>> told_;
+    std::vector<SearchPoint> waiting_;
+    std::vector<std::pair<SearchPoint, Outcome>> told_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

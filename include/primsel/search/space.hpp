@@ -14,9 +14,9 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A value for each parameter of a space, in its order.
-struct Point {
+struct SearchPoint {
     std::vector<Value> values;
-    friend bool operator==(Point const&, Point const&) = default;
+    friend bool operator==(SearchPoint const&, SearchPoint const&) = default;
 };
 
 /// The parameters of a search.
@@ -45,7 +45,7 @@ public:
         }
         return count;
     }
-    [[nodiscard]] bool has(Point const& point) const {
+    [[nodiscard]] bool has(SearchPoint const& point) const {
         if (point.values.size() != parameters_.size()) return false;
         for (std::size_t i = 0; i < parameters_.size(); ++i) {
             if (!parameters_[i].has(point.values[i])) return false;
@@ -53,30 +53,30 @@ public:
         return true;
     }
     /// Throws error where the space has no such point.
-    void check(Point const& point) const {
+    void check(SearchPoint const& point) const {
         if (!has(point)) fail("the point ", text(point), " is not in the space");
     }
 
     /// One share a parameter.
-    [[nodiscard]] Point at(std::span<const double> shares) const {
-        Point point;
+    [[nodiscard]] SearchPoint at(std::span<const double> shares) const {
+        SearchPoint point;
         for (std::size_t i = 0; i < parameters_.size(); ++i) point.values.push_back(parameters_[i].at(shares[i]));
         return point;
     }
-    [[nodiscard]] std::vector<double> shares_of(Point const& point) const {
+    [[nodiscard]] std::vector<double> shares_of(SearchPoint const& point) const {
         std::vector<double> shares;
         for (std::size_t i = 0; i < parameters_.size(); ++i) shares.push_back(parameters_[i].share_of(point.values[i]));
         return shares;
     }
     /// The value of the parameter of that name. Throws error where there is none.
-    [[nodiscard]] Value const& value(Point const& point, std::string_view name) const {
+    [[nodiscard]] Value const& value(SearchPoint const& point, std::string_view name) const {
         for (std::size_t i = 0; i < parameters_.size(); ++i) {
             if (parameters_[i].name() == name) return point.values.at(i);
         }
         fail("there is no parameter ", name);
     }
     /// "rate=0.1 kind=Filters", the same for equal points alone.
-    [[nodiscard]] std::string text(Point const& point) const {
+    [[nodiscard]] std::string text(SearchPoint const& point) const {
         std::string text;
         for (std::size_t i = 0; i < point.values.size(); ++i) {
             if (i > 0) text += ' ';
@@ -123,7 +123,7 @@ public:
         }
         return features;
     }
-    [[nodiscard]] std::vector<double> of(Point const& point) const { return of(space_.shares_of(point)); }
+    [[nodiscard]] std::vector<double> of(SearchPoint const& point) const { return of(space_.shares_of(point)); }
 
 private:
     Space space_;

@@ -105,7 +105,7 @@ private:
 [[nodiscard]] inline std::vector<Subnet> sample_subnets(std::span<const std::size_t> choices, std::size_t count,
                                                         std::uint64_t seed = 1) {
     std::vector<Subnet> subnets;
-    detail::Draw draw(seed, 1);
+    search::detail::Draw draw(seed, 1);
     for (std::size_t i = 0; i < count; ++i) {
         Subnet subnet = i == 1 ? largest_subnet(choices) : smallest_subnet(choices);
         if (i > 1) {

@@ -54,7 +54,7 @@ inline void check_subnet(std::span<const std::size_t> choices, Subnet const& sub
     return text;
 }
 
-namespace detail {
+namespace search::detail {
 
 /// Where a convolution of a sub-network stands; stage 0 is the stem.
 struct SubnetPlace {
@@ -114,7 +114,7 @@ struct SubnetConvolutions {
     return near < 0.9 * channels ? near + 8 : near;
 }
 
-}  // namespace detail
+}  // namespace search::detail
 
 /// Residual networks of four stages of bottlenecks whose image size, widths, depths and expansions are chosen: the
 /// space of OFA-ResNet50 (Cai et al., Once for all: train one network and specialize it for efficient deployment, 2020)
@@ -146,12 +146,12 @@ struct ResNetSupernet {
     /// Throws error for what is no sub-network of it.
     [[nodiscard]] Graph graph(Subnet const& subnet, int batch = 1) const {
         check_subnet(choices(), subnet);
-        detail::SubnetGraph to{Graph(batch)};
+        search::detail::SubnetGraph to{Graph(batch)};
         build(subnet, to);
         return std::move(to.graph);
     }
     [[nodiscard]] std::vector<ConvSizes> convolutions(Subnet const& subnet) const {
-        detail::SubnetConvolutions to;
+        search::detail::SubnetConvolutions to;
         to.sizes.reserve(3 * blocks() + 8);
         build(subnet, to);
         return std::move(to.sizes);
@@ -171,9 +171,9 @@ private:
     template <class To>
     void build(Subnet const& subnet, To& to) const {
         const int size = sizes[subnet[0]];
-        const int wide = detail::in_eights(stem_channels * widths[subnet[2]]);
+        const int wide = search::detail::in_eights(stem_channels * widths[subnet[2]]);
         auto x = to.input({3, size, size});
-        x = to.conv({0, 0, "0"}, x, square(detail::in_eights(wide / 2.0), 3, 2), true);
+        x = to.conv({0, 0, "0"}, x, square(search::detail::in_eights(wide / 2.0), 3, 2), true);
         if (subnet[1] == 1) {
             const auto y = to.conv({0, 0, "1"}, x, square(to.channels(x), 3), false);
             x = to.add({0, 0, "1"}, y, x);
@@ -183,11 +183,11 @@ private:
         const std::size_t first_width = 3, first_depth = first_width + channels.size();
         std::size_t expansion = first_depth + channels.size();
         for (std::size_t stage = 0; stage < channels.size(); ++stage) {
-            const int out = detail::in_eights(channels[stage] * widths[subnet[first_width + stage]]);
+            const int out = search::detail::in_eights(channels[stage] * widths[subnet[first_width + stage]]);
             const int count = least_blocks[stage] + depths[subnet[first_depth + stage]];
             for (int block = 0; block < count; ++block) {
                 const double share = expansions[subnet[expansion + static_cast<std::size_t>(block)]];
-                x = bottleneck(to, static_cast<int>(stage) + 1, block, x, detail::in_eights(out * share), out);
+                x = bottleneck(to, static_cast<int>(stage) + 1, block, x, search::detail::in_eights(out * share), out);
             }
             expansion += static_cast<std::size_t>(most_blocks(stage));
         }

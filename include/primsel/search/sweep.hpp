@@ -23,23 +23,23 @@ namespace primsel::inline PRIMSEL_ABI {
 enum class SweepMethod { grid, random, bayes };
 
 /// A goal of a sweep: the least of a metric, or the most.
-struct Goal {
+struct SweepGoal {
     std::string metric;
     bool maximize = false;
-    friend bool operator==(Goal const&, Goal const&) = default;
+    friend bool operator==(SweepGoal const&, SweepGoal const&) = default;
 };
 /// A bound that a metric must keep for a point to be chosen.
-struct Bound {
+struct MetricBound {
     std::string metric;
     double at_least = -std::numeric_limits<double>::infinity(), at_most = std::numeric_limits<double>::infinity();
-    friend bool operator==(Bound const&, Bound const&) = default;
+    friend bool operator==(MetricBound const&, MetricBound const&) = default;
 };
 
 /// The description of a sweep: what to try, how, and how long.
 struct Sweep {
     SweepMethod method = SweepMethod::bayes;
-    std::vector<Goal> goals{};
-    std::vector<Bound> bounds{};
+    std::vector<SweepGoal> goals{};
+    std::vector<MetricBound> bounds{};
     Space space;
     /// None beyond so many trials or seconds is begun.
     std::size_t trials = 100;
@@ -55,7 +55,7 @@ struct Sweep {
 /// One trial that is to be done.
 struct TrialTask {
     std::uint64_t number = 0;
-    Point point{};
+    SearchPoint point{};
     std::uint64_t seed = 0;
     /// After so many steps (epochs): a trial whose loss is greater is not worth its next ones.
     std::map<std::size_t, double> limits{};
@@ -77,7 +77,7 @@ struct TrialMeasurement {
 /// One trial, as it is logged.
 struct Trial {
     std::uint64_t number = 0;
-    Point point{};
+    SearchPoint point{};
     std::uint64_t seed = 0;
     /// By name; NaN for one that could not be had.
     std::map<std::string, double> metrics{};
@@ -101,10 +101,10 @@ struct Trial {
         return found == metrics.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
     };
     Outcome outcome;
-    for (Goal const& goal : sweep.goals) {
+    for (SweepGoal const& goal : sweep.goals) {
         outcome.objectives.push_back(goal.maximize ? -value(goal.metric) : value(goal.metric));
     }
-    for (Bound const& bound : sweep.bounds) {
+    for (MetricBound const& bound : sweep.bounds) {
         if (is_finite(bound.at_least)) outcome.constraints.push_back(bound.at_least - value(bound.metric));
         if (is_finite(bound.at_most)) outcome.constraints.push_back(value(bound.metric) - bound.at_most);
     }

@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace search::detail {
 
 /// Reads a sweep; what is not understood is refused with its line.
 class SweepReader {
@@ -59,17 +59,17 @@ private:
         if (method == "grid") return SweepMethod::grid;
         return method == "random" ? SweepMethod::random : SweepMethod::bayes;
     }
-    [[nodiscard]] static Goal goal(Settings const& at) {
+    [[nodiscard]] static SweepGoal goal(Settings const& at) {
         at.allow({"name", "goal"});
-        Goal goal{.metric = at.at("name").text()};
+        SweepGoal goal{.metric = at.at("name").text()};
         if (const auto* direction = at.find("goal")) {
             goal.maximize = direction->one_of({"minimize", "maximize"}) == "maximize";
         }
         return goal;
     }
-    [[nodiscard]] static Bound bound(Settings const& at) {
+    [[nodiscard]] static MetricBound bound(Settings const& at) {
         at.allow({"name", "at_least", "at_most"});
-        Bound bound{.metric = at.at("name").text()};
+        MetricBound bound{.metric = at.at("name").text()};
         if (const auto* least = at.find("at_least")) bound.at_least = least->number(-largest, largest);
         if (const auto* most = at.find("at_most")) bound.at_most = most->number(-largest, largest);
         if (!is_finite(bound.at_least) && !is_finite(bound.at_most)) at.fail("needs at_least or at_most");
@@ -162,13 +162,13 @@ private:
     }
 };
 
-}  // namespace detail
+}  // namespace search::detail
 
 /// A sweep from a file in JSON or YAML. The keys are those of the published format (Fay and Hunt 2021, figure 16):
 /// program (ignored), method (grid, random, bayes), metric {name, goal} or metrics (two), parameters {name: {min, max,
 /// distribution} | {values} | {value}}; and constraints [{name, at_least, at_most}], budget {trials, seconds},
 /// early_terminate {type, min_iter, eta}, seed, options {name: text | [texts]}. Throws error, naming the file and the
 /// line, for whatever is not understood, with what is nearest.
-[[nodiscard]] inline Sweep parse_sweep(Settings const& file) { return detail::SweepReader::read(file); }
+[[nodiscard]] inline Sweep parse_sweep(Settings const& file) { return search::detail::SweepReader::read(file); }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -65,7 +65,7 @@ public:
     /// The next trial; nothing where the budget is used up or every point has been proposed.
     [[nodiscard]] std::optional<TrialTask> next() {
         if (trials_.size() + under_way_.size() >= sweep_.trials || seconds_ >= sweep_.seconds) return std::nullopt;
-        std::optional<Point> point;
+        std::optional<SearchPoint> point;
         if (again_.empty()) {
             point = searcher_.ask();
         } else {
@@ -143,7 +143,7 @@ private:
     std::vector<Trial> trials_;
     std::map<std::uint64_t, TrialTask> under_way_;
     std::set<std::uint64_t> numbers_;  // of both
-    std::vector<Point> again_;
+    std::vector<SearchPoint> again_;
     std::uint64_t free_ = 0;
     double seconds_ = 0;
 };

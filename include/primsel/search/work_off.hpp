@@ -30,7 +30,7 @@ struct DriveOptions {
     double wait_seconds = 5;
 };
 
-namespace detail {
+namespace search::detail {
 
 /// Renews a lease until it is gone.
 template <Queue Q>
@@ -53,7 +53,7 @@ public:
     LeaseKeeper& operator=(LeaseKeeper const&) = delete;
     ~LeaseKeeper() {
         if (!process_.is_this()) {
-            forget(mutex_), forget(over_), forget(thread_);
+            core::forget(mutex_), core::forget(over_), core::forget(thread_);
             return;
         }
         {
@@ -68,11 +68,11 @@ private:
     std::mutex mutex_;
     std::condition_variable over_;
     bool is_over_ = false;
-    OwnProcess process_;
+    core::OwnProcess process_;
     std::thread thread_;
 };
 
-}  // namespace detail
+}  // namespace search::detail
 
 /// Takes from the queue what is to be done and has it done, until stop() says so or nothing comes for a while.
 /// result_of(lease) is the text that goes back; where it throws error, the message is set aside for that reason.
@@ -91,7 +91,7 @@ std::size_t work_off(Q& queue, WorkOptions const& options, Function&& result_of,
         idle = 0;
         std::string result;
         try {
-            const detail::LeaseKeeper<Q> keeper(queue, *lease, options.renew_seconds);
+            const search::detail::LeaseKeeper<Q> keeper(queue, *lease, options.renew_seconds);
             result = result_of(*lease);
         } catch (error const& fault) {
             queue.set_aside(*lease, fault.what());

@@ -35,13 +35,14 @@ namespace primsel::inline PRIMSEL_ABI {
         std::string colour = "#e4e7ea";
         if (in_set) {
             // Hues that follow each other lie far apart on the circle.
-            colour = detail::fixed_text(std::fmod(0.618034 * static_cast<double>(found->second), 1.0), 3) + " 0.4 0.95";
+            colour = core::fixed_text(std::fmod(0.618034 * static_cast<double>(found->second), 1.0), 3) + " 0.4 0.95";
         }
         const bool makes =
             in_set && std::ranges::find(sets[found->second].made_by, node.name) != sets[found->second].made_by.end();
-        text += join("  n", i, " [label=",
-                     detail::dot_string(join(node.name, '\n', kind(node.layer), ", ", node.shape.c, " channels")),
-                     ", fillcolor=", detail::dot_string(colour), makes ? ", penwidth=3" : "", "];\n");
+        text += join(
+            "  n", i, " [label=",
+            show::detail::dot_string(join(node.name, '\n', layer_kind(node.layer), ", ", node.shape.c, " channels")),
+            ", fillcolor=", show::detail::dot_string(colour), makes ? ", penwidth=3" : "", "];\n");
         for (const std::size_t input : node.inputs) text += join("  n", input, " -> n", i, ";\n");
     }
     return text + "}\n";

@@ -12,7 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Accuracy, and predicted milliseconds, over how much of each layer is gone: a series a layer.
 [[nodiscard]] inline std::vector<Chart> sensitivity_charts(std::span<const SensitivityPoint> points) {
-    const SensitivityPoint* whole = detail::find_point(points, "", 0);
+    const SensitivityPoint* whole = prune::find_point(points, "", 0);
     Chart accuracy{
         .title = "Accuracy without retraining", .x_label = "share of the layer's channels gone", .series = {}},
         time{.title = "Predicted milliseconds of a run", .x_label = "share of the layer's channels gone", .series = {}};

@@ -36,15 +36,15 @@ struct SweepReport {
     std::vector<SensitivityPoint> sensitivity;
 };
 
-namespace detail {
+namespace show::detail {
 
 /// Writes the page: to_html below.
 class ReportPage {
 public:
     ReportPage(Sweep const& sweep, std::span<const Trial> trials, SweepReport const& report)
         : sweep_(sweep), trials_(trials), report_(report), best_(best_of(sweep, trials)) {
-        for (Goal const& goal : sweep.goals) metrics_.push_back(goal.metric);
-        for (Bound const& bound : sweep.bounds) add_metric(bound.metric);
+        for (SweepGoal const& goal : sweep.goals) metrics_.push_back(goal.metric);
+        for (MetricBound const& bound : sweep.bounds) add_metric(bound.metric);
         for (Trial const& trial : trials) {
             for (auto const& [name, value] : trial.metrics) add_metric(name);
         }
@@ -75,7 +75,7 @@ private:
         return there ? found->second : std::numeric_limits<double>::quiet_NaN();
     }
     [[nodiscard]] static std::string number(double value) {
-        return is_finite(value) ? detail::rounded_text(value, 5) : "\xe2\x80\x93";
+        return is_finite(value) ? core::rounded_text(value, 5) : "\xe2\x80\x93";
     }
     [[nodiscard]] static std::string number(Value const& value) {
         const auto* real = std::get_if<double>(&value);
@@ -94,10 +94,10 @@ private:
         std::string text = join("<p>", trials_.size(), " trials, ", number(seconds), " s in all");
         if (failed > 0) text += join("; ", failed, " failed");
         if (stopped > 0) text += join("; ", stopped, " were stopped early");
-        for (Goal const& goal : sweep_.goals) {
+        for (SweepGoal const& goal : sweep_.goals) {
             text += join("; ", goal.maximize ? "most " : "least ", xml_text(goal.metric), " is looked for");
         }
-        for (Bound const& bound : sweep_.bounds) {
+        for (MetricBound const& bound : sweep_.bounds) {
             if (is_finite(bound.at_least)) text += join("; ", xml_text(bound.metric), " at least ", bound.at_least);
             if (is_finite(bound.at_most)) text += join("; ", xml_text(bound.metric), " at most ", bound.at_most);
         }
@@ -226,7 +226,7 @@ private:
 
     [[nodiscard]] std::string over_time() const {
         std::vector<Chart> charts;
-        for (Goal const& goal : sweep_.goals) {
+        for (SweepGoal const& goal : sweep_.goals) {
             Series each{.name = "trials", .x = {}, .y = {}, .joined = false},
                 best{.name = "best until then", .x = {}, .y = {}};
             double least = std::numeric_limits<double>::infinity();
@@ -294,7 +294,7 @@ private:
     std::vector<std::string> metrics_;
 };
 
-}  // namespace detail
+}  // namespace show::detail
 
 /// One page of HTML, also XML, that stands alone: the trials chosen, parallel coordinates, what was tried over time,
 /// the front, what matters, sensitivity where it is given, and all trials. Throws error where the sweep has no goal, or
@@ -302,7 +302,7 @@ private:
 [[nodiscard]] inline std::string to_html(Sweep const& sweep, std::span<const Trial> trials, SweepReport const& report) {
     if (sweep.goals.empty()) fail("sweep report: there is no goal");
     for (Trial const& trial : trials) sweep.space.check(trial.point);
-    return detail::ReportPage(sweep, trials, report).write();
+    return show::detail::ReportPage(sweep, trials, report).write();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -20,7 +20,7 @@ struct Limits {
     double bytes = 0;       ///< read from memory
 };
 
-namespace detail {
+namespace show::detail {
 
 /// Draws a trace: to_svg below.
 class TracePicture {
@@ -140,7 +140,7 @@ private:
     std::string marks_;
 };
 
-}  // namespace detail
+}  // namespace show::detail
 
 /// The trace as a picture, a self-contained SVG document: where the time of a run goes, and how near each step comes to
 /// what bounds it. A bar a step, as wide as its time: above, as high as its share of the cores' operations a second
@@ -149,7 +149,7 @@ private:
 [[nodiscard]] inline std::string to_svg(Trace const& trace, Limits const& limits) {
     if (is_nan(limits.operations) || !(limits.operations > 0) || !(limits.bytes > 0))
         fail("trace: a picture needs the limits of the machine");
-    return detail::TracePicture(trace, limits).draw();
+    return show::detail::TracePicture(trace, limits).draw();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -15,7 +15,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const std::size_t length = detail::utf8_length(text);
+        const std::size_t length = core::utf8_length(text);
         const std::string_view part = text.substr(0, length);
         const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
         if (part == "&") {
@@ -36,12 +36,12 @@ namespace primsel::inline PRIMSEL_ABI {
     return out;
 }
 
-namespace detail {
+namespace show::detail {
 
 /// Characters of a text; a byte that is not UTF-8 counts as one.
 [[nodiscard]] inline std::size_t character_count(std::string_view text) {
     std::size_t count = 0;
-    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
+    for (; !text.empty(); ++count) text.remove_prefix(core::utf8_length(text) == 0 ? 1 : core::utf8_length(text));
     return count;
 }
 
@@ -49,7 +49,7 @@ namespace detail {
 [[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
     std::size_t bytes = 0;
     for (; count > 0 && bytes < text.size(); --count) {
-        const std::size_t length = utf8_length(text.substr(bytes));
+        const std::size_t length = core::utf8_length(text.substr(bytes));
         bytes += length == 0 ? 1 : length;
     }
     return text.substr(0, bytes);
@@ -64,9 +64,9 @@ namespace detail {
     return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
 }
 
-}  // namespace detail
+}  // namespace show::detail
 
 /// A coordinate.
-[[nodiscard]] inline std::string xml_number(double value) { return detail::fixed_text(value, 1); }
+[[nodiscard]] inline std::string xml_number(double value) { return core::fixed_text(value, 1); }
 
 }  // namespace primsel::inline PRIMSEL_ABI

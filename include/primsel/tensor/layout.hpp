@@ -26,7 +26,7 @@ concept Layout = requires(Shape shape, Coord coord) {
     { L::offset(shape, coord) } -> std::same_as<std::size_t>;
 };
 
-namespace detail {
+namespace tensor::detail {
 
 template <class L>
 struct ElementOf {
@@ -38,11 +38,11 @@ struct ElementOf<L> {
     using type = typename L::element;
 };
 
-}  // namespace detail
+}  // namespace tensor::detail
 
 /// The element type of images in a layout.
 template <class L>
-using element_of = typename detail::ElementOf<L>::type;
+using element_of = typename tensor::detail::ElementOf<L>::type;
 
 /// Floats between neighbours along each axis.
 struct Strides {
@@ -87,7 +87,7 @@ template <StridedLayout L>
     return L::size(shape) == inside;
 }
 
-namespace detail {
+namespace tensor::detail {
 template <class L>
 struct Strided {
     [[nodiscard]] static constexpr std::size_t size(Shape shape) { return shape.size(); }
@@ -97,10 +97,10 @@ struct Strided {
                static_cast<std::size_t>(at.w) * s.w;
     }
 };
-}  // namespace detail
+}  // namespace tensor::detail
 
 /// Channels, then rows, then columns: PyTorch's contiguous format.
-struct chw : detail::Strided<chw> {
+struct chw : tensor::detail::Strided<chw> {
     static constexpr std::string_view name = "chw";
     [[nodiscard]] static constexpr Strides strides(Shape shape) {
         return {shape.pixels(), static_cast<std::size_t>(shape.w), 1};
@@ -108,7 +108,7 @@ struct chw : detail::Strided<chw> {
 };
 
 /// Rows of channels of columns.
-struct hcw : detail::Strided<hcw> {
+struct hcw : tensor::detail::Strided<hcw> {
     static constexpr std::string_view name = "hcw";
     [[nodiscard]] static constexpr Strides strides(Shape shape) {
         const auto w = static_cast<std::size_t>(shape.w);
@@ -117,7 +117,7 @@ struct hcw : detail::Strided<hcw> {
 };
 
 /// Pixels of channels: PyTorch's channels-last format.
-struct hwc : detail::Strided<hwc> {
+struct hwc : tensor::detail::Strided<hwc> {
     static constexpr std::string_view name = "hwc";
     [[nodiscard]] static constexpr Strides strides(Shape shape) {
         const auto c = static_cast<std::size_t>(shape.c);
@@ -151,7 +151,7 @@ template <Layout From, Layout To>
     return false;
 }
 
-namespace detail {
+namespace tensor {
 
 template <class List>
 inline constexpr bool distinct_names = true;
@@ -213,6 +213,6 @@ struct CheckLayouts {
     static constexpr bool value = true;
 };
 
-}  // namespace detail
+}  // namespace tensor
 
 }  // namespace primsel::inline PRIMSEL_ABI

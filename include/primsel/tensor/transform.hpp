@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace tensor {
 
 template <Layout L>
 inline constexpr bool has_rows = std::same_as<L, chw> || std::same_as<L, hcw>;
@@ -54,7 +54,7 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
     });
 }
 
-}  // namespace detail
+}  // namespace tensor
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
 /// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring its
@@ -69,12 +69,12 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
         From::transform_to(To{}, shape, src, dst, executor);
-    } else if constexpr (detail::moves_rows<From, To>) {
-        detail::move_rows<From, To>(shape, src, dst, executor);
+    } else if constexpr (tensor::moves_rows<From, To>) {
+        tensor::move_rows<From, To>(shape, src, dst, executor);
     } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
-        detail::transpose_matrix(c, pixels, src, pixels, dst, c, executor);
+        tensor::transpose_matrix(c, pixels, src, pixels, dst, c, executor);
     } else if constexpr (std::same_as<From, hwc> && std::same_as<To, chw>) {
-        detail::transpose_matrix(pixels, c, src, c, dst, pixels, executor);
+        tensor::transpose_matrix(pixels, c, src, c, dst, pixels, executor);
     } else if constexpr (std::same_as<From, hcw> && std::same_as<To, hwc>) {
         executor.parallel_for(h, [=](std::size_t row, std::size_t) {
             transpose_columns(src + row * c * w, w, dst + row * c * w, c, c, 0, w);
@@ -93,7 +93,7 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
                 !requires { From::transform_to(To{}, shape, src, dst, executor); },
             "primsel: a layout's transform_from and transform_to must be noexcept; see docs/tensor/layout.md");
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
-        detail::transform_any<From, To>(shape, src, dst, executor);
+        tensor::transform_any<From, To>(shape, src, dst, executor);
     }
 }
 

@@ -92,7 +92,7 @@ public:
     Batches& operator=(Batches const&) = delete;
     ~Batches() {
         if (!process_.is_this()) {
-            detail::forget(mutex_), detail::forget(changed_), detail::forget(thread_);
+            core::forget(mutex_), core::forget(changed_), core::forget(thread_);
             return;
         }
         {
@@ -213,7 +213,7 @@ private:
     std::int64_t made_ = 0, taken_ = 0, released_ = 0;
     bool stopped_ = false, ended_ = false;
     std::exception_ptr error_;
-    detail::OwnProcess process_;
+    core::OwnProcess process_;
     std::thread thread_;
 };
 

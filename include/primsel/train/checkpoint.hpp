@@ -33,27 +33,27 @@ struct Checkpoint {
     std::optional<Plan> plan{};
 };
 
-namespace detail {
+namespace train {
 
 /// The options that decide the bits of a training. The patience is left out; the number of epochs counts for the
 /// schedule.
 [[nodiscard]] inline std::map<std::string, std::string, std::less<>> facts_of(TrainingOptions const& options) {
     std::map<std::string, std::string, std::less<>> facts{
-        {"batch", exact_text(options.batch)},
-        {"images at once", exact_text(options.images_at_once())},
-        {"epochs", exact_text(options.epochs)},
-        {"learning rate", exact_text(options.learning_rate)},
-        {"weight decay", exact_text(options.weight_decay)},
-        {"length of gradients", exact_text(options.clip_norm)},
-        {"seed", exact_text(options.seed)},
+        {"batch", core::exact_text(options.batch)},
+        {"images at once", core::exact_text(options.images_at_once())},
+        {"epochs", core::exact_text(options.epochs)},
+        {"learning rate", core::exact_text(options.learning_rate)},
+        {"weight decay", core::exact_text(options.weight_decay)},
+        {"length of gradients", core::exact_text(options.clip_norm)},
+        {"seed", core::exact_text(options.seed)},
     };
     if (options.statistics_momentum) {
-        facts.emplace("momentum of statistics", exact_text(*options.statistics_momentum));
+        facts.emplace("momentum of statistics", core::exact_text(*options.statistics_momentum));
     }
     std::string groups;
     for (WeightGroup const& group : options.groups) {
-        groups += join(group.pattern, " x ", exact_text(group.rate));
-        if (group.weight_decay) groups += " decay " + exact_text(*group.weight_decay);
+        groups += join(group.pattern, " x ", core::exact_text(group.rate));
+        if (group.weight_decay) groups += " decay " + core::exact_text(*group.weight_decay);
         groups += "; ";
     }
     facts.emplace("groups of weights", groups);
@@ -116,6 +116,6 @@ private:
     Checkpoint const& checkpoint_;
 };
 
-}  // namespace detail
+}  // namespace train
 
 }  // namespace primsel::inline PRIMSEL_ABI

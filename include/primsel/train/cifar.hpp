@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The labels of CIFAR-100 to read: the 100 classes or the 20 superclasses.
 enum class CifarLabel { fine, coarse };
 
-namespace detail {
+namespace train::detail {
 
 inline constexpr Shape cifar_shape{3, 32, 32};
 
@@ -67,35 +67,35 @@ inline void name_cifar10(LabelledImages& images) {
     images.class_names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
 }
 
-}  // namespace detail
+}  // namespace train::detail
 
 /// The images in a binary file of CIFAR-10, 3x32x32 bytes each; `name` is what errors call it. Throws error, naming the
 /// byte, for an empty file, one that ends within an image, and a label that is no class.
 [[nodiscard]] inline LabelledImages parse_cifar10(std::string const& name, std::span<const std::byte> file) {
-    LabelledImages images = detail::no_cifar(detail::cifar10_record());
-    detail::append_cifar(images, detail::cifar10_record(), name, file);
-    detail::name_cifar10(images);
+    LabelledImages images = train::detail::no_cifar(train::detail::cifar10_record());
+    train::detail::append_cifar(images, train::detail::cifar10_record(), name, file);
+    train::detail::name_cifar10(images);
     return images;
 }
 /// The same of CIFAR-100, with one of its two labels.
 [[nodiscard]] inline LabelledImages parse_cifar100(std::string const& name, std::span<const std::byte> file,
                                                    CifarLabel label = CifarLabel::fine) {
-    LabelledImages images = detail::no_cifar(detail::cifar100_record(label));
-    detail::append_cifar(images, detail::cifar100_record(label), name, file);
+    LabelledImages images = train::detail::no_cifar(train::detail::cifar100_record(label));
+    train::detail::append_cifar(images, train::detail::cifar100_record(label), name, file);
     return images;
 }
 
 /// The images in files of CIFAR-10, as data_batch_1.bin to data_batch_5.bin, one after the other. Throws error as
 /// read_file and parse_cifar10 do.
 [[nodiscard]] inline LabelledImages read_cifar10(std::vector<std::string> const& paths) {
-    LabelledImages images = detail::read_cifar(detail::cifar10_record(), paths);
-    detail::name_cifar10(images);
+    LabelledImages images = train::detail::read_cifar(train::detail::cifar10_record(), paths);
+    train::detail::name_cifar10(images);
     return images;
 }
 /// The same of CIFAR-100, as of train.bin.
 [[nodiscard]] inline LabelledImages read_cifar100(std::vector<std::string> const& paths,
                                                   CifarLabel label = CifarLabel::fine) {
-    return detail::read_cifar(detail::cifar100_record(label), paths);
+    return train::detail::read_cifar(train::detail::cifar100_record(label), paths);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -37,7 +37,7 @@ template <class Trains = TrainAll>
             if (is_trainable(node, spec.name) && trains(decides)) weights.push_back(spec.name);
         }
     }
-    return detail::Backward(detail::training_form(graph), std::move(weights)).run();
+    return train::detail::Backward(train::detail::training_form(graph), std::move(weights)).run();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

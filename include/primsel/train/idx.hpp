@@ -18,7 +18,7 @@
 // unsigned bytes), the number of dimensions, each dimension as four bytes, big-endian, and the elements, row-major.
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace train::detail {
 
 /// Bytes as unsigned numbers.
 [[nodiscard]] inline std::span<const std::uint8_t> as_numbers(std::span<const std::byte> bytes) {
@@ -77,7 +77,7 @@ struct IdxArray {
     return classes == 0 ? largest + 1 : classes;
 }
 
-}  // namespace detail
+}  // namespace train::detail
 
 /// The images of one idx file, of bytes: so many of h x w, or of c x h x w; and the labels of another, one an image.
 /// `classes` is how many there are; 0: one more than the largest label. The names are what errors call the files.
@@ -86,8 +86,8 @@ struct IdxArray {
 [[nodiscard]] inline LabelledImages parse_idx(std::string const& images_name, std::span<const std::byte> images_file,
                                               std::string const& labels_name, std::span<const std::byte> labels_file,
                                               int classes = 0) {
-    const detail::IdxArray images = detail::parse_idx_array(images_name, images_file, 4);
-    const detail::IdxArray labels = detail::parse_idx_array(labels_name, labels_file, 1);
+    const train::detail::IdxArray images = train::detail::parse_idx_array(images_name, images_file, 4);
+    const train::detail::IdxArray labels = train::detail::parse_idx_array(labels_name, labels_file, 1);
     const std::size_t dims = images.dims.size();
     if (dims < 3) fail(images_name, ": byte 3: ", dims, " dimensions are no images: these have 3 or 4");
     if (images.dims[0] != labels.dims[0]) {
@@ -98,7 +98,7 @@ struct IdxArray {
     LabelledImages read{.image = {static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)}};
     read.bytes.assign(images.values.begin(), images.values.end());
     read.labels.assign(labels.values.begin(), labels.values.end());
-    read.class_count = detail::classes_of(labels_name, read.labels, classes, labels.begin, 1);
+    read.class_count = train::detail::classes_of(labels_name, read.labels, classes, labels.begin, 1);
     return read;
 }
 

@@ -20,7 +20,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace train::detail {
 
 struct FolderCloser {
     void operator()(DIR* folder) const { ::closedir(folder); }
@@ -30,7 +30,7 @@ struct FolderCloser {
 /// be read.
 [[nodiscard]] inline std::vector<std::string> names_in(std::string const& path) {
     const std::unique_ptr<DIR, FolderCloser> folder(::opendir(path.c_str()));
-    if (folder == nullptr) fail_of_system(path, "cannot read");
+    if (folder == nullptr) io::fail_of_system(path, "cannot read");
     std::vector<std::string> names;
     for (;;) {
         errno = 0;
@@ -38,7 +38,7 @@ struct FolderCloser {
         if (entry == nullptr) break;
         if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
     }
-    if (errno != 0) fail_of_system(path, "cannot read");
+    if (errno != 0) io::fail_of_system(path, "cannot read");
     std::ranges::sort(names);
     return names;
 }
@@ -64,7 +64,7 @@ struct FolderCloser {
     return names.size() > most ? join(text, " and ", names.size() - most, " more") : text;
 }
 
-}  // namespace detail
+}  // namespace train::detail
 
 /// A folder with a folder for each class, whose files are its images: classes in the order of their names. The images
 /// stay on the disk: each is read when a batch wants it, by `read_image(path)`, which returns a Tensor<chw> of the
@@ -79,22 +79,22 @@ public:
         : shape_(shape), read_image_(std::move(read_image)) {
         // Windows writes them into any folder, as macOS does .DS_Store.
         const std::vector<std::string> system_files = {"thumbs.db", "desktop.ini"};
-        for (std::string const& name : detail::names_in(folder)) {
+        for (std::string const& name : train::detail::names_in(folder)) {
             const std::string path = join(folder, '/', name);
-            if (!detail::is_folder(path)) continue;
+            if (!train::detail::is_folder(path)) continue;
             const std::size_t before = files_.size(), left_out_before = left_out_.size();
-            for (std::string const& file : detail::names_in(path)) {
-                if (detail::ends_in(file, endings)) {
+            for (std::string const& file : train::detail::names_in(path)) {
+                if (train::detail::ends_in(file, endings)) {
                     files_.push_back(join(path, '/', file));
                     labels_.push_back(static_cast<int>(names_.size()));
-                } else if (!detail::ends_in(file, system_files)) {
+                } else if (!train::detail::ends_in(file, system_files)) {
                     left_out_.push_back(join(name, '/', file));
                 }
             }
             if (files_.size() == before) {
                 const std::vector<std::string> others(left_out_.begin() + static_cast<std::ptrdiff_t>(left_out_before),
                                                       left_out_.end());
-                fail(path, ": has no images", others.empty() ? "" : "; left out: ", detail::first_of(others));
+                fail(path, ": has no images", others.empty() ? "" : "; left out: ", train::detail::first_of(others));
             }
             names_.push_back(name);
         }
@@ -114,7 +114,7 @@ public:
     [[nodiscard]] std::string left_out_summary() const {
         if (left_out_.empty()) return "";
         return join(left_out_.size(), left_out_.size() == 1 ? " file is left out: " : " files are left out: ",
-                    detail::first_of(left_out_));
+                    train::detail::first_of(left_out_));
     }
     /// Throws error when the image is of another shape, and what read_image throws.
     void read(std::size_t index, float* dst) const {

@@ -32,7 +32,7 @@ concept Optimizer = requires(O const& optimizer, std::span<float> values, std::s
     { optimizer.step(values, gradient, values, learning_rate, step_number, weight_decay) } noexcept;
 };
 
-namespace detail {
+namespace train::detail {
 
 using Vector = Floats<default_arch>;
 
@@ -46,7 +46,7 @@ PRIMSEL_INLINE void for_vectors(std::size_t count, Visit const& visit) noexcept 
     if (at < count) visit(at, FirstLanes<default_arch>(static_cast<int>(count - at)));
 }
 
-}  // namespace detail
+}  // namespace train::detail
 
 /// Gradient descent with momentum (Sutskever et al., On the importance of initialization and momentum in deep learning,
 /// 2013). The arithmetic is that of PyTorch's SGD: weight decay is added to the gradient, and the learning rate
@@ -60,12 +60,12 @@ struct Sgd {
     [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return momentum != 0 ? 1 : 0; }
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
-        using V = detail::Vector;
+        using V = train::detail::Vector;
         float* const w = weights.data();
         const float* const g = gradient.data();
         const V rate(static_cast<float>(learning_rate)), decay(static_cast<float>(weight_decay));
         if (state_per_weight() == 0) {
-            detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
+            train::detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
                 const V old = part.load(w + at);
                 part.store(w + at, old - rate * (part.load(g + at) + decay * old));
             });
@@ -75,7 +75,7 @@ struct Sgd {
         const V keep(static_cast<float>(momentum)), take(static_cast<float>(step_number == 1 ? 1 : 1 - dampening));
         // Nesterov's looks one step of the momentum ahead.
         const V ahead(nesterov ? 1.0F : 0.0F), along = nesterov ? keep : V(1.0F);
-        detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
+        train::detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
             const V old = part.load(w + at), slope = part.load(g + at) + decay * old;
             const V velocity = keep * part.load(velocities + at) + take * slope;
             part.store(velocities + at, velocity);
@@ -84,7 +84,7 @@ struct Sgd {
     }
 };
 
-namespace detail {
+namespace train::detail {
 
 /// The update of Adam, for Adam and AdamW.
 struct AdamStep {
@@ -114,7 +114,7 @@ struct AdamStep {
     }
 };
 
-}  // namespace detail
+}  // namespace train::detail
 
 /// Adam (Kingma and Ba, Adam: a method for stochastic optimization, 2015). The arithmetic is that of PyTorch's Adam:
 /// weight decay is added to the gradient.
@@ -124,7 +124,7 @@ struct Adam {
     [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return 2; }
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
-        detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number,
+        train::detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number,
                                                 static_cast<float>(weight_decay), 1.0F);
     }
 };
@@ -137,7 +137,7 @@ struct AdamW {
     [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return 2; }
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
-        detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number, 0.0F,
+        train::detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number, 0.0F,
                                                 static_cast<float>(1 - learning_rate * weight_decay));
     }
 };

@@ -89,9 +89,9 @@ public:
     /// After a change of weights: transposed ones follow their owners.
     void join_transposed() {
         for (auto const& [owner, name] : transposed_) {
-            const std::size_t rows = detail::matrix_rows(weights_.at(owner).dims);
+            const std::size_t rows = network::matrix_rows(weights_.at(owner).dims);
             const std::span<const float> values = (*this)[owner];
-            detail::transpose_into(values.data(), rows, values.size() / rows, (*this)[name].data());
+            network::transpose_into(values.data(), rows, values.size() / rows, (*this)[name].data());
         }
     }
     /// Throws error when there is no such weight.
@@ -126,7 +126,7 @@ private:
     /// Another name of a weight.
     void add_shared(std::string const& name, std::vector<std::int64_t> dims, std::string const& owner) {
         values_.emplace(name, (*this)[owner]);
-        weights_.add(name, detail::shared_tensor(weights_.at(owner), std::move(dims), false));
+        weights_.add(name, network::shared_tensor(weights_.at(owner), std::move(dims), false));
     }
 
     struct Transposed {

@@ -39,15 +39,15 @@ namespace primsel::inline PRIMSEL_ABI {
     for (std::size_t i = backward; i < step.size(); ++i) editor.rewire(i, replaced(step[i].inputs));
     editor.remove_unneeded();
     Graph result = editor.graph();
-    auto changing = step.changing();
+    auto trainable = step.trainable();
     for (std::size_t i = 0; i < backward; ++i) {
         if (!again[i]) continue;
-        for (std::string const& weight : step.changing()) {
+        for (std::string const& weight : step.trainable()) {
             if (weight.starts_with(step[i].name + '.'))
-                changing.insert(step[i].name + std::string(again_suffix) + weight.substr(step[i].name.size()));
+                trainable.insert(step[i].name + std::string(again_suffix) + weight.substr(step[i].name.size()));
         }
     }
-    result.set_changing(std::move(changing));
+    result.set_trainable(std::move(trainable));
     return result;
 }
 
@@ -67,7 +67,7 @@ template <class Make>
     std::size_t bytes = arena_bytes(step, kernels, result.plan, workers), smallest = bytes;
     if (bytes <= max_arena) return result;
     const std::size_t first = step.find(backward);
-    detail::KeptResults kept(step, first, result.plan, make_schedule(step, kernels, result.plan, workers));
+    train::detail::KeptResults kept(step, first, result.plan, make_schedule(step, kernels, result.plan, workers));
     for (;;) {
         const std::size_t expected = kept.most_bytes(), over = bytes - max_arena;
         if (expected <= over || !kept.reduce(expected - over)) {

@@ -29,13 +29,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace train {
 /// Which weights are trained: those of a group that is not frozen.
 struct TrainsGroups {
     std::vector<WeightGroup> const& groups;
     [[nodiscard]] bool operator()(std::string_view weight) const { return group_of(groups, weight).rate > 0; }
 };
-}  // namespace detail
+}  // namespace train
 
 /// Trains a network on this machine. Net is a Network type, or Graph for a network that comes from elsewhere; Policies
 /// are those of DefaultTraining. Constructing it makes the plan of a step and books its memory, and may throw error.
@@ -71,8 +71,8 @@ public:
           options_(checked(std::move(options), graph_.batch())),
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
-          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
-                detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
+          step_(differentiate(graph_, train::TrainsGroups{options_.groups}), *parameters_,
+                train::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
         check_fixed(options_.fixed, graph_);
         fixed_ = options_.fixed;
@@ -185,22 +185,22 @@ public:
         if (best_) {
             for (auto const& [name, tensor] : *best_) result.tensors.add("best/" + name, tensor);
         }
-        result.facts.insert({{"updates", detail::exact_text(next_batch_)},
-                             {"loss of the epoch", detail::exact_text(epoch_loss_)},
-                             {"batches of the epoch", detail::exact_text(epoch_batches_)},
-                             {"images", detail::exact_text(images_)},
+        result.facts.insert({{"updates", core::exact_text(next_batch_)},
+                             {"loss of the epoch", core::exact_text(epoch_loss_)},
+                             {"batches of the epoch", core::exact_text(epoch_batches_)},
+                             {"images", core::exact_text(images_)},
                              {"best", best_ ? "yes" : "no"},
-                             {"best accuracy", detail::exact_text(best_accuracy_)},
-                             {"epochs since the best", detail::exact_text(epochs_since_best_)}});
+                             {"best accuracy", core::exact_text(best_accuracy_)},
+                             {"epochs since the best", core::exact_text(epochs_since_best_)}});
         return result;
     }
     /// Goes on from there: with the same data, and on a machine of the same kind with its plan (see Parts), the same
     /// bits follow as if the training had never ended. Throws error, naming the checkpoint, and changes nothing, where
     /// it belongs to another network or was made with other options.
     void resume(Checkpoint const& from) {
-        const detail::CheckpointReader reader(from);
+        const train::CheckpointReader reader(from);
         for (auto const& [what, here] : facts()) reader.require(what, here);
-        if (from.plan && from.plan->key == plan().key && !detail::same_choices(*from.plan, plan())) {
+        if (from.plan && from.plan->key == plan().key && !train::same_choices(*from.plan, plan())) {
             fail(from.tensors.source(), ": its plan is another, which Parts::plan would take");
         }
         const std::vector<WeightSpec> specs = own_weight_specs(graph_);
@@ -358,14 +358,14 @@ private:
         parameters_->join_transposed();
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
-        auto facts = detail::facts_of(options_);
+        auto facts = train::facts_of(options_);
         facts.emplace("network", structure(graph_));
         std::string shared;
         for (auto const& [name, owner] : weight_owners(graph_)) {
             shared += join(shared.empty() ? "" : ", ", name, " is ", owner.name);
         }
         if (!shared.empty()) facts.emplace("sharing of weights", shared);
-        facts.emplace("optimiser's numbers a weight", detail::exact_text(parts_.optimizer.state_per_weight()));
+        facts.emplace("optimiser's numbers a weight", core::exact_text(parts_.optimizer.state_per_weight()));
         return facts;
     }
     [[nodiscard]] bool stops_early() const { return options_.patience > 0 && epochs_since_best_ >= options_.patience; }

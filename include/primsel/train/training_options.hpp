@@ -78,18 +78,19 @@ struct IgnoreUpdates {
 };
 
 /// Whether the name fits a pattern in which * stands for any characters.
-[[nodiscard]] constexpr bool fits(std::string_view pattern, std::string_view name) {
+[[nodiscard]] constexpr bool matches_pattern(std::string_view pattern, std::string_view name) {
     if (pattern.empty()) return name.empty();
-    if (pattern[0] != '*') return !name.empty() && pattern[0] == name[0] && fits(pattern.substr(1), name.substr(1));
+    if (pattern[0] != '*')
+        return !name.empty() && pattern[0] == name[0] && matches_pattern(pattern.substr(1), name.substr(1));
     for (std::size_t skipped = 0; skipped <= name.size(); ++skipped) {
-        if (fits(pattern.substr(1), name.substr(skipped))) return true;
+        if (matches_pattern(pattern.substr(1), name.substr(skipped))) return true;
     }
     return false;
 }
 [[nodiscard]] inline WeightGroup const& group_of(std::vector<WeightGroup> const& groups, std::string_view weight) {
     static const WeightGroup rest{};
     for (WeightGroup const& group : groups) {
-        if (fits(group.pattern, weight)) return group;
+        if (matches_pattern(group.pattern, weight)) return group;
     }
     return rest;
 }
@@ -98,7 +99,7 @@ struct IgnoreUpdates {
 inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const& graph) {
     const std::vector<WeightSpec> specs = weight_specs(graph);
     for (WeightGroup const& group : groups) {
-        const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
+        const auto is_fit = [&](WeightSpec const& spec) { return matches_pattern(group.pattern, spec.name); };
         if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
     }
     for (auto const& [name, owner] : weight_owners(graph)) {

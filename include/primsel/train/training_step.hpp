@@ -137,7 +137,7 @@ private:
                 trained_.push_back({of.weight, values, std::span<const float>(place(of), values.size())});
                 continue;
             }
-            SharedGradient shared{{}, detail::matrix_rows(parameters_.view().at(of.weight).dims)};
+            SharedGradient shared{{}, network::matrix_rows(parameters_.view().at(of.weight).dims)};
             for (WeightGradient const& part : node.mapped()) shared.parts.push_back({place(part), part.transposed});
             shared.sum.resize(values.size());
             trained_.push_back({of.weight, values, shared.sum});

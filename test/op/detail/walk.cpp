@@ -7,7 +7,7 @@
 namespace {
 
 namespace ps = primsel;
-using Walk = ps::detail::Walk<2, 4>;
+using Walk = ps::op::detail::Walk<2, 4>;
 
 TEST_CASE("axes of one element are left out, and those that go on become one") {
     Walk walk;
@@ -41,7 +41,7 @@ TEST_CASE("every row is met once in every part, with its offsets") {
         std::size_t each = 0;
         walk.for_each_row(
             sequential,
-            [&](std::size_t row, Walk::Offsets const& at, ps::detail::Part part) {
+            [&](std::size_t row, Walk::Offsets const& at, ps::op::detail::Part part) {
                 const auto i = static_cast<std::ptrdiff_t>(row);
                 CHECK(at == Walk::Offsets{i / 14 * 1000 + i / 7 % 2 * 400 + i % 7 * 11, i / 14 * -7 + i % 7 * 100});
                 CHECK(part.index == parts[row]);

@@ -8,8 +8,8 @@ namespace {
 
 using primsel::DefaultPoints;
 using primsel::Points;
-using primsel::detail::cook_toom;
-using primsel::detail::CookToom;
+using primsel::primitive::detail::cook_toom;
+using primsel::primitive::detail::CookToom;
 
 template <int m, int r>
 constexpr bool exact = cook_toom<m, r>.is_convolution();
@@ -34,9 +34,9 @@ static_assert([] {
 }  // namespace
 
 TEST_CASE("the outputs of a filter, by the formula of the matrices") {
-    using primsel::detail::input_matrix;
-    using primsel::detail::kernel_matrix;
-    using primsel::detail::output_matrix;
+    using primsel::primitive::detail::input_matrix;
+    using primsel::primitive::detail::kernel_matrix;
+    using primsel::primitive::detail::output_matrix;
     constexpr std::array<double, 6> signal{3, -1, 4, 1, -5, 9};
     constexpr std::array<double, 3> filter{2, 7, -1};
     for (std::size_t i = 0; i < 4; ++i) {

@@ -122,7 +122,9 @@ Measured run(ps::Subnet const& subnet, ps::ResNetSupernet const& space, ps::Subn
                                                                 {.training = true, .runs = 1});
     double parameters = 0;
     for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
-        parameters += static_cast<double>(ps::detail::floats_of(spec));
+        double floats = 1;
+        for (const std::int64_t extent : spec.dims) floats *= static_cast<double>(extent);
+        parameters += floats;
     }
     return {{static_cast<double>(training.held_bytes), static_cast<double>(inference.held_bytes), inference.seconds},
             4 * parameters / 1e6};
@@ -156,11 +158,11 @@ void table2() {
                 subnets.size(), learning.seconds(), slower);
     std::printf("     model MB  training MB     run MB        ms\n");
     print("MAX", most, {});
-    struct Goal {
+    struct SweepGoal {
         const char* name;
         double training, run, time;
     };
-    for (Goal const& goal : {Goal{"A", 1.6, 1.05, 1.8}, Goal{"B", 1.9, 1.1, 2.8}}) {
+    for (SweepGoal const& goal : {SweepGoal{"A", 1.6, 1.05, 1.8}, SweepGoal{"B", 1.9, 1.1, 2.8}}) {
         const ps::SubnetBounds bounds{most.costs.training_bytes / goal.training, most.costs.inference_bytes / goal.run,
                                       most.costs.seconds / goal.time};
         const auto judge = [&](ps::Subnet const& subnet) -> std::optional<double> {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Judges configurations by their numbers, each by a plan that is made once.
 template <class Policies>
@@ -49,4 +49,4 @@ private:
     std::vector<std::optional<Plan>> plans_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Where a network is cut in two: what comes before its dense part, and that.
 class ConvolutionalPart {
@@ -144,4 +144,4 @@ private:
     bool is_group_ = false;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Learned factors of a core set on predicted time, energy and power.
 class CoreLoad {
@@ -78,4 +78,4 @@ private:
     std::size_t memory_, away_ = 0, hold_ = first_hold, since_return_ = trial;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// How busy each core was lately, from the lines "cpu0 ..." of /proc/stat.
 class CoreTimes {
@@ -71,4 +71,4 @@ private:
     std::vector<double> busy_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

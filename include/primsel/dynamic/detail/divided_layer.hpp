@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Layers that do to each group of channels the same as to all of them.
 template <class Params>
@@ -62,8 +62,8 @@ private:
     [[nodiscard]] int share(std::size_t layer, int channels, const char* what) const {
         if (channels % parts_ == 0) return channels / parts_;
         if (round_) return (channels + parts_ - 1) / parts_;
-        fail("grouped: layer ", graph_[layer].name, " (", kind(graph_[layer].layer), ") has ", channels, ' ', what,
-             ", which ", parts_, " groups do not divide");
+        fail("grouped: layer ", graph_[layer].name, " (", layer_kind(graph_[layer].layer), ") has ", channels, ' ',
+             what, ", which ", parts_, " groups do not divide");
     }
 
     template <class Conv>
@@ -121,7 +121,7 @@ private:
         refuse(layer);
     }
     [[noreturn]] void refuse(std::size_t layer) const {
-        fail("grouped: layer ", graph_[layer].name, " (", kind(graph_[layer].layer),
+        fail("grouped: layer ", graph_[layer].name, " (", layer_kind(graph_[layer].layer),
              ") mixes channels in a way that cannot be divided into groups");
     }
 
@@ -131,4 +131,4 @@ private:
     std::vector<bool> divided_;  // layers whose result has a share of its channels
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

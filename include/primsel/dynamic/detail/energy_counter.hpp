@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// The sum of the system's sensors of energy and power since they were added.
 class EnergyCounter {
@@ -61,4 +61,4 @@ private:
     bool began_ = false;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

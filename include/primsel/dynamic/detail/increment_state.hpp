@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Numbers as they are read again, with spaces between.
 [[nodiscard]] inline std::string exact_texts(std::vector<double> const& numbers) {
     std::string text;
-    for (const double number : numbers) text += (text.empty() ? "" : " ") + exact_text(number);
+    for (const double number : numbers) text += (text.empty() ? "" : " ") + core::exact_text(number);
     return text;
 }
 
@@ -54,20 +54,20 @@ struct IncrementState {
             for (auto const& [name, tensor] : weights) to.tensors.add(prefix + name, tensor);
         };
         add("whole/", base);
-        to.facts.insert_or_assign("increment", exact_text(step));
-        to.facts.insert_or_assign("attempt", exact_text(attempt));
+        to.facts.insert_or_assign("increment", core::exact_text(step));
+        to.facts.insert_or_assign("attempt", core::exact_text(attempt));
         to.facts.insert_or_assign("in an attempt", in_attempt ? "yes" : "no");
         to.facts.insert_or_assign("has a model", candidate ? "yes" : "no");
         if (candidate) {
             add("model/", candidate->weights);
             to.facts.insert_or_assign("model", exact_texts(candidate->accuracies));
             to.facts.insert_or_assign("model's limit", candidate->limit_kept ? "yes" : "no");
-            to.facts.insert_or_assign("model's loss", exact_text(candidate->worst_loss));
+            to.facts.insert_or_assign("model's loss", core::exact_text(candidate->worst_loss));
         }
         for (Increment const& done : increments) {
             const std::string name = join("increment ", done.configuration);
             to.facts.insert_or_assign(name, exact_texts(done.accuracies));
-            to.facts.insert_or_assign(name + " attempts", exact_text(done.attempts));
+            to.facts.insert_or_assign(name + " attempts", core::exact_text(done.attempts));
             to.facts.insert_or_assign(name + " target", done.target_met ? "yes" : "no");
             to.facts.insert_or_assign(name + " limit", done.limit_kept ? "yes" : "no");
         }
@@ -75,7 +75,7 @@ struct IncrementState {
 
     /// Throws error, naming the checkpoint, where it is none of such a training of this network.
     [[nodiscard]] static IncrementState read(Checkpoint const& from, Graph const& graph, std::size_t steps) {
-        const CheckpointReader reader(from);
+        const train::CheckpointReader reader(from);
         IncrementState state;
         state.step = reader.number<int>("increment");
         state.attempt = reader.number<int>("attempt");
@@ -120,7 +120,7 @@ private:
         std::vector<double> numbers;
         if (found != from.facts.end()) {
             double number = 0;
-            Pieces pieces(found->second, ' ');
+            core::Pieces pieces(found->second, ' ');
             for (std::string_view text; pieces.next(text);) {
                 if (read_number(text, number)) numbers.push_back(number);
             }
@@ -132,4 +132,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// The first so many channels, or some of their shares.
 [[nodiscard]] inline std::vector<std::size_t> first_channels(int count) {
@@ -96,9 +96,9 @@ private:
         refuse();
     }
     [[noreturn]] void refuse() const {
-        fail("configuration: layer ", part[in_part].name, " (", kind(part[in_part].layer),
+        fail("configuration: layer ", part[in_part].name, " (", layer_kind(part[in_part].layer),
              "): which of the channels it has cannot be told");
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

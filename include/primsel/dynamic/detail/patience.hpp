@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// For how many images something better must stay better until it is taken. Twice as long each time that it has to be
 /// given back soon; half as long each time that the choice lasts.
@@ -36,4 +36,4 @@ private:
     std::size_t least_, images_, waited_ = 0, since_taken_ = lasting;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// Ratios of measured to predicted times since they last changed for good, and a bound for the next one.
 ///
@@ -142,4 +142,4 @@ private:
     std::size_t fall_run_ = shortest_fall_run, since_fall_ = capacity;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -4,7 +4,7 @@
 
 #include <variant>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// A layer with so many shares of the channels in place of one. What a share has as the whole layer has it was not
 /// divided.
@@ -47,4 +47,4 @@ struct SeveralParts {
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

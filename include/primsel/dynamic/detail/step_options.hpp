@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// The layers of a configuration that are whole in it though they read, directly or not, fewer channels than the whole
 /// network's: those behind the groups, which all configurations have in common.
@@ -99,4 +99,4 @@ private:
     std::vector<std::string> common_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

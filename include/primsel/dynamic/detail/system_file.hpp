@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 inline constexpr std::size_t most_cores = 1024;
 using CoreBits = std::bitset<most_cores>;
@@ -115,4 +115,4 @@ private:
     int number_ = -1;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
 /// The part of a weight that a configuration has: some rows, and some columns of each.
 struct WeightBlock {
@@ -34,7 +34,7 @@ struct WeightBlock {
     }
     /// Throws error unless this is a block of the weight.
     void check(WeightTensor const& tensor) const {
-        if (same_extents(tensor.dims, whole)) return;
+        if (network::same_extents(tensor.dims, whole)) return;
         fail("configuration: weight ", name, " is ", to_string(tensor.dims), ", not ", to_string(whole));
     }
 
@@ -54,7 +54,7 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
     Node const& node = graph[i];
     const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
     const auto add = [&](std::string_view weight, WeightDims dims, WeightValues) {
-        visit(weight_name(node.name, weight), std::vector<std::int64_t>(dims));
+        visit(network::weight_name(node.name, weight), std::vector<std::int64_t>(dims));
     };
     std::visit(
         [&](auto const& layer) {
@@ -77,7 +77,7 @@ template <class Configuration>
     }
     const bool dense = std::holds_alternative<DenseParams>(node.layer);
     if (!dense && (conv == nullptr || conv->groups != 1)) {
-        fail("configuration: layer ", node.name, " (", kind(node.layer), ") has not all of weight ", weight,
+        fail("configuration: layer ", node.name, " (", layer_kind(node.layer), ") has not all of weight ", weight,
              ", and it cannot be told what of it");
     }
     const std::size_t input = whole[whole.find(node.name)].inputs[0];
@@ -116,4 +116,4 @@ void each_block(Graph const& whole, Configuration const& part, auto const& visit
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic::detail

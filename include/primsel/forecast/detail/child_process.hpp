@@ -15,7 +15,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::forecast::detail {
 
 /// Bytes of addresses that this process has; 0 where the system does not say.
 [[nodiscard]] inline std::size_t address_bytes() {
@@ -77,4 +77,4 @@ template <class Work, class Result = std::invoke_result_t<Work const&>>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::forecast::detail

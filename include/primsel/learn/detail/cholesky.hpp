@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::learn::detail {
 
 /// The factor U of a positive definite matrix A = U' U. For some hundred rows, where a model that comes with every
 /// engine must not need a library of its own; all inner loops run along rows, in vectors
@@ -105,4 +105,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::learn::detail

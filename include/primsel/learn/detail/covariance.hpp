@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::learn::detail {
 
 /// ScaledPoints, a row each, with their squared lengths.
 template <class Real>
@@ -108,4 +108,4 @@ public:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::learn::detail

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::learn::detail {
 
 /// The terms of a time and the time, each as a share of it: the target is 1 where every time is known to the percent.
 template <std::size_t n>
@@ -68,4 +68,4 @@ template <std::size_t n>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::learn::detail

@@ -12,7 +12,7 @@
 #include <ctime>
 #endif
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::measure::detail {
 
 /// Time, as it passes and as the calling thread spends it.
 struct ThreadClock {
@@ -69,4 +69,4 @@ private:
 #endif
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::measure::detail

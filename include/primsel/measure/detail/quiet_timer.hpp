@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::measure::detail {
 
 /// Whether the median of what these were drawn from is known to that share of itself, at a confidence of about 95 %:
 /// it lies between two order statistics, whose ranks the binomial distribution gives.
@@ -236,4 +236,4 @@ private:
     std::size_t blocks_ = 0, blocks_between_ = 1;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::measure::detail

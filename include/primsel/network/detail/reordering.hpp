@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::network::detail {
 
 /// The same elements with as few axes as can be.
 [[nodiscard]] inline AsStridedParams merge_axes(AsStridedParams const& params) {
@@ -45,4 +45,4 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return swapped && whole ? groups : 0;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::network::detail

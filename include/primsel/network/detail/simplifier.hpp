@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::network::detail {
 
 /// One pass of simplify: from the first layer to the last, each is tried with every rule until none applies. A rule
 /// that applies says so.
@@ -140,8 +140,8 @@ private:
 
     /// Whether weights of a convolution or dense layer change between runs: what they are multiplied by stays beside.
     [[nodiscard]] bool changes(std::size_t i) const {
-        return edit_.changing().contains(weight_name(edit_[i].name, "weight")) ||
-               edit_.changing().contains(weight_name(edit_[i].name, "bias"));
+        return edit_.trainable().contains(weight_name(edit_[i].name, "weight")) ||
+               edit_.trainable().contains(weight_name(edit_[i].name, "bias"));
     }
     bool fold_affine(std::size_t i) {
         Folded folded{edit_[i].name, {}};
@@ -284,4 +284,4 @@ private:
     std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::network::detail

@@ -8,7 +8,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network::detail {
 
 /// Parameters by the names that they have in all kinds of layers.
 enum class LayerParameter {
@@ -105,6 +105,6 @@ struct Sound {
     static constexpr bool value = fault == Fault::none;
 };
 
-}  // namespace detail
+}  // namespace network::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

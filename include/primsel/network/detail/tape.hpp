@@ -15,7 +15,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network::detail {
 
 template <class L>
 concept HasParams = requires { L::params; };
@@ -225,6 +225,6 @@ template <BinaryKind kind, class... Branches>
 struct Describe<layer::Binary<kind, Branches...>>
     : DescribeBranches<layer::Binary<kind, Branches...>, Combined<kind>, Branches...> {};
 
-}  // namespace detail
+}  // namespace network::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

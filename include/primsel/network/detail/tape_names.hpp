@@ -16,7 +16,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace network::detail {
 
 /// A name where it counts only whether another is the same: FNV-1a, 64 bits.
 struct NameHash {
@@ -73,7 +73,8 @@ constexpr void each_name(std::span<const TapeMark> steps, Function const& functi
             case TapeMark::Kind::layer:
             case TapeMark::Kind::source:
             case TapeMark::Kind::join:
-                function(step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name));
+                function(step.name.empty() ? scopes.back().next(layer_kind(*step.layer))
+                                           : scopes.back().named(step.name));
                 break;
             case TapeMark::Kind::enter:
                 scopes.push_back(Scope<Text>(scopes.back().named(step.name)));
@@ -150,6 +151,6 @@ struct NameTaken {
     static constexpr bool value = false;
 };
 
-}  // namespace detail
+}  // namespace network::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -136,7 +136,7 @@ public:
         if (const Fault fault = check(layer, shapes); fault != Fault::none) {
             std::string list;
             for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
-            fail(kind(layer), " on ", list.empty() ? "nothing" : list, ": ", message(layer, fault));
+            fail(layer_kind(layer), " on ", list.empty() ? "nothing" : list, ": ", message(layer, fault));
         }
         const Shape shape = output(layer, shapes);
         (void)elements({shape.c, shape.h, shape.w});
@@ -165,7 +165,7 @@ public:
     /// Where the elements of weights lie of which there are transposed ones: by where those lie.
     [[nodiscard]] std::map<const void*, const void*> origins() const {
         std::map<const void*, const void*> origins;
-        for (auto const& [origin, turned] : transposed_) origins.emplace(turned.floats.bytes().data(), origin);
+        for (auto const& [origin, rotated] : transposed_) origins.emplace(rotated.floats.bytes().data(), origin);
         return origins;
     }
     /// By their suffixes.
@@ -315,7 +315,7 @@ private:
     /// Names are UTF-8 from here on, whatever the file has.
     [[nodiscard]] static std::string printable(std::string_view name) {
         std::string result(name);
-        for (std::size_t i = primsel::detail::utf8_prefix(name); i < result.size(); ++i) {
+        for (std::size_t i = primsel::io::utf8_prefix(name); i < result.size(); ++i) {
             if (static_cast<unsigned char>(result[i]) >= 0x80) result[i] = '?';
         }
         return result;

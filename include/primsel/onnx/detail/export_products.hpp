@@ -57,11 +57,11 @@ inline void write_layer(LayerWriter& layer, DenseParams const& p) {
     const std::string input =
         layer.in().flat ? layer.read() : layer.step("Flatten", {layer.read()}, {whole("axis", 1)});
     const PreparedWeights prepared = prepare_weights(layer.node(), layer.weights());
-    const auto [matrix, turned] =
+    const auto [matrix, rotated] =
         layer.matrix("weight", {p.k, static_cast<std::int64_t>(layer.in_shape().size())}, prepared.kernel);
     Names inputs{input, matrix};
     if (!prepared.bias.empty()) inputs.push_back(layer.weight("bias", {p.k}, prepared.bias));
-    layer.clamp(layer.step("Gemm", std::move(inputs), {whole("transB", turned ? 0 : 1)}));
+    layer.clamp(layer.step("Gemm", std::move(inputs), {whole("transB", rotated ? 0 : 1)}));
     layer.value().flat = true;
 }
 

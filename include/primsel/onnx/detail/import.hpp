@@ -114,7 +114,7 @@ public:
             infos.push_back({std::string(output.name), value->dims, is_typed ? output.type : value->type,
                              open_batch(output, value->dims)});
         }
-        OnnxModel result = prune(results);
+        OnnxModel result = remove_channels(results);
         result.outputs = std::move(infos);
         add_unread(result);
         for (StringEntry const& entry : model_.metadata) result.metadata.emplace_back(entry.key, entry.value);
@@ -344,7 +344,7 @@ private:
     }
 
     /// Only what the results need; inputs first, in the order of the file.
-    [[nodiscard]] OnnxModel prune(std::vector<std::size_t> const& results) {
+    [[nodiscard]] OnnxModel remove_channels(std::vector<std::size_t> const& results) {
         GraphEditor editor(build_.graph());
         editor.set_outputs(results);
         editor.remove_unneeded();
@@ -386,10 +386,10 @@ private:
         for (auto const& [name, weight] : weights) {
             if (weight.values.empty()) continue;
             const void* place = weight.values.bytes().data();
-            const auto turned = transposed.find(place);
-            const auto found = places.find(turned == transposed.end() ? place : turned->second);
+            const auto rotated = transposed.find(place);
+            const auto found = places.find(rotated == transposed.end() ? place : rotated->second);
             if (found == places.end() || found->second.second != weight.values.size()) continue;
-            origins.emplace(name, OnnxOrigin{std::string(found->second.first), turned != transposed.end()});
+            origins.emplace(name, OnnxOrigin{std::string(found->second.first), rotated != transposed.end()});
         }
         return origins;
     }

@@ -122,7 +122,7 @@ public:
 
     template <class... Parts>
     [[noreturn]] void refuse(Parts const&... parts) const {
-        fail("ONNX export: layer ", node().name, " (", kind(node().layer), "): ", parts...);
+        fail("ONNX export: layer ", node().name, " (", layer_kind(node().layer), "): ", parts...);
     }
 
     /// An input of the model.
@@ -176,10 +176,10 @@ public:
     std::pair<std::string, bool> matrix(std::string_view suffix, Ints const& dims, std::span<const float> values) {
         const SharedWeight* shared = shared_weight(suffix);
         if (shared == nullptr || !shared->transposed) return {weight(suffix, dims, values), false};
-        std::vector<float> turned(values.size());
-        primsel::detail::transpose_into(values.data(), static_cast<std::size_t>(dims[0]),
-                                        static_cast<std::size_t>(dims[1]), turned.data());
-        return {weight(suffix, {dims[1], dims[0]}, turned), true};
+        std::vector<float> rotated(values.size());
+        primsel::network::transpose_into(values.data(), static_cast<std::size_t>(dims[0]),
+                                         static_cast<std::size_t>(dims[1]), rotated.data());
+        return {weight(suffix, {dims[1], dims[0]}, rotated), true};
     }
     /// Constants of the file; gives their names.
     std::string floats(std::string_view suffix, Ints const& dims, std::span<const float> values) {

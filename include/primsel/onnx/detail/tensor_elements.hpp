@@ -85,7 +85,7 @@ void with_type(OnnxType type, F const& f) {
     return static_cast<float>(value >= limit ? infinity : value <= -limit ? -infinity : value);
 }
 [[nodiscard]] inline float half_to_float(OnnxType type, std::uint16_t half) {
-    return type == OnnxType::float16 ? primsel::detail::half_to_float(half)
+    return type == OnnxType::float16 ? primsel::core::half_to_float(half)
                                      : std::bit_cast<float>(std::uint32_t{half} << 16U);
 }
 
@@ -123,7 +123,7 @@ void with_type(OnnxType type, F const& f) {
     OnnxTensor tensor;
     const auto* src = reinterpret_cast<const std::byte*>(raw.data());
     with_type(type, [&]<class From>(From) {
-        const auto at = [&](std::size_t i) { return primsel::detail::read_unaligned<From>(src + i * sizeof(From)); };
+        const auto at = [&](std::size_t i) { return primsel::io::read_unaligned<From>(src + i * sizeof(From)); };
         if (type == OnnxType::float16 || type == OnnxType::bfloat16 || std::is_floating_point_v<From>) {
             std::vector<float> values(count);
             for (std::size_t i = 0; i < count; ++i) {
@@ -159,8 +159,8 @@ void with_type(OnnxType type, F const& f) {
             if (list.size() % bytes != 0) fail("a list of floats ends within one");
             for (std::size_t i = 0; i < list.size(); i += bytes) {
                 const auto* src = reinterpret_cast<const std::byte*>(list.data()) + i;
-                values.push_back(bytes == 4 ? primsel::detail::read_unaligned<float>(src)
-                                            : to_float(primsel::detail::read_unaligned<double>(src)));
+                values.push_back(bytes == 4 ? primsel::io::read_unaligned<float>(src)
+                                            : to_float(primsel::io::read_unaligned<double>(src)));
             }
         }
         require_full(values.size());

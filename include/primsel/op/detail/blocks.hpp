@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
 inline constexpr std::size_t block_floats = l2_floats / 16;
@@ -21,4 +21,4 @@ void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats
     });
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

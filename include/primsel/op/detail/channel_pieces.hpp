@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// Channels that a block takes where they are neighbours: two cache lines of each pixel.
 inline constexpr std::size_t channel_group = 32;
@@ -200,4 +200,4 @@ private:
     V total_[several][sums] = {};
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// The index-th of `count` equal parts of something.
 struct Part {
@@ -63,4 +63,4 @@ void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_float
     });
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// Calls f(at, n) for vectors that make up `count` floats: at is the vector's offset, n how many of its lanes count
 /// (n may exceed the lanes).
@@ -85,4 +85,4 @@ void for_channel_elements(ExecutorRef executor, AxisView view, const float* tabl
     pixels(done * view.count, view.outer - done, view.count, table);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

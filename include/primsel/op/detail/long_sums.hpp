@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// Terms that a lane adds up in float: the rounding errors of so many are less than 1 unit in the last place of their
 /// sum, as a rule, and giving the sum to a double costs little beside adding them.
@@ -235,4 +235,4 @@ PRIMSEL_INLINE Floats<Arch> reduce_terms(std::size_t count, F const& term) {
     return sum;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// The taps of a window that lie inside the image: how many, and the place of the first.
 struct GradientTaps {
@@ -262,4 +262,4 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
     clear(down.in);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

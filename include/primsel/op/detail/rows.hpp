@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// Whether rows and columns are in each other's place: the elements of a column are closer than those of a row.
 template <StridedLayout L>
@@ -35,10 +35,10 @@ void with_rows_outside(Params const& params, Params const& other, OpArgs const& 
     const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
     if (!is_transposed<L>()) return f(params, args, from, to);
     const Shape in = exchanged(args.src_shape[0]);
-    OpArgs turned = args;
-    turned.src_shape = {&in, 1};
-    turned.dst_shape = exchanged(args.dst_shape);
-    f(other, turned, exchanged(from), exchanged(to));
+    OpArgs rotated = args;
+    rotated.src_shape = {&in, 1};
+    rotated.dst_shape = exchanged(args.dst_shape);
+    f(other, rotated, exchanged(from), exchanged(to));
 }
 
 /// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. Where the
@@ -68,4 +68,4 @@ void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F c
                });
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// The axes of a dense tensor, outermost first, and how far a step along each moves in every one of `tensors` others.
 /// The last axis is a row; there is always one, if only of one element.
@@ -84,4 +84,4 @@ private:
     std::array<Offsets, max_rank> steps_{};
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

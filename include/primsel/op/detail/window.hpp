@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// The windows along one axis of an image.
 struct PoolAxis {
@@ -240,4 +240,4 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail

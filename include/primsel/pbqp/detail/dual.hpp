@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::pbqp::detail {
 
 /// Costs moved between nodes and edges such that every assignment costs what it did, and as much as possible becomes a
 /// constant that none can avoid: the bound. Moved in sweeps over the nodes, each of which shares out what it has among
@@ -151,4 +151,4 @@ private:
     std::size_t sweep_work_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::pbqp::detail

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::pbqp::detail {
 
 /// In which order nodes go, and what that takes: `work`, costs that are added up; `entries`, of all tables together.
 struct EliminationOrder {
@@ -175,4 +175,4 @@ private:
     std::list<std::vector<double>> results_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::pbqp::detail

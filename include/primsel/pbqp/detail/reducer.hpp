@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::pbqp::detail {
 
 inline constexpr std::size_t no_edge = std::numeric_limits<std::size_t>::max();
 
@@ -283,4 +283,4 @@ private:
     return solution;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::pbqp::detail

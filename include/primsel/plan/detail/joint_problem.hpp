@@ -3,8 +3,8 @@
 #include <primsel/core/error.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/pbqp/problem.hpp>
-#include <primsel/plan/detail/formulation.hpp>
-#include <primsel/plan/detail/pricing.hpp>
+#include <primsel/plan/formulation.hpp>
+#include <primsel/plan/pricing.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::plan::detail {
 
 /// A graph with its prices, and its problem where every layer runs by itself.
 template <CostModel Model>
@@ -98,4 +98,4 @@ private:
     std::map<std::string, Named> named_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::plan::detail

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::plan::detail {
 
 /// For each layer the geometric mean, over the bytes that it reads and writes, of the bytes that a run reads and writes
 /// between the last use of them and this one. The result of a layer for which in_place(layer) holds takes the place of
@@ -42,4 +42,4 @@ template <class InPlace>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::plan::detail

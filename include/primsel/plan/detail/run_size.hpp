@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::plan::detail {
 
 /// The bytes that a run of a network reads, and the operations that it computes, before it reads the same weights
 /// again.
@@ -61,4 +61,4 @@ private:
     std::map<Key, double> alike_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::plan::detail

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::plan::detail {
 
 /// A primitive for a layer, and its seconds for the layer by itself.
 struct PricedPrimitive {
@@ -87,4 +87,4 @@ template <CostModel Model>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::plan::detail

@@ -4,9 +4,9 @@
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
-#include <primsel/plan/detail/formulation.hpp>
-#include <primsel/plan/detail/pricing.hpp>
+#include <primsel/plan/formulation.hpp>
 #include <primsel/plan/plan.hpp>
+#include <primsel/plan/pricing.hpp>
 #include <primsel/plan/strips.hpp>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::plan::detail {
 
 /// Writes into a plan, which knows its cost model and solver, the layers, changes of layout and strips that come of
 /// choosing these of the alternatives of the graph's nodes. Where a solver chose a part of a chain, its layers run by
@@ -66,7 +66,7 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
                  node.name);
         }
         PlannedLayer layer{.name = node.name,
-                           .kind = std::string(kind(node.layer)),
+                           .kind = std::string(layer_kind(node.layer)),
                            .shape = to_string(node.shape),
                            .primitive = {},
                            .in_layout = std::string(kernels.layouts[way.in_layout].name),
@@ -96,4 +96,4 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
     for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::plan::detail

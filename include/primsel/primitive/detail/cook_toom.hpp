@@ -18,7 +18,7 @@ struct Points {
     static constexpr std::array<Rational, sizeof...(Ratios)> values{Rational(Ratios{})...};
 };
 
-namespace detail {
+namespace primitive::detail {
 
 template <class Number, int rows, int columns>
 using Matrix = std::array<std::array<Number, static_cast<std::size_t>(columns)>, static_cast<std::size_t>(rows)>;
@@ -105,15 +105,15 @@ struct FirstPoints<0, Points<Used...>, Rest...> {
     using type = Points<Used...>;
 };
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 /// The first n of the points that keep the numbers small, in the order in which they are used.
 template <int n>
-using DefaultPoints = typename detail::FirstPoints<n, Points<>, std::ratio<0>, std::ratio<1>, std::ratio<-1>,
+using DefaultPoints = typename primitive::detail::FirstPoints<n, Points<>, std::ratio<0>, std::ratio<1>, std::ratio<-1>,
                                                    std::ratio<2>, std::ratio<-2>, std::ratio<1, 2>, std::ratio<-1, 2>,
                                                    std::ratio<4>, std::ratio<-4>>::type;
 
-namespace detail {
+namespace primitive::detail {
 
 /// "-at" and the points, "-at_0_1_-1_1/2", to tell primitives of other points from those of the default ones: nothing.
 template <class P>
@@ -165,6 +165,6 @@ inline constexpr auto transposed_output_matrix = transpose_of(output_matrix<m, r
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr auto transposed_kernel_matrix = transpose_of(kernel_matrix<m, r, P>);
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <cstring>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 template <class Arch>
 [[nodiscard]] std::size_t depth_panels_size(ConvShape const& s) {
-    return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
+    return static_cast<std::size_t>(s.groups) * gemm::packed_size<Arch>(s.depth(), s.group_k());
 }
 
 /// Asks for lines that are read soon: into L1 (3) or L2 (2).
@@ -29,17 +29,17 @@ PRIMSEL_INLINE void fetch_lines(const float* begin, int floats) noexcept {
 /// from `place` on, each a row as wide as a full panel, with zeros in the place of kernels that there are none of.
 template <class Arch, class Visit>
 void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first, Visit const& visit) {
-    constexpr int width = panel_width<Arch>, most = 128;
+    constexpr int width = gemm::panel_width<Arch>, most = 128;
     alignas(alignment) float rows[static_cast<std::size_t>(most * width)];
     const int kernels = std::min(width, s.group_k() - first), taps = s.taps();
     if (kernels < width) std::fill_n(rows, most * width, 0.0F);
     // Channels whose taps follow one another.
-    const int together = kernel.turned ? 1 : std::max(1, most / taps);
-    // A turned kernel's channels are apart, and processors do not find the next ones by themselves.
+    const int together = kernel.rotated ? 1 : std::max(1, most / taps);
+    // A rotated kernel's channels are apart, and processors do not find the next ones by themselves.
     const int ahead = taps == 1 ? 16 : 1;
     for (int c = 0; c < s.group_c(); c += together) {
         const int channels = std::min(together, s.group_c() - c);
-        if (kernel.turned && c + ahead < s.group_c()) {
+        if (kernel.rotated && c + ahead < s.group_c()) {
             const float* const later = kernel.taps(s, group, first, c + ahead);
             if (taps == 1)
                 fetch_lines<3>(later, kernels);
@@ -49,7 +49,7 @@ void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first
         for (int begin = 0; begin < taps; begin += most) {
             const int count = std::min(most, taps - begin);
             const float* src = kernel.taps(s, group, first, c) + begin;
-            if (taps == 1 && kernel.turned)
+            if (taps == 1 && kernel.rotated)
                 std::memcpy(rows, src, static_cast<std::size_t>(kernels) * sizeof(float));
             else
                 transpose_columns(src, kernel.step(s), rows, width, static_cast<std::size_t>(kernels), 0,
@@ -64,15 +64,16 @@ void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first
 template <class Arch, class DepthIndex>
 void pack_depth_panels(ConvShape const& s, KernelView kernel, DepthIndex const& depth_index, float* dst,
                        ExecutorRef executor) {
-    const int panels = panel_count<Arch>(s.group_k());
+    const int panels = gemm::panel_count<Arch>(s.group_k());
     executor.parallel_for(static_cast<std::size_t>(s.groups * panels), [&](std::size_t task, std::size_t) {
-        const int group = static_cast<int>(task) / panels, first = static_cast<int>(task) % panels * panel_width<Arch>;
-        const auto columns = static_cast<std::size_t>(panel_columns<Arch>(first, s.group_k())),
+        const int group = static_cast<int>(task) / panels,
+                  first = static_cast<int>(task) % panels * gemm::panel_width<Arch>;
+        const auto columns = static_cast<std::size_t>(gemm::panel_columns<Arch>(first, s.group_k())),
                    depth = static_cast<std::size_t>(s.depth());
-        float* panel = dst + static_cast<std::size_t>(group) * packed_size<Arch>(s.depth(), s.group_k()) +
+        float* panel = dst + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k()) +
                        depth * static_cast<std::size_t>(first);
         for_kernel_rows<Arch>(s, kernel, group, first, [&](int c, int place, int count, const float* rows) {
-            for (int i = 0; i < count; ++i, rows += panel_width<Arch>) {
+            for (int i = 0; i < count; ++i, rows += gemm::panel_width<Arch>) {
                 const int tap = kernel.tap(s, place + i);
                 std::memcpy(panel + static_cast<std::size_t>(depth_index(c, tap / s.fw, tap % s.fw)) * columns, rows,
                             columns * sizeof(float));
@@ -81,4 +82,4 @@ void pack_depth_panels(ConvShape const& s, KernelView kernel, DepthIndex const& 
     });
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Depthwise convolution in hwc by a 3x3 or 5x5 kernel of stride 1 or 2: a block of neighbouring outputs, of a vector
 /// of channels, at a time.
@@ -178,4 +178,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

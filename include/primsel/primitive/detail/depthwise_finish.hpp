@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// dst = clamp(sum + bias + residual) for the lanes, or the float, at `at`; null for what there is not.
 template <class Arch, class Part = AllLanes<Arch>>
@@ -22,4 +22,4 @@ PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias
     args.dst[at] = clamp(sum, args.clamp.low, args.clamp.high);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Depthwise convolution in chw, plane by plane: copied with its padding, its columns dealt out by their remainder to
 /// the stride, so that every tap reads neighbours.
@@ -123,4 +123,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

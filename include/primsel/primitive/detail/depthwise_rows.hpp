@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Depthwise convolution in hwc by any kernel: row after row, a few neighbouring pixels, of a vector of channels, at a
 /// time.
@@ -89,4 +89,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -12,7 +12,7 @@ enum class GemmForm { ab, atb, abt, atbt };
 /// Kernel-major output (k x pixels, chw) or image-major (pixels x k, hwc).
 enum class GemmOut { ki, ik };
 
-namespace detail {
+namespace primitive::detail {
 
 template <GemmForm form, GemmOut out>
 struct FormTraits {
@@ -110,6 +110,6 @@ void pack_kernel(ConvShape const& s, const float* kernel, DepthIndex const& dept
     }
 }
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Rows of a tile whose rows are found through pointers: a pointer a row must fit the general registers.
 inline constexpr int indirect_rows = 6;
@@ -18,7 +18,7 @@ inline constexpr int indirect_rows = 6;
 /// C = A B for a few rows, whose depth is `taps` runs that begin where pointers[tap * rows + row] + offset says. `t`
 /// holds the rest.
 template <class Arch, int rows, int vectors>
-void tile_indirect(TileArgs const& t, const float* const* pointers, int taps, std::size_t offset) noexcept {
+void tile_indirect(gemm::TileArgs const& t, const float* const* pointers, int taps, std::size_t offset) noexcept {
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) {
@@ -46,7 +46,7 @@ void tile_indirect(TileArgs const& t, const float* const* pointers, int taps, st
     finish<Arch>(t, sums);
 }
 
-using IndirectKernel = void (*)(TileArgs const&, const float* const*, int, std::size_t) noexcept;
+using IndirectKernel = void (*)(gemm::TileArgs const&, const float* const*, int, std::size_t) noexcept;
 /// kernel[rows - 1]
 template <class Arch, int vectors>
 inline constexpr auto indirect_kernels = []<int... i>(std::integer_sequence<int, i...>) {
@@ -71,15 +71,15 @@ struct IndirectProduct {
 /// The columns of one panel, which begin at c.
 template <class Arch>
 void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
-    const int column = panel * panel_width<Arch>, width = panel_columns<Arch>(column, p.columns);
+    const int column = panel * gemm::panel_width<Arch>, width = gemm::panel_columns<Arch>(column, p.columns);
     const auto at = static_cast<std::size_t>(column);
     const float* panel_of_b = p.packed + static_cast<std::size_t>(p.taps * p.run) * at;
     // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
-    const int tap_floats = p.run * width, most_taps = std::max(1, part_floats / tap_floats);
+    const int tap_floats = p.run * width, most_taps = std::max(1, gemm::part_floats / tap_floats);
     for (int tap = 0; tap < std::max(p.taps, 1); tap += most_taps) {
         const int taps = std::min(most_taps, p.taps - tap);
         const bool last_part = tap + taps == p.taps;
-        TileArgs t{.run = p.run, .c_stride = p.c_stride, .accumulate = tap > 0};
+        gemm::TileArgs t{.run = p.run, .c_stride = p.c_stride, .accumulate = tap > 0};
         t.b = panel_of_b + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
         t.columns = std::min(width, p.columns - column);
         if (last_part) t.clamp = p.clamp;
@@ -90,7 +90,7 @@ void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
             if (last_part && p.residual != nullptr) {
                 t.residual = p.residual + static_cast<std::size_t>(pixel) * p.c_stride + at;
             }
-            with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+            gemm::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
                 indirect_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
                     t, p.pointers + pixel * p.taps + tap * count, taps, p.offset);
             });
@@ -98,4 +98,4 @@ void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// n floats worked on side by side: a float, a vector where the instruction set has one of that width, and otherwise
 /// two halves.
@@ -95,4 +95,4 @@ struct Lanes {
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// One row (channel, tap) of an im2col matrix, element by element with bounds tests. plane: the channel's h x w.
 inline void scan_column(ConvShape const& s, const float* plane, int fh, int fw, float* dst) noexcept {
@@ -115,4 +115,4 @@ inline void copy_row(ConvShape const& s, const float* src, int first_c, int oh, 
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Floats of scratch that so many pointers take.
 [[nodiscard]] constexpr std::size_t pointer_floats(std::size_t pointers) {
@@ -43,4 +43,4 @@ inline void point_to_pixels(ConvShape const& s, const float* src, const float* z
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

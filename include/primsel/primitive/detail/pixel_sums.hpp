@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Pixels of two batches of images, visited together: the floats from one to the next in a row, from row to row, and
 /// from image to image.
@@ -25,7 +25,7 @@ struct PixelPairs {
 
 /// Vectors of b's channels that sums are taken of at once: a power of two, so that a few widths do for all numbers.
 template <class Arch>
-inline constexpr int most_pair_vectors = panel_vectors<Arch>;
+inline constexpr int most_pair_vectors = gemm::panel_vectors<Arch>;
 /// Channels of a that go with so many vectors of b: their sums, and what is loaded, fit the registers. One vector of b
 /// leaves room for more, which would gain nothing: the next pixel's sum does not wait for this one's from eight on.
 template <class Arch, int vectors>
@@ -98,4 +98,4 @@ void with_powers(int vectors, Work const& work) noexcept {
     if constexpr (most > 1) with_powers<most / 2>(vectors, work);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// dst[oh][ow] += product[oh + offset][ow + offset]: one kernel's slice of one tap's product, a plane of the input's
 /// size, into the output plane.
@@ -30,4 +30,4 @@ inline void shift_add_pixels(ConvShape const& s, int fh, int fw, const float* pr
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

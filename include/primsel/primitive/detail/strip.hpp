@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Floats of a strip, padded_w x fh x c.
 [[nodiscard]] inline std::size_t strip_floats(ConvShape const& s) {
@@ -33,4 +33,4 @@ inline void lower_to_strip(ConvShape const& s, const float* src, int oh, float* 
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

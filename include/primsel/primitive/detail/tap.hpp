@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// A half-open range of output rows or columns.
 struct Range {
@@ -40,4 +40,4 @@ struct Range {
            static_cast<std::size_t>(fw);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

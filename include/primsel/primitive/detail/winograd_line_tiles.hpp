@@ -9,7 +9,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The kernels of a one-dimensional Winograd convolution: r x r, 1 x r or r x 1.
 enum class KernelForm { square, row, column };
 
-namespace detail {
+namespace primitive::detail {
 
 /// A tile is m + r - 1 pixels in a row (for column kernels: in a column), of which m outputs come. Tiles stand in
 /// lines: for tiles along rows, a line is an image row and a position m columns; for tiles along columns, a line is m
@@ -40,10 +40,10 @@ struct WinogradLineTiles {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        const std::size_t matrix = packed_size<Arch>(s.c, s.k);
+        const std::size_t matrix = gemm::packed_size<Arch>(s.c, s.k);
         // Straight into the panels, panel after panel.
-        for (int first = 0; first < s.k; first += panel_width<Arch>) {
-            const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
+        for (int first = 0; first < s.k; first += gemm::panel_width<Arch>) {
+            const auto width = static_cast<std::size_t>(gemm::panel_columns<Arch>(first, s.k));
             for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
                 const std::size_t row = static_cast<std::size_t>(first) + n;
                 float* panel = dst + c * static_cast<std::size_t>(first) + n;
@@ -126,6 +126,6 @@ private:
     }
 };
 
-}  // namespace detail
+}  // namespace primitive::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

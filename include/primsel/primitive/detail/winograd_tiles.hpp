@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 template <std::size_t rows, std::size_t columns>
 using Factors = std::array<std::array<double, columns>, rows>;
@@ -251,12 +251,13 @@ struct WinogradTiles {
     /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels. Independent are panels.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
-        const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        executor.parallel_for(static_cast<std::size_t>(panel_count<Arch>(s.k)), [&](std::size_t i, std::size_t) {
-            const int first = static_cast<int>(i) * panel_width<Arch>, width = panel_columns<Arch>(first, s.k);
+        const std::size_t matrix = gemm::packed_size<Arch>(s.c, s.k);
+        executor.parallel_for(static_cast<std::size_t>(gemm::panel_count<Arch>(s.k)), [&](std::size_t i, std::size_t) {
+            const int first = static_cast<int>(i) * gemm::panel_width<Arch>,
+                      width = gemm::panel_columns<Arch>(first, s.k);
             float* panel = dst + static_cast<std::size_t>(s.c) * static_cast<std::size_t>(first);
             for_kernel_rows<Arch>(s, kernel, 0, first, [&](int c, int, int, const float* rows) {
-                transform_kernels<Arch>(kernel.turned, rows, panel + c * width, width, matrix);
+                transform_kernels<Arch>(kernel.rotated, rows, panel + c * width, width, matrix);
             });
         });
     }
@@ -334,11 +335,11 @@ private:
     }
     /// The taps of a channel of `width` kernels side by side.
     template <class Arch>
-    PRIMSEL_NOINLINE static void transform_kernels(bool turned, const float* rows, float* dst, int width,
+    PRIMSEL_NOINLINE static void transform_kernels(bool rotated, const float* rows, float* dst, int width,
                                                    std::size_t tap_stride) noexcept {
         using V = Lanes<lanes<Arch>>;
-        const std::ptrdiff_t step = turned ? -panel_width<Arch> : panel_width<Arch>;
-        if (turned) rows += (r * r - 1) * panel_width<Arch>;
+        const std::ptrdiff_t step = rotated ? -gemm::panel_width<Arch> : gemm::panel_width<Arch>;
+        if (rotated) rows += (r * r - 1) * gemm::panel_width<Arch>;
         for (int n = 0; n < width; n += lanes<Arch>) {
             sandwich<kernel_matrix<m, r, P>, V>(
                 [&](std::size_t row, std::size_t column) {
@@ -387,4 +388,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// Disjoint sets of channels, and why those of a set must stay.
 class ChannelSets {
@@ -44,4 +44,4 @@ private:
     std::vector<std::string> fixed_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// How an AsStrided layer walks over the channels of its input, where each element stays within a channel while the
 /// others go by: as depth-to-space, space-to-depth and shuffles do. Its channels lie in axes, of which one may get
@@ -123,4 +123,4 @@ private:
     std::size_t made_ = 0, thin_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

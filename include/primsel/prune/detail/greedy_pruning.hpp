@@ -20,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// The layers that have a step of their own: simplify leaves them.
 [[nodiscard]] inline std::vector<bool> layers_that_run(Graph const& graph) {
@@ -207,4 +207,4 @@ private:
     Now now_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

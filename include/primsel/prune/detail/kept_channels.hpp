@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// The channels of each layer's result that stay, in their order.
 class KeptChannels {
@@ -167,7 +167,7 @@ void each_weight(Graph const& graph, auto const& visit) {
         Node const& node = graph[i];
         const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
-            visit(i, WeightSpec{weight_name(node.name, weight), dims, values});
+            visit(i, WeightSpec{network::weight_name(node.name, weight), dims, values});
         };
         std::visit(
             [&](auto const& layer) {
@@ -177,4 +177,4 @@ void each_weight(Graph const& graph, auto const& visit) {
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// A layer as it is with other numbers of channels, the shapes that it reads, and that of its result.
 struct ThinLayer {
@@ -96,4 +96,4 @@ private:
     std::vector<std::map<std::pair<int, int>, double>> known_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// Layers that do to each channel the same, whatever the others are.
 template <class Params>
@@ -43,7 +43,7 @@ struct PassesChannels {
     [[nodiscard]] Channels const& input(std::size_t place = 0) const { return of[graph[at].inputs[place]]; }
     [[nodiscard]] Shape input_shape(std::size_t place = 0) const { return graph[graph[at].inputs[place]].shape; }
     [[nodiscard]] std::string reason(std::string_view why) const {
-        return join("layer ", graph[at].name, " (", kind(graph[at].layer), ") ", why);
+        return join("layer ", graph[at].name, " (", layer_kind(graph[at].layer), ") ", why);
     }
     void join_all(Channels const& a, Channels const& b) const {
         for (std::size_t i = 0; i < a.size(); ++i) sets.join(a[i], b[i]);
@@ -176,4 +176,4 @@ struct PassesChannels {
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
     return std::visit(
@@ -54,16 +54,16 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
     const std::size_t parts = std::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
-    std::vector<float> turned;
-    turned.reserve(values.size());
+    std::vector<float> rotated;
+    rotated.reserve(values.size());
     for (std::size_t c = 0; c < channels; ++c) {
         const std::size_t part = c / width, first = part * filters / parts, last = (part + 1) * filters / parts;
         for (std::size_t filter = first; filter < last; ++filter) {
             const auto kernel = values.subspan((filter * width + c % width) * depth, depth);
-            turned.insert(turned.end(), kernel.begin(), kernel.end());
+            rotated.insert(rotated.end(), kernel.begin(), kernel.end());
         }
     }
-    return turned;
+    return rotated;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::prune::detail

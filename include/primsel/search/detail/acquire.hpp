@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::search::detail {
 
 /// A value for each objective, then one for each constraint.
 [[nodiscard]] inline std::vector<double> columns_of(Outcome const& outcome) {
@@ -109,7 +109,7 @@ private:
         }
     }
     /// NaN for those that are learned.
-    [[nodiscard]] std::vector<double> known_columns(Point const& point) const {
+    [[nodiscard]] std::vector<double> known_columns(SearchPoint const& point) const {
         std::vector<double> columns(columns_, std::numeric_limits<double>::quiet_NaN());
         const Outcome computed = known_(point);
         const std::size_t constraints = columns_ - objectives_;
@@ -162,10 +162,10 @@ private:
         }
     }
     /// Trials under way come out as expected.
-    void suppose(std::vector<Point> const& waiting) {
+    void suppose(std::vector<SearchPoint> const& waiting) {
         if (waiting.empty()) return;
         std::vector<std::vector<double>> shares;
-        for (Point const& point : waiting) shares.push_back(space_.shares_of(point));
+        for (SearchPoint const& point : waiting) shares.push_back(space_.shares_of(point));
         const std::vector<Guess> guesses = guess(shares);
         const Eigen::MatrixXd points = matrix_of(shares);
         for (std::size_t column = 0; column < columns_; ++column) {
@@ -234,7 +234,7 @@ public:
     Acquire(SeenPoints const& seen, Prospects const& prospects, Draw& draw)
         : seen_(seen), space_(seen.space()), prospects_(prospects), draw_(draw) {}
 
-    [[nodiscard]] std::optional<Point> best(AcquireOptions const& options) {
+    [[nodiscard]] std::optional<SearchPoint> best(AcquireOptions const& options) {
         std::vector<std::vector<double>> shares;
         const EvenPoints even(space_.parameters().size(), draw_);
         for (std::size_t i = 0; i < options.candidates; ++i) add(shares, even.at(i));
@@ -259,7 +259,7 @@ private:
 
     /// The shares of the point that is meant, unless it has been seen.
     bool add(std::vector<std::vector<double>>& all, std::vector<double> const& shares) const {
-        const Point point = space_.at(shares);
+        const SearchPoint point = space_.at(shares);
         if (seen_.contains(point)) return false;
         all.push_back(space_.shares_of(point));
         return true;
@@ -308,4 +308,4 @@ private:
     Draw& draw_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::search::detail

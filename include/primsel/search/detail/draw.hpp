@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::search::detail {
 
 /// Random numbers, the same with every standard library.
 class Draw {
@@ -59,4 +59,4 @@ private:
     std::vector<double> steps_, start_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::search::detail

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::search::detail {
 
 /// An answer of a Redis server.
 struct RedisReply {
@@ -167,4 +167,4 @@ private:
     std::unique_ptr<redisContext, FreeContext> context_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::search::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::search::detail {
 
 /// Where a Redis server is, and how to log in there.
 struct RedisUrl {
@@ -94,4 +94,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::search::detail

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::search::detail {
 
 /// Values of mean 0 and deviation 1 through a curve that bends at 0 (Yeo and Johnson 2000): more for a power farther
 /// from 1.
@@ -40,4 +40,4 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::search::detail

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::show::detail {
 
 /// Shapes and texts as SVG.
 struct Canvas {
@@ -38,4 +38,4 @@ struct Canvas {
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::show::detail

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::show::detail {
 
 /// "#rrggbb", so much of the way to white.
 [[nodiscard]] inline std::string paler(unsigned rgb, double share) {
@@ -73,4 +73,4 @@ private:
     std::map<std::string, std::string> primitives_, layouts_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::show::detail

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::show::detail {
 
 /// The legend of a picture: the plan's totals, and what the colours stand for.
 class Legend {
@@ -96,4 +96,4 @@ private:
     double x_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::show::detail

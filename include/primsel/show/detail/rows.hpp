@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::show::detail {
 
 /// An edge of the graph on its way down: where it passes each row between writer and reader.
 struct Route {
@@ -153,4 +153,4 @@ private:
     std::vector<std::vector<std::size_t>> lanes_;  // of each route
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::show::detail

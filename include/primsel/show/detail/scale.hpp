@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::show::detail {
 
 /// An axis: finite values, up to 1e300, from round numbers to round numbers, with a tick at every multiple of 1, 2 or 5
 /// times a power of ten.
@@ -47,7 +47,7 @@ public:
         const double size = std::max(std::abs(low_), std::abs(high_));
         const int needed = std::clamp(static_cast<int>(std::ceil(std::log10(size / step_))) + 2, 1, 17);
         if (std::abs(value) < 1e-9 * size) value = 0;
-        return rounded_text(value, needed);
+        return core::rounded_text(value, needed);
     }
 
 private:
@@ -55,4 +55,4 @@ private:
     double low_ = 0, high_ = 1, step_ = 1;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::show::detail

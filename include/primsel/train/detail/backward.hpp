@@ -20,7 +20,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace train::detail {
 
 /// Appends the backward pass to the forward one.
 class Backward {
@@ -56,7 +56,7 @@ public:
             }
         }
         result_.graph.set_outputs(outputs_);
-        result_.graph.set_changing({trained_.begin(), trained_.end()});
+        result_.graph.set_trainable({trained_.begin(), trained_.end()});
         return std::move(result_);
     }
 
@@ -66,7 +66,7 @@ private:
     /// The weight is one of the node's own and is trained. A parameter may have the name that a weight of the node
     /// would have.
     [[nodiscard]] bool trains(Node const& node, std::string_view weight) const {
-        const std::string name = weight_name(node.name, weight);
+        const std::string name = network::weight_name(node.name, weight);
         if (!std::ranges::binary_search(trained_, name)) return false;
         const std::vector<WeightSpec> own = weight_specs(form_, node);
         return std::ranges::find(own, name, &WeightSpec::name) != own.end();
@@ -520,10 +520,10 @@ private:
                                       .strides = {std::ptrdiff_t{matrix.h} * matrix.w, 1, matrix.w},
                                       .offset = 0,
                                       .shape = {.c = matrix.c, .h = matrix.w, .w = matrix.h}};
-        const std::size_t turned = add(name + "/transposed", turning, {input_at(i, other)});
+        const std::size_t rotated = add(name + "/transposed", turning, {input_at(i, other)});
         const bool sums = shape_of_input(i, place).c != form_[i].shape.c;
         const std::size_t product = add(sums ? name + "/products" : name, MatMulParams{},
-                                        place == 0 ? std::vector{dy, turned} : std::vector{turned, dy});
+                                        place == 0 ? std::vector{dy, rotated} : std::vector{rotated, dy});
         return sums ? add(name, ReduceParams{ReduceKind::sum, Axis::c}, {product}) : product;
     }
     /// That of a sum is repeated along the axis, that of a mean divided by the extent as well; that of a maximum is
@@ -625,7 +625,7 @@ private:
              node.name, ".weight and ", node.name, ".bias");
     }
     [[noreturn]] static void refuse(Node const& node, std::string_view why) {
-        fail("train: layer ", node.name, " (", kind(node.layer),
+        fail("train: layer ", node.name, " (", layer_kind(node.layer),
              ") stands between a trained weight and the result: ", why);
     }
 
@@ -646,6 +646,6 @@ private:
     TrainingGraph result_;
 };
 
-}  // namespace detail
+}  // namespace train::detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::train::detail {
 
 /// How much memory a step takes from layer to layer, and which layers of its forward pass are computed again that it be
 /// less. An estimate: copies in other layouts are left out, and what is computed in place counts twice.
@@ -158,4 +158,4 @@ private:
     std::vector<double> seconds_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::train::detail

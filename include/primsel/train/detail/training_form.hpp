@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI::train::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
 /// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end,
@@ -118,4 +118,4 @@ private:
 
 [[nodiscard]] inline Graph training_form(Graph const& graph) { return TrainingForm(graph).run(); }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI::train::detail

@@ -8,9 +8,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Whether the gradient of the input is a convolution of the result's gradient: that with the kernel turned by half a
+/// Whether the gradient of the input is a convolution of the result's gradient: that with the kernel rotated by half a
 /// circle, its channels and kernels exchanged.
-[[nodiscard]] constexpr Support turns(ConvShape const& s) {
+[[nodiscard]] constexpr Support rotates(ConvShape const& s) {
     if (s.strided()) return Support::no("needs stride 1");
     const bool within =
         s.pad_top < s.span_h() && s.pad_bottom < s.span_h() && s.pad_left < s.span_w() && s.pad_right < s.span_w();
@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 /// The convolution that takes the gradient of the result to that of the input, of a shape that turns.
-[[nodiscard]] constexpr ConvShape turned(ConvShape const& s) {
+[[nodiscard]] constexpr ConvShape rotated(ConvShape const& s) {
     ConvShape t = s;
     t.c = s.k, t.k = s.c;
     t.h = s.out_h(), t.w = s.out_w();
@@ -27,8 +27,8 @@ namespace primsel::inline PRIMSEL_ABI {
     return t;
 }
 
-/// The kernel of the turned convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
-inline void turn_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
+/// The kernel of the rotated convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
+inline void rotate_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
     const auto taps = static_cast<std::size_t>(s.taps()), kernels = static_cast<std::size_t>(s.group_k()),
                channels = static_cast<std::size_t>(s.group_c());
     // In blocks: whole lines are read and written.

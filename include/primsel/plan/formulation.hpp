@@ -4,7 +4,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/pbqp/problem.hpp>
 #include <primsel/pbqp/solution.hpp>
-#include <primsel/plan/detail/pricing.hpp>
+#include <primsel/plan/pricing.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace plan {
 
 /// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
 [[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
@@ -156,6 +156,6 @@ private:
     std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
 };
 
-}  // namespace detail
+}  // namespace plan
 
 }  // namespace primsel::inline PRIMSEL_ABI

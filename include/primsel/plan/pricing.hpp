@@ -25,7 +25,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace plan {
 
 /// One way to run a node: a primitive with its layouts, by itself or in a chain of strips, or an op in a layout.
 struct Alternative {
@@ -266,7 +266,7 @@ private:
             Node const& node = graph_[i];
             const std::size_t first_op = layouts * op++;
             const auto op_seconds = [&](std::size_t layout) {
-                return priced(op_seconds_[first_op + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
+                return priced(op_seconds_[first_op + layout], "layer ", node.name, " (", layer_kind(node.layer), " -> ",
                               node.shape, ") in layout ", kernels_.layouts[layout].name);
             };
             if (std::holds_alternative<InputParams>(node.layer)) {
@@ -313,7 +313,7 @@ private:
                         {.in_layout = layout, .out_layout = layout, .seconds = seconds, .by_itself = seconds});
                 }
                 if (alternatives[i].empty()) {
-                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts",
+                    fail("plan: layer ", node.name, " (", layer_kind(node.layer), ") runs in none of the layouts",
                          runs ? join(" for which cost model ", Model::name, " has a price") : "");
                 }
             }
@@ -328,7 +328,7 @@ private:
                 const std::size_t node = chain.first + place;
                 if (by_rows_[node].empty()) break;
                 const std::vector<double> seconds =
-                    strip_seconds(questions_, model, chain, place, options_.workers, by_rows_[node]);
+                    detail::strip_seconds(questions_, model, chain, place, options_.workers, by_rows_[node]);
                 for (std::size_t i = 0; i < seconds.size(); ++i) {
                     auto const& [p, by_itself] = by_rows_[node][i];
                     if (!is_finite(seconds[i])) continue;
@@ -376,7 +376,7 @@ private:
     }
 
     /// Primitives that compute rows of a layer by themselves.
-    std::vector<std::vector<PricedPrimitive>> by_rows_;
+    std::vector<std::vector<detail::PricedPrimitive>> by_rows_;
     std::vector<ConvQuery> convs_;
     std::vector<OpQuery> ops_;
     std::vector<TransformQuery> transforms_;
@@ -386,6 +386,6 @@ private:
     std::vector<std::size_t> transform_of_;  // the query of a shape, from a layout to another
 };
 
-}  // namespace detail
+}  // namespace plan
 
 }  // namespace primsel::inline PRIMSEL_ABI
