@@ -190,7 +190,7 @@ def header(lists):
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+namespace primitive::detail {
 template <int lanes_of_list>
 struct ChosenPrimitives;
 """
@@ -198,13 +198,13 @@ struct ChosenPrimitives;
         types = ",\n        ".join(spelling(p, lanes) for p in chosen)
         text += (f"template <>\nstruct ChosenPrimitives<{lanes}> {{\n    static constexpr int lanes = {lanes};\n"
                  f"    using type = TypeList<\n        {types}>;\n}};\n")
-    return text + """}  // namespace detail
+    return text + """}  // namespace primitive::detail
 
 /// The primitives that an engine for an Arch considers by default. On every profile of its vectors' width their best is
 /// at most 0.5 % behind the best of AllPrimitives in the mean over the layers, and 10 % for any of them.
 template <class Arch>
 using DefaultPrimitivesOf =
-    typename detail::ChosenPrimitives<lanes<Arch> >= 16 ? 16 : lanes<Arch> >= 8 ? 8 : 4>::type;
+    typename primitive::detail::ChosenPrimitives<lanes<Arch> >= 16 ? 16 : lanes<Arch> >= 8 ? 8 : 4>::type;
 /// Those for the instruction set of this translation unit. They compile faster than all.
 using DefaultPrimitives = DefaultPrimitivesOf<default_arch>;
 
