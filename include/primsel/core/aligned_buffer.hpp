@@ -16,26 +16,26 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A cache line, and the widest vector there is.
+/// Bytes: the size of a cache line and of the widest vector.
 inline constexpr std::size_t alignment = 64;
 
-/// Floats rounded up to whole cache lines.
+/// Returns the number of floats rounded up to whole cache lines.
 [[nodiscard]] constexpr std::size_t round_up_floats(std::size_t floats) {
     constexpr std::size_t line = alignment / sizeof(float);
     return (floats + line - 1) / line * line;
 }
 
-/// Bytes rounded up to whole cache lines.
+/// Returns the number of bytes rounded up to whole cache lines.
 [[nodiscard]] constexpr std::size_t round_up_bytes(std::size_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Bytes of so many floats; the most that there are, where the number does not fit size_t.
+/// Returns the size in bytes of so many floats; the largest size_t where it does not fit.
 [[nodiscard]] constexpr std::size_t bytes_of_floats(std::size_t floats) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     return floats > most / sizeof(float) ? most : floats * sizeof(float);
 }
-/// As few floats as hold so many bytes.
+/// Returns the least number of floats that hold so many bytes.
 [[nodiscard]] constexpr std::size_t floats_for_bytes(std::size_t bytes) {
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
@@ -44,12 +44,12 @@ namespace core::detail {
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-/// Asks for huge pages: kernels walk buffers with long strides, and a TLB miss costs as much as ten FMAs. Not where the
-/// first one is slow to come, as it is in a virtual machine whose host has to find the memory first: small pages are
-/// then more often such as the host has at hand, and an engine starts in half the time.
+/// Asks the system for huge pages: kernels walk buffers with long strides, and a TLB miss costs as much as ten FMAs.
+/// Stops if the first page is slow to come, as in a virtual machine whose host must find the memory first. Such a host
+/// more often has small pages ready, and an engine then starts in half the time.
 inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] std::size_t pages) {
 #if defined(__linux__)
-    constexpr double slow = 1e-3;  // seconds; 2 MiB are cleared in a tenth of that
+    constexpr double slow = 1e-3;  // seconds; clearing 2 MiB takes a tenth of that
     madvise(data, huge_page, MADV_HUGEPAGE);
     const Timer timer;
     *static_cast<volatile float*>(data) = 0;
@@ -61,8 +61,8 @@ inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] st
 
 }  // namespace core::detail
 
-/// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
-/// the kernel for huge pages.
+/// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page, and the
+/// system is asked for huge pages.
 class AlignedBuffer {
 public:
     AlignedBuffer() = default;

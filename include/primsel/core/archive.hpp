@@ -20,24 +20,25 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: archives are little-endian");
 
-/// Values to bytes, or the same values from those bytes: what is kept names its members once, for both directions,
+/// Writes values as bytes, or reads the same values from those bytes. A class that is stored names its members once,
+/// for both directions:
 ///     void archive(Archive& archive) { archive(first, second); }
-/// Numbers are little-endian and keep every bit; std::size_t takes 8 bytes. Bytes may come from anywhere: nothing
-/// larger than they are is ever allocated, floats must be finite, and what else must hold of members is for
-/// `require` to say, behind them. Errors begin with the name.
+/// Numbers are little-endian and keep every bit; std::size_t takes 8 bytes. Bytes may come from an untrusted source: no
+/// allocation exceeds their size, and floats must be finite. Further conditions on members are checked by `require`,
+/// after they were read. Error messages begin with the name.
 class Archive {
 public:
-    /// Writes.
+    /// Makes an archive that writes.
     explicit Archive(std::string name) : name_(std::move(name)), reads_(false) {}
-    /// Reads bytes that outlive it; errors count them from `offset`.
+    /// Makes an archive that reads `bytes`, which must outlive it. Error messages count bytes from `offset`.
     Archive(std::string name, std::span<const std::byte> bytes, std::size_t offset = 0)
         : name_(std::move(name)), reads_(true), left_(bytes), offset_(offset) {}
 
     [[nodiscard]] bool reads() const { return reads_; }
-    /// The bytes written so far.
+    /// Returns the bytes written so far.
     [[nodiscard]] std::span<const std::byte> bytes() const { return written_; }
 
-    /// Writes the values; or reads them, throwing error where the bytes end too early or are none of the kind.
+    /// Writes or reads the values. Reading throws error where the bytes end early or are no valid values.
     template <class... Values>
     void operator()(Values&... values) {
         (exchange(values), ...);
@@ -63,7 +64,7 @@ private:
         left_ = left_.subspan(size);
         offset_ += size;
     }
-    /// Reads a count of things that take at least `bytes_each` bytes each.
+    /// Reads a count of elements that take at least `bytes_each` bytes each.
     [[nodiscard]] std::size_t count(std::size_t value, std::size_t bytes_each) {
         const std::size_t at = offset_;
         exchange(value);
@@ -100,7 +101,7 @@ private:
             const std::size_t size = count(values.size(), 1);
             if (reads_) values.clear();
             for (std::size_t i = 0; i < size; ++i) {
-                if (reads_) values.emplace_back();  // one by one: a size may promise more than its bytes hold
+                if (reads_) values.emplace_back();  // one by one: the stored size may promise more than the bytes hold
                 exchange(values[i]);
             }
         }
@@ -119,7 +120,7 @@ private:
         }
         if (reads_) texts = {pairs.begin(), pairs.end()};
     }
-    /// Matrices and vectors of Eigen, column after column.
+    /// Matrices and vectors of Eigen, in column-major order.
     template <class Matrix>
         requires requires(Matrix& matrix) { matrix.resize(matrix.rows(), matrix.cols()); }
     void exchange(Matrix& matrix) {
@@ -149,7 +150,7 @@ private:
     std::size_t offset_ = 0;
 };
 
-/// FNV-1a, 64 bits: tells bytes that were damaged from those that were not.
+/// Returns the 64-bit FNV-1a hash of the bytes, by which damaged bytes are recognised.
 [[nodiscard]] inline std::uint64_t checksum(std::span<const std::byte> bytes) {
     std::uint64_t hash = 0xcbf29ce484222325ULL;
     for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ULL;

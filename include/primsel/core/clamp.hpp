@@ -6,12 +6,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Bounds between which a layer holds its result before storing it. ReLU is [0, inf), ReLU6 [0, 6];
-/// without an activation the bounds are infinite and the value passes unchanged.
+/// The bounds that a layer applies to its result before storing it. ReLU has [0, inf), ReLU6 [0, 6]. Without an
+/// activation both bounds are infinite and values pass unchanged.
 struct Clamp {
     float low = -std::numeric_limits<float>::infinity();
     float high = std::numeric_limits<float>::infinity();
-    /// Whether it changes anything.
+    /// Returns whether one of the bounds is finite.
     [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
     friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
 };

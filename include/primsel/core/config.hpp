@@ -1,4 +1,4 @@
-// All of primsel's macros live here.
+// All of primsel's macros.
 #pragma once
 
 #ifdef PRIMSEL_SINGLE_INCLUDE
@@ -10,7 +10,7 @@
 #define PRIMSEL_VERSION_PATCH 0
 #define PRIMSEL_VERSION "0.1.0"
 
-// Requirements, checked in words before anything else fails without them.
+// Requirements on the compiler, checked first so that the message is readable.
 #if __cplusplus < 202002L
 #error "primsel: C++20 is needed: compile with -std=c++20 or newer"
 #elif defined(_WIN32)
@@ -20,9 +20,9 @@
 #error "primsel: this processor is not supported (64-bit x86 and little-endian 64-bit ARM are: x86-64 and aarch64)"
 #endif
 
-// The instruction set that this translation unit is compiled for, as a name. It becomes part of every symbol (see
-// PRIMSEL_ABI), so that translation units compiled for different instruction sets may be linked into one program. The
-// name is a level and the extensions that the compiler or xsimd may use by themselves: four a hexadecimal digit.
+// The name of the instruction set that this translation unit is compiled for. It is part of every symbol (see
+// PRIMSEL_ABI), so that units compiled for different instruction sets may be linked into one program. The name consists
+// of a level and the extensions that the compiler or xsimd may use, four for each hexadecimal digit.
 #if defined(__AVX512F__)
 #define PRIMSEL_DETAIL_LEVEL avx512
 #elif defined(__AVX2__)
@@ -41,7 +41,7 @@
 #error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
 #endif
 
-// 1 for a macro that is defined as 1, else 0; and the digit of four of them.
+// Macros that give 1 for a macro defined as 1 and else 0, and the hexadecimal digit of four such macros.
 #define PRIMSEL_DETAIL_IF_1 ~, 1
 #define PRIMSEL_DETAIL_SECOND(a, b, ...) b
 #define PRIMSEL_DETAIL_CALL_SECOND(...) PRIMSEL_DETAIL_SECOND(__VA_ARGS__)
@@ -72,7 +72,7 @@
 #define PRIMSEL_DETAIL_PASTE_NAME(level, a, b, c, d, e, f, g, h, i, j) level##_##a##b##c##d##e##f##g##h##i##j
 #define PRIMSEL_DETAIL_NAME(level, a, b, c, d, e, f, g, h, i, j) \
     PRIMSEL_DETAIL_PASTE_NAME(level, a, b, c, d, e, f, g, h, i, j)
-// -ffast-math is among them: it takes NaN out of functions, of which the linker keeps those of one unit.
+// -ffast-math is one of the bits: it removes NaN handling from functions, of which the linker keeps only one copy.
 #if defined(__x86_64__)
 #define PRIMSEL_ARCH_NAME                                                                                            \
     PRIMSEL_DETAIL_NAME(PRIMSEL_DETAIL_LEVEL, PRIMSEL_DETAIL_DIGIT(__FAST_MATH__, __SSE3__, __SSSE3__, __SSE4_1__),  \
@@ -110,13 +110,13 @@
 #define PRIMSEL_DETAIL_PASTE(a, b, c, d) v##a##_##b##_##c##_##d
 #endif
 #define PRIMSEL_DETAIL_ABI(a, b, c, d) PRIMSEL_DETAIL_PASTE(a, b, c, d)
-// The inline namespace of everything: the version, the instruction set, and whether kernels are compiled elsewhere
+// The inline namespace of all names: the version, the instruction set, and whether kernels are compiled elsewhere
 // (engine/instantiate.hpp), e.g. v0_1_0_avx512_7cc8f0f800.
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 
-// Unroll the following loop completely: register tiles live in registers only if every index is a constant. Or two
-// steps of it, to halve what the loop itself costs.
+// Unrolls the following loop completely: a register tile stays in registers only if every index is a constant. The
+// second macro unrolls by two, which halves the cost of the loop itself.
 #if defined(__clang__)
 #define PRIMSEL_UNROLL _Pragma("clang loop unroll(full)")
 #define PRIMSEL_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")

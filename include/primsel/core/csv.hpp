@@ -1,4 +1,4 @@
-// The one reader of text in lines of cells between commas: datasets and samples are such.
+// The reader of comma-separated text, for datasets and samples.
 #pragma once
 
 #include <primsel/core/number_text.hpp>
@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::core {
 
-/// Cuts a text at each separator, whose last piece has none behind it.
+/// Splits a text at each separator; the last piece has no separator behind it.
 class Pieces {
 public:
     Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
@@ -32,8 +32,8 @@ private:
     bool done_ = false;
 };
 
-/// The lines of a CSV text that have cells. Of those that begin with '#', what they say ("# key: value") is added to
-/// `about`; empty ones are passed over. No cell is quoted.
+/// Iterates over the lines of a CSV text that have cells and skips empty ones. The text of each line that begins with
+/// '#' ("# key: value") is appended to `about`. Quoted cells are not supported.
 class CsvLines {
 public:
     CsvLines(std::string_view text, std::map<std::string, std::string>& about)
@@ -53,9 +53,9 @@ public:
         }
         return false;
     }
-    /// The number of the last line, from 1 on.
+    /// Returns the number of the last line read, starting at 1.
     [[nodiscard]] std::size_t number() const { return number_; }
-    /// Whether it ends with a newline, and so was not cut short.
+    /// Returns whether the last line ends with a newline and so was not cut short.
     [[nodiscard]] bool whole() const { return whole_; }
 
 private:

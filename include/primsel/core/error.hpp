@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Everything that set-up throws: the message names the file, the layer and the shapes involved. run() never throws.
+/// The exception that set-up throws. Its message names the file, the layer and the shapes involved. run() never throws.
 class error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -35,8 +35,8 @@ void append(std::string& text, T const& part) {
 }
 }  // namespace core
 
-/// The parts, one after the other, as text: strings, characters, numbers in the fewest digits that read back as the
-/// same, and whatever has a to_string.
+/// Returns the parts joined as text. Parts are strings, characters, numbers (in the fewest digits that read back as the
+/// same number) and types with a to_string.
 template <class... Parts>
 [[nodiscard]] std::string join(Parts const&... parts) {
     std::string text;

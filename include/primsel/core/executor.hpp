@@ -12,8 +12,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A reference to a callable `void(std::size_t block, std::size_t worker)`: two pointers, no allocation. The callable
-/// must outlive it.
+/// A reference to a callable `void(std::size_t block, std::size_t worker)`, as two pointers without allocation. The
+/// callable must outlive it.
 class BlockFunction {
 public:
     template <class F>
@@ -32,11 +32,11 @@ private:
 };
 
 /// Runs independent blocks of work. `parallel_for(n, f)` calls f(block, worker) exactly once for each block < n, in any
-/// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
-/// worker < concurrency(). Neither may throw or allocate: run() calls them.
+/// order and on any thread, and returns when all are done. Calls that overlap in time have different workers, and
+/// worker < concurrency(). Neither parallel_for nor f may throw or allocate, since run() calls them.
 ///
-/// An executor may also have begin_run() and end_run(), both noexcept: they stand round the calls of one run, between
-/// which threads are better kept awake.
+/// An executor may also have begin_run() and end_run(), both noexcept. They enclose the calls of one run, during which
+/// it pays to keep threads awake.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -49,7 +49,7 @@ concept Executor = requires(E executor, std::size_t blocks, BlockFunction functi
     { executor.parallel_for(blocks, function) } noexcept;
 };
 
-/// Everything on the calling thread, in order.
+/// Runs all blocks on the calling thread, in order.
 struct Sequential {
     [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
@@ -57,8 +57,8 @@ struct Sequential {
     }
 };
 
-/// The caller's thread pool: `bulk(n, task)` calls task(0), ..., task(n - 1), on threads of its choice, and returns
-/// when all have returned. Blocks are handed out one by one, so that a slow thread takes fewer.
+/// Runs blocks on the caller's thread pool. `bulk(n, task)` must call task(0), ..., task(n - 1), on any threads, and
+/// return when all have returned. Tasks take blocks one at a time, so that a slow thread takes fewer.
 template <class Bulk>
 class CallerPool {
 public:
@@ -78,7 +78,7 @@ private:
     Bulk bulk_;
 };
 
-/// A reference to any executor, so that a kernel is compiled once and not once per executor.
+/// A reference to any executor, so that a kernel is compiled once and not once for each executor.
 class ExecutorRef {
 public:
     template <Executor E>
@@ -100,7 +100,7 @@ public:
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
-    /// Where the calling thread flushes subnormals, so does the one that runs a block, meanwhile.
+    /// A thread that runs a block flushes subnormals during it if the calling thread does.
     void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
         if (!flushes_subnormals()) return parallel_for_(object_, blocks, function);
         const auto flushing = [function](std::size_t block, std::size_t worker) {
@@ -108,11 +108,11 @@ public:
             function(block, worker);
         };
         if (concurrency_ == 1) return parallel_for_(object_, blocks, flushing);
-        // Threads that the executor starts now take the mode of this one, and keep it.
+        // Threads that the executor starts now inherit this thread's floating-point mode and keep it.
         const KeepSubnormals meanwhile;
         parallel_for_(object_, blocks, flushing);
     }
-    /// Nothing, for an executor that has none.
+    /// Calls the executor's begin_run, if it has one.
     void begin_run() const noexcept {
         if (begin_run_ != nullptr) begin_run_(object_);
     }
@@ -128,8 +128,8 @@ private:
     void (*end_run_)(void*) noexcept = nullptr;
 };
 
-/// A run, for the executor: as long as this lives. Within one, runs are part of it: held over many, it keeps threads
-/// awake from one to the next.
+/// Marks a run for the executor as long as it lives. Nested scopes belong to the outermost one, which may enclose many
+/// runs to keep threads awake between them.
 class RunScope {
 public:
     explicit RunScope(ExecutorRef executor) noexcept : executor_(executor) { executor_.begin_run(); }

@@ -1,5 +1,5 @@
-// Whether a number is one, told by its bits: with -ffast-math compilers take std::isnan for false. Arguments are
-// references, as clang lets no NaN into a parameter then.
+// Tests for finite numbers by their bits, since -ffast-math lets compilers take std::isnan for false. Arguments are
+// references, because clang then assumes that no parameter by value is NaN.
 #pragma once
 
 #include <primsel/core/config.hpp>
@@ -13,7 +13,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace core::detail {
 
-/// The bits without the sign: in the order of the absolute values, infinity above all numbers, NaN above that.
+/// Returns the bits without the sign. They order by absolute value: numbers, then infinity, then NaN.
 template <std::floating_point T>
 [[nodiscard]] constexpr auto magnitude_bits(T const& value) noexcept {
     static_assert(sizeof(T) <= sizeof(std::uint64_t), "primsel: bits of float and double only");
@@ -33,7 +33,7 @@ template <std::floating_point T>
 [[nodiscard]] constexpr bool is_finite(T const& value) noexcept {
     return core::detail::magnitude_bits(value) < core::detail::infinity_bits<T>;
 }
-/// Whether it is one of the two infinities.
+/// Returns whether the value is one of the two infinities.
 template <std::floating_point T>
 [[nodiscard]] constexpr bool is_infinite(T const& value) noexcept {
     return core::detail::magnitude_bits(value) == core::detail::infinity_bits<T>;

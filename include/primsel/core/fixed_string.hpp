@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A string that may be a template argument: Named<"stem", ...>. N counts the terminating zero.
+/// A string that may be a template argument, as in Named<"stem", ...>. N counts the terminating zero.
 template <std::size_t N>
 struct FixedString {
     char text[N] = {};
@@ -35,7 +35,7 @@ constexpr auto operator+(FixedString<N> const& left, const char (&right)[M]) {
     return left + FixedString<M>(right);
 }
 
-/// A number in decimal, e.g. for `winograd-4x4-3x3`.
+/// Returns a number in decimal, e.g. for `winograd-4x4-3x3`.
 template <unsigned value>
 constexpr auto fixed_decimal() {
     constexpr std::size_t digits = [] {

@@ -12,11 +12,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace core::detail {
 
-/// How a thread treats subnormal numbers, as bits of its floating-point mode; 0 where there is no such mode.
+/// The bits of the thread's floating-point mode that flush subnormal numbers; 0 where there is no such mode.
 #if defined(__x86_64__)
 inline constexpr std::uint64_t flush_mode = 0x8040;  // flush to zero, and denormals are zeros
 [[nodiscard]] PRIMSEL_INLINE std::uint64_t float_mode() noexcept { return _mm_getcsr(); }
-/// Nothing that is read or written moves from one mode into the other.
+/// Sets the mode. The compiler moves no access to memory across it.
 PRIMSEL_INLINE void set_float_mode(std::uint64_t mode) noexcept {
     asm volatile("" ::: "memory");
     _mm_setcsr(static_cast<unsigned>(mode));
@@ -36,7 +36,7 @@ inline constexpr std::uint64_t flush_mode = 0;
 inline void set_float_mode(std::uint64_t) noexcept {}
 #endif
 
-/// Sets the mode of this thread, and the one before when it ends.
+/// Sets the thread's mode, and restores the former one in the destructor.
 template <bool flushes>
 class SubnormalScope {
 public:
@@ -57,16 +57,17 @@ private:
 
 }  // namespace core::detail
 
-/// While it lives, its thread takes subnormal numbers (below 1.2e-38) for 0, as operands and as results; the mode
-/// before is restored then. Some processors compute with subnormals a hundred times as slowly. Without such a mode it
-/// does nothing.
+/// Makes the thread treat subnormal numbers (below 1.2e-38) as 0 while this object lives, as operands and as results.
+/// The destructor restores the former mode. Some processors compute a hundred times more slowly with subnormals.
+/// Without such a mode it does nothing.
 using FlushSubnormals = core::detail::SubnormalScope<true>;
-/// The reverse, within the scope of the other.
+/// Makes the thread compute with subnormal numbers exactly while this object lives, also within a FlushSubnormals.
 using KeepSubnormals = core::detail::SubnormalScope<false>;
 
-/// Whether this thread takes subnormals for 0 now.
+/// Returns whether this thread treats subnormals as 0 now.
 [[nodiscard]] inline bool flushes_subnormals() noexcept {
-    return core::detail::flush_mode != 0 && (core::detail::float_mode() & core::detail::flush_mode) == core::detail::flush_mode;
+    return core::detail::flush_mode != 0 &&
+           (core::detail::float_mode() & core::detail::flush_mode) == core::detail::flush_mode;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -7,7 +7,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::core {
 
-/// IEEE 754 half precision, exactly.
+/// Returns the value of an IEEE 754 half-precision number, exactly.
 [[nodiscard]] inline float half_to_float(std::uint16_t half) {
     const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = (half >> 10U) & 31U, fraction = half & 1023U;
     if (exponent == 0) {
@@ -18,12 +18,12 @@ namespace primsel::inline PRIMSEL_ABI::core {
     return std::bit_cast<float>(sign | float_exponent << 23U | fraction << 13U);
 }
 
-/// The nearest half, of two the even one: infinity from half a step beyond the largest, 65504, on. NaN stays NaN, and
-/// what was a half comes back as the same bits.
+/// Returns the nearest half; of two equally near ones the even one. Values from half a step beyond the largest half,
+/// 65504, become infinity. NaN stays NaN. A value converted from a half returns to the same bits.
 [[nodiscard]] inline std::uint16_t float_to_half(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits >> 16U & 0x8000U, size = bits & 0x7fff'ffffU;
-    // To the nearest of the multiples of 2^shift, in such multiples.
+    // Returns the number rounded to a multiple of 2^shift, as the count of such multiples.
     const auto rounded = [](std::uint32_t number, std::uint32_t shift) {
         return (number + (1U << (shift - 1)) - 1 + (number >> shift & 1U)) >> shift;
     };
@@ -34,7 +34,7 @@ namespace primsel::inline PRIMSEL_ABI::core {
     }
     if (size >= 0x477f'f000U) return with_sign(0x7c00U);
     if (size >= 0x3880'0000U) return with_sign(rounded(size - (112U << 23U), 13));
-    // Below 2^-14 halves are multiples of 2^-24.
+    // Halves below 2^-14 are multiples of 2^-24.
     const std::uint32_t exponent = size >> 23U, fraction = (size & 0x7f'ffffU) | 0x80'0000U;
     return with_sign(exponent < 102 ? 0 : rounded(fraction, 126 - exponent));
 }

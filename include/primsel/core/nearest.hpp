@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein, 1966).
+/// Returns the number of characters to insert, delete or replace to turn one word into the other (Levenshtein 1966).
 [[nodiscard]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -28,11 +28,12 @@ namespace primsel::inline PRIMSEL_ABI {
     return row.back();
 }
 
-/// "; did you mean X?" for the name that is nearest to the word; nothing where half of it would have to change.
+/// Returns "; did you mean X?" for the name nearest to the word; an empty text if more than half of the word would have
+/// to change.
 [[nodiscard]] inline std::string nearest_of(std::string_view word, std::span<const std::string> names) {
     std::size_t least = (word.size() + 1) / 2 + 1;
     std::string nearest;
-    if (word.size() > 256) return nearest;  // nobody meant that
+    if (word.size() > 256) return nearest;  // too long for a misspelled name
     for (std::string const& name : names) {
         const std::size_t far = edit_distance(word, name);
         if (far < least) least = far, nearest = name;

@@ -10,10 +10,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// OpenMP's threads. How long they spin after run() is OpenMP's setting (OMP_WAIT_POLICY).
+/// Runs blocks on OpenMP's threads. How long they spin after run() is OpenMP's setting (OMP_WAIT_POLICY).
 class OpenMP {
 public:
-    /// 0: as many as OpenMP would use.
+    /// Uses `threads` threads; 0 means OpenMP's default number.
     explicit OpenMP(std::size_t threads = 0)
         : threads_(threads == 0 ? static_cast<std::size_t>(omp_get_max_threads()) : threads) {}
 

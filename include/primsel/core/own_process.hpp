@@ -10,11 +10,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::core {
 
-/// The number of forks between the first process of the program and this one, counted from the first OwnProcess on.
+/// The number of forks between the program's first process and this one, counted since the first OwnProcess.
 inline constinit std::atomic<unsigned> process_forks = 0;
 
-/// The process that an object was made in. A child of fork has a copy of every object, but only the thread that forked:
-/// what waits for another thread there waits forever.
+/// Remembers the process in which an object was made. A child of fork has a copy of every object but only the forking
+/// thread, so waiting for another thread there never ends.
 class OwnProcess {
 public:
     OwnProcess() {
@@ -22,14 +22,15 @@ public:
             ::pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); });
         (void)registered;
     }
-    /// Whether the caller is in that process, not in a child of it.
+    /// Returns whether the caller runs in the process of construction, not in a child of it.
     [[nodiscard]] bool is_this() const noexcept { return forks_ == process_forks.load(std::memory_order_relaxed); }
 
 private:
     unsigned forks_ = process_forks.load(std::memory_order_relaxed);
 };
 
-/// Puts a new object in the place of one whose destructor would wait for a thread that this process does not have.
+/// Constructs a new object in the place of one whose destructor would wait for a thread that this process does not
+/// have.
 template <class T>
 void forget(T& object) {
     ::new (static_cast<void*>(std::addressof(object))) T;

@@ -11,7 +11,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace core {
 
-/// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
+/// Returns the length in bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 if there is none.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) {
         return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
@@ -31,7 +31,7 @@ namespace core {
     return 0;
 }
 
-/// The character that a whole sequence of UTF-8 stands for.
+/// Returns the character that a complete UTF-8 sequence encodes.
 [[nodiscard]] inline std::uint32_t utf8_character(std::string_view sequence) {
     const auto bits = [&](std::size_t i) {
         return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
@@ -42,15 +42,15 @@ namespace core {
     return character;
 }
 
-/// Whether a terminal obeys a character, as those that move the cursor, or shows other text elsewhere or in another
-/// order for it: Unicode's control characters, its ends of lines and its marks of direction.
+/// Returns whether a character makes a terminal do something, such as moving the cursor, or changes the order of other
+/// text: Unicode's control characters, line separators and marks of direction.
 [[nodiscard]] constexpr bool is_control(std::uint32_t character) {
     return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x61c ||
            (character >= 0x200e && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
            (character >= 0x2066 && character <= 0x2069);
 }
 
-/// Calls `plain` with each sequence of UTF-8 that is text, `control` with each control character, and `byte` with each
+/// Calls `plain` with each UTF-8 sequence that is text, `control` with each control character, and `byte` with each
 /// byte that is not UTF-8.
 template <class Plain, class Control, class Byte>
 void for_each_character(std::string_view text, Plain const& plain, Control const& control, Byte const& byte) {
@@ -73,9 +73,10 @@ inline void append_hex(std::string& text, std::uint32_t value, int digits) {
 
 }  // namespace core
 
-/// The text on one line, as a terminal may show it whatever file it comes from: in place of control characters stands
-/// what C++ writes for them ("\n", "\x1b", "\u202e"), in place of bytes that are not UTF-8 "\xff" and the like. Text
-/// without any stays what it is; so does what was made printable before.
+/// Returns the text on one line and safe for a terminal, even if it comes from a file. Control characters are replaced
+/// by their C++ escapes ("
+/// ", "\x1b", "\u202e"), bytes that are not UTF-8 by "\xff" and the like. Other text stays as it is, as does text that
+/// was made printable before.
 [[nodiscard]] inline std::string printable(std::string_view text) {
     std::string out;
     out.reserve(text.size());

@@ -9,7 +9,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A fraction in lowest terms with a positive denominator, for exact arithmetic at compile time, where an overflow is
-/// an error. Not for run time: nothing checks there.
+/// an error. It is not meant for run time, where overflows are not detected.
 class Rational {
 public:
     constexpr Rational() = default;

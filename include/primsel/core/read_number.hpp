@@ -1,4 +1,4 @@
-// Numbers from text: the whole of it, in the same notation whatever the locale.
+// Numbers read from text, independent of the locale.
 #pragma once
 
 #include <primsel/core/config.hpp>
@@ -21,12 +21,12 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace core::detail {
 
-/// Whether the standard library reads such numbers: libc++ has integers alone before version 20.
+/// Types that the standard library's std::from_chars reads: libc++ before version 20 reads only integers.
 template <class T>
 concept ReadByCharconv = requires(const char* text, T& value) { std::from_chars(text, text, value); };
 
-/// Reads a whole text as std::from_chars does, by the C library's strtod. Refuses what strtod would accept besides:
-/// blanks and a plus sign before the number, and hexadecimal digits.
+/// Reads a whole text as std::from_chars does, by means of strtod. Refuses the additional forms of strtod: leading
+/// blanks, a plus sign and hexadecimal digits.
 template <std::floating_point T>
 [[nodiscard]] bool read_number_by_strtod(std::string_view text, T& value) {
     static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
@@ -53,7 +53,7 @@ template <std::floating_point T>
 
 }  // namespace core::detail
 
-/// Whether the text is a number from end to end that fits the type.
+/// Reads a number; returns whether the whole text is one that fits the type.
 template <class T>
 [[nodiscard]] bool read_number(std::string_view text, T& value) {
     if constexpr (core::detail::ReadByCharconv<T>) {

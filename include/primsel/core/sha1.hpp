@@ -33,13 +33,13 @@ inline void sha1_block(std::array<std::uint32_t, 5>& state, std::span<const std:
 }
 }  // namespace core::detail
 
-/// The SHA-1 of the bytes as 40 hexadecimal digits. It tells a damaged file, not a forged one.
+/// Returns the SHA-1 of the bytes as 40 hexadecimal digits. It detects damaged files, not forged ones.
 [[nodiscard]] inline std::string sha1(std::span<const std::byte> bytes) {
     constexpr std::size_t block = 64, length_bytes = 8;
     std::array<std::uint32_t, 5> state{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     const std::uint64_t bits = std::uint64_t{8} * bytes.size();
     for (; bytes.size() >= block; bytes = bytes.subspan(block)) core::detail::sha1_block(state, bytes.first<block>());
-    // The rest, a bit that is set, zeros and the length.
+    // The last blocks: the remaining bytes, one set bit, zeros and the length.
     std::array<std::byte, 2 * block> last{};
     std::ranges::copy(bytes, last.begin());
     last[bytes.size()] = std::byte{0x80};

@@ -1,4 +1,4 @@
-// The door to xsimd: everything else takes its vectors from here.
+// The only header that uses xsimd; all vectors come from here.
 #pragma once
 
 #include <primsel/core/config.hpp>
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
+// g++ 12 warns of an uninitialised operand within its own unmasked AVX-512 intrinsics.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -23,8 +23,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The instruction set of this translation unit. On aarch64 always NEON: vectors of SVE's fixed lengths have another
-/// interface, and xsimd tells their alignment, not their size.
+/// The instruction set of this translation unit. On aarch64 it is always NEON: SVE vectors of fixed length have another
+/// interface, and xsimd gives their alignment but not their size.
 #if defined(__aarch64__)
 using default_arch = xsimd::neon64;
 #else
@@ -42,11 +42,11 @@ concept InstructionSet = requires {
 template <class Arch>
 using Floats = xsimd::batch<float, Arch>;
 
-/// How many floats a vector of the Arch holds, also where this translation unit may not use it.
+/// The number of floats in a vector of the Arch; known even where this translation unit may not use the Arch.
 template <class Arch>
 inline constexpr int lanes = static_cast<int>(Arch::alignment() / sizeof(float));
 
-/// How many vector registers the Arch has.
+/// The number of vector registers of the Arch.
 template <class Arch>
 inline constexpr int registers =
 #if defined(__aarch64__)
@@ -55,18 +55,18 @@ inline constexpr int registers =
     lanes<Arch> == 16 ? 32 : 16;
 #endif
 
-/// a * b + c with one rounding, where the hardware has it.
+/// Returns a * b + c, with one rounding where the hardware has it.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
 #if defined(__AVX512F__)
-    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
+    // xsimd 8.1 multiplies and adds here, and clang does not fuse the two.
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
 #endif
     return xsimd::fma(a, b, c);
 }
 
-/// a where it is larger than b, else b: b where one is NaN, and where both are zeros. The instructions are named here
-/// because xsimd leaves open which operand wins, and its versions differ.
+/// Returns a where a > b, else b; so b where either is NaN and where both are zeros. The instructions are named here
+/// because xsimd does not define which operand wins, and its versions differ.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
 #if defined(__AVX512F__)
@@ -82,7 +82,7 @@ PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
     return xsimd::select(a > b, a, b);
 #endif
 }
-/// a where it is smaller than b, else b: b where one is NaN, and where both are zeros.
+/// Returns a where a < b, else b; so b where either is NaN and where both are zeros.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #if defined(__AVX512F__)
@@ -98,7 +98,7 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 }
 
-/// sqrt(x), rounded correctly.
+/// Returns the correctly rounded square root.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
 #if defined(__aarch64__)
@@ -108,13 +108,13 @@ PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
 #endif
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
     if constexpr (lanes<Arch> == 16) {
 #if defined(__AVX512F__)
-        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
-        // compile with g++ -O0, where intrinsics are macros.
+        // Computed with the integers of the first AVX-512: xsimd 8.1's code for later ones does not compile with g++
+        // -O0, where intrinsics are macros.
         using First = xsimd::batch<float, xsimd::avx512f>;
         return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
 #endif
@@ -123,7 +123,7 @@ PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
     }
 }
 
-/// value held between low and high; NaN stays NaN.
+/// Returns the value limited to [low, high]; NaN stays NaN.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
     return min<Arch>(high, max<Arch>(low, value));
@@ -133,13 +133,12 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
-/// e^x, within 1.5 ulps where it is a normal number: infinity only where the nearest float is. Below the normal numbers
-/// it is 0, but with AVX-512 the nearest subnormal one, unless the processor flushes those.
+/// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
+/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     using V = Floats<Arch>;
-    // e^x = 2^k e^r with |r| <= ln(2) / 2, where ln(2) is subtracted in two parts; the polynomial is that of
-    // Boost.SIMD.
+    // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
     const auto e_to_r = [](V const& from, V const& k) {
         const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), from));
         V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
@@ -158,7 +157,7 @@ PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     using Register = typename V::register_type;
     using Integers [[gnu::vector_size(sizeof(Register))]] = int;
     const V k = xsimd::nearbyint(x * log2_of_e);
-    // k is added to the exponent's bits. It can be any number where x is NaN or out of range, and the sum is not taken.
+    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
     const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
     const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(e_to_r(x, k))) + scale));
     const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
@@ -169,8 +168,8 @@ template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load(const float* src) {
     return Floats<Arch>::load_unaligned(src);
 }
-/// The value in a register from here on. g++ otherwise makes a load the operand in memory of what needs it: of several
-/// multiply-adds, each of which then reads it, or of a masked move, which then reads it only once its mask is known.
+/// Forces the value into a register. Otherwise g++ may fold a load into the instructions that use it. Several
+/// multiply-adds would then each read memory, and a masked move would read only when its mask is known.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     typename Floats<Arch>::register_type held = value;
@@ -187,13 +186,13 @@ template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
     value.store_unaligned(dst);
 }
-/// The first lanes of a vector, one at least, as they lie in memory; the floats behind them are not touched.
+/// The first lanes of a vector, at least one, loaded and stored without touching the floats behind them.
 template <class Arch>
 class FirstLanes {
 public:
     PRIMSEL_INLINE explicit FirstLanes(int count) : count_(count) {}
 
-    /// Zeros in the other lanes.
+    /// Loads the lanes; the others are zero.
     [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const {
 #if defined(__AVX512F__)
         if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_loadu_ps(bits(), src));
@@ -230,7 +229,7 @@ private:
     int count_;
 };
 
-/// All lanes of a vector, where FirstLanes may stand too.
+/// All lanes of a vector: the counterpart of FirstLanes for full vectors.
 template <class Arch>
 struct AllLanes {
     [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const { return primsel::load<Arch>(src); }
@@ -242,7 +241,7 @@ PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);
 }
 
-/// In each run of `size` lanes, copies the lane at position `at` to all of them. `size` divides the number of lanes.
+/// Copies in each run of `size` lanes the lane at position `at` to all of the run. `size` divides the number of lanes.
 template <class Arch, int size, int at>
 PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
     static_assert(lanes<Arch> % size == 0 && at < size);
@@ -252,14 +251,14 @@ PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
     }(std::make_integer_sequence<int, lanes<Arch>>{});
 }
 
-/// The four-lane vector that every supported instruction set has.
+/// A vector of four floats, which every supported instruction set has.
 #if defined(__aarch64__)
 using FourFloats = xsimd::batch<float, xsimd::neon64>;
 #else
 using FourFloats = xsimd::make_sized_batch_t<float, 4>;
 #endif
 
-/// Four rows become four columns.
+/// Transposes a 4 x 4 matrix in place.
 PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
     const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
     const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);

@@ -8,7 +8,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The middle one of some values, the upper one of two: a value that was there. 0 where there is none.
+/// Returns the median of the values; of an even number the upper of the two middle values, so that it is one of them.
+/// Returns 0 for no values.
 [[nodiscard]] inline double median(std::vector<double> values) {
     if (values.empty()) return 0;
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -16,8 +17,8 @@ namespace primsel::inline PRIMSEL_ABI {
     return *middle;
 }
 
-/// The value at a share (0 to 1) of the way through sorted values, between neighbours in proportion: at 0.5 the mean of
-/// the two in the middle of an even number. 0 where there is none.
+/// Returns the quantile at `share` (0 to 1), interpolated between neighbouring values: at 0.5, for an even number of
+/// values, the mean of the two in the middle. Returns 0 for no values.
 [[nodiscard]] inline double quantile(std::vector<double> values, double share) {
     if (values.empty()) return 0;
     std::ranges::sort(values);

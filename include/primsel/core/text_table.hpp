@@ -11,11 +11,11 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A time in milliseconds with three decimals, as "1.250" of 0.00125 seconds.
+/// Returns a time in milliseconds with three decimals: "1.250" for 0.00125 seconds.
 [[nodiscard]] inline std::string milliseconds(double seconds) { return core::fixed_text(seconds * 1e3, 3); }
 
-/// Rows of text in columns as wide as they need to be, two spaces apart; the last cell of a row is not padded. Cells
-/// are made printable: names come from files.
+/// A table of text. Columns are as wide as their widest cell and two spaces apart; the last cell of a row is not
+/// padded. Cells are made printable, since names may come from files.
 class TextTable {
 public:
     void add(std::vector<std::string> row) {
@@ -24,7 +24,7 @@ public:
         for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
         rows_.push_back(std::move(row));
     }
-    /// A line a row.
+    /// Returns the table as text, one line for each row.
     [[nodiscard]] std::string text() const {
         std::string out;
         for (auto const& row : rows_) {

@@ -1,5 +1,5 @@
-// Needs the system's threads: with a C library that keeps them apart (glibc before 2.34), compile and link with
-// -pthread.
+// Needs the system's threads: where the C library keeps them in a library of their own (glibc before 2.34), compile and
+// link with -pthread.
 #pragma once
 
 #include <primsel/core/error.hpp>
@@ -20,16 +20,16 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace core::detail {
 
-/// Tens of nanoseconds during which a waiting core leaves the memory alone.
+/// Pauses a waiting core for tens of nanoseconds without access to memory.
 inline void pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");  // most cores take no time at all over `yield`
+    asm volatile("isb" ::: "memory");  // on most cores `yield` takes no time at all
 #endif
 }
 
-/// Waits a little for a condition; when in vain, lets other threads have the core.
+/// Waits a short time for a condition; if it does not come true, yields the core to other threads.
 template <class Condition>
 bool spin_until(Condition const& condition) noexcept {
     for (int i = 0; i < 1024; ++i) {
@@ -42,27 +42,27 @@ bool spin_until(Condition const& condition) noexcept {
 
 }  // namespace core::detail
 
-/// The library's own threads: the caller's, which is worker 0, and threads - 1 more, started once. During a run they
-/// wait for work in a loop, for waking a thread takes as long as a small layer; when it ends they go to sleep. A
-/// parallel_for outside a run is a run of its own; RunScope makes many runs one.
+/// The library's own thread pool: the calling thread, which is worker 0, and threads - 1 more, started once. During a
+/// run the threads wait for work in a loop, because waking a thread takes as long as a small layer. They sleep after
+/// the run. A parallel_for outside a run is a run of its own; RunScope joins many runs into one.
 ///
-/// Every worker has a share of the blocks, the same part of them in every call, so that it finds in its cache what it
-/// wrote before; who is done takes over blocks of the others. Nobody waits for a thread that has not woken up yet.
+/// Every worker has a share of the blocks, the same in every call, so that it finds in its cache what it wrote before.
+/// A worker without blocks takes some of the others'. Nobody waits for a thread that has not woken up yet.
 ///
-/// One caller at a time, and no parallel_for within a block. In a child of fork, which has none of the threads, the
-/// caller's runs all blocks.
+/// The pool has one caller at a time, and a block may not call parallel_for. In a child of fork, which has none of the
+/// threads, the calling thread runs all blocks.
 class ThreadPool {
 public:
-    /// As many as the machine runs at a time.
+    /// Uses as many threads as the machine runs at a time.
     ThreadPool() : ThreadPool(std::thread::hardware_concurrency() == 0 ? 1 : std::thread::hardware_concurrency()) {}
-    /// The caller's thread and threads - 1 more. Throws error for 0, and if the system refuses so many.
+    /// Uses the calling thread and threads - 1 more. Throws error for 0, and if the system cannot start them.
     explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads)) {
         if (threads == 0) fail("thread pool: 0 threads; the caller's is the first");
         state_->start();
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return state_->shares.size(); }
-    /// Handles of the pool's own threads, which are all workers but the first: for pinning, for example.
+    /// Returns the native handles of the pool's own threads, which are all workers but the first, e.g. for pinning.
     [[nodiscard]] std::vector<std::thread::native_handle_type> native_handles() const {
         std::vector<std::thread::native_handle_type> handles;
         if (!state_->process.is_this()) return handles;
@@ -81,11 +81,11 @@ public:
     void end_run() noexcept { state_->end_run(); }
 
 private:
-    /// Two cache lines of its own, for processors fetch lines in pairs.
+    /// Bytes between shared variables: two cache lines, since processors fetch lines in pairs.
     static constexpr std::size_t apart = 128;
 
-    /// The blocks of one worker that nobody has taken yet. Whoever takes one may read the function, which stays until
-    /// all blocks are done: before that the caller writes no share again.
+    /// The blocks of one worker that are not taken yet. A worker that takes a block may read the function, which stays
+    /// valid until all blocks are done: the caller rewrites no share before.
     class alignas(apart) Share {
     public:
         static constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
@@ -95,7 +95,8 @@ private:
             range_.store(std::uint64_t{first} << 32 | last, std::memory_order_release);
         }
         [[nodiscard]] bool empty() const noexcept { return empty(range_.load(std::memory_order_relaxed)); }
-        /// Runs blocks until none is left: their number. The owner takes the first ones, the others the last ones.
+        /// Runs blocks until none is left and returns their number. The owner takes the first ones, other workers the
+        /// last ones.
         [[nodiscard]] std::size_t run(std::size_t worker, bool owner) noexcept {
             std::size_t count = 0;
             std::uint64_t range = range_.load(std::memory_order_relaxed);
@@ -116,14 +117,14 @@ private:
         [[nodiscard]] static std::size_t last(std::uint64_t range) noexcept { return range & most; }
         [[nodiscard]] static bool empty(std::uint64_t range) noexcept { return first(range) == last(range); }
 
-        // The first one in the upper half, the end in the lower: both change at once.
+        // The first block in the upper half, the end in the lower half: one atomic change updates both.
         std::atomic<std::uint64_t> range_ = 0;
         std::optional<BlockFunction> function_;
     };
 
     enum class Phase : int { asleep, running, stopped };
 
-    /// Where it is does not change, for the threads know it.
+    /// The state that the threads refer to; its address never changes.
     struct State {
         explicit State(std::size_t threads) : shares(threads) {}
         State(State const&) = delete;
@@ -183,7 +184,7 @@ private:
             }
         }
 
-        /// Its own share, then what is left of the others'.
+        /// Runs the worker's own share, then blocks left in others' shares. Returns the number of blocks.
         [[nodiscard]] std::size_t work(std::size_t worker) noexcept {
             std::size_t count = shares[worker].run(worker, true);
             for (std::size_t i = worker + 1; i < shares.size(); ++i) count += shares[i].run(worker, false);
@@ -194,7 +195,8 @@ private:
         std::vector<Share> shares;
         std::vector<std::thread> threads;
         core::OwnProcess process;
-        // The caller's alone: open runs, and how many blocks others ran or are running since the beginning.
+        // Used only by the calling thread: the number of open runs, and the number of blocks that other threads were
+        // given so far.
         alignas(apart) std::size_t depth = 0;
         std::size_t elsewhere = 0;
         alignas(apart) std::atomic<Phase> phase = Phase::asleep;

@@ -6,7 +6,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Seconds since it was made or last restarted.
+/// Measures the seconds since its construction or last restart.
 class Timer {
 public:
     [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }

@@ -7,7 +7,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A list of types, as a value of its own: `with` appends, `without` removes, `index_of` finds.
+/// A list of types, used as a value: `with` appends, `without` removes, `index_of` finds.
 template <class... Ts>
 struct TypeList {
     static constexpr std::size_t size = sizeof...(Ts);
@@ -18,7 +18,7 @@ struct TypeList {
     template <class T>
     static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
 
-    /// Position of the first T; size when there is none.
+    /// The position of the first T; the list's size if there is none.
     template <class T>
     static constexpr std::size_t index_of = [] {
         std::size_t index = 0;
@@ -54,7 +54,7 @@ inline constexpr bool is_type_list = false;
 template <class... Ts>
 inline constexpr bool is_type_list<TypeList<Ts...>> = true;
 
-/// The lists, one after the other.
+/// The concatenation of the lists.
 template <class... Lists>
 struct Concatenate;
 template <class... Ts>

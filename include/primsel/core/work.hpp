@@ -7,24 +7,25 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Which of the machine's speeds bounds the arithmetic of a phase.
+/// The speed of the machine that bounds the arithmetic of a phase.
 enum class Rate {
     gemm,       ///< register-tiled multiply-adds: near the FMA peak
-    registers,  ///< vector additions and multiplications of what registers hold
+    registers,  ///< vector additions and multiplications of values in registers
     vector,     ///< vector arithmetic on streamed data
-    scalar,     ///< one element at a time
+    scalar,     ///< scalar arithmetic, one element at a time
 };
 
-/// One step of an algorithm, as a roofline sees it.
+/// One step of an algorithm, as a roofline model describes it.
 struct Phase {
     Rate rate = Rate::vector;
-    double operations = 0;   ///< those really executed, padding of tiles and vectors included
-    double narrow = 1;       ///< of registers: how many times narrower its vectors are than the instruction set's
-    double bytes = 0;        ///< read and written
-    double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
+    double operations = 0;  ///< the operations executed, padding of tiles and vectors included
+    double narrow =
+        1;  ///< for Rate::registers: how many times narrower its vectors are than those of the instruction set
+    double bytes = 0;        ///< bytes read and written
+    double working_set = 0;  ///< bytes that the phase touches repeatedly: decides which memory level feeds it
 };
 
-/// The work of a primitive for one image: up to six phases, one after the other. An analytical cost model prices it.
+/// The work of a primitive for one image, as up to six consecutive phases. An analytical cost model prices it.
 struct Work {
     std::array<Phase, 6> phases{};
     std::size_t count = 0;
@@ -35,7 +36,7 @@ struct Work {
     }
     [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
     [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
-    /// Another's phases, each gone through `times` times on the same working set.
+    /// Appends the phases of other, each done `times` times on the same working set.
     constexpr Work& append(Work const& other, double times) {
         for (Phase phase : other) {
             phase.operations *= times;

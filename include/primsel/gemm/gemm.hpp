@@ -11,8 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A matrix that somebody else owns, by the floats between neighbours down a column and along a row. One of the two is
-/// 1: row-major or, with them exchanged, stored transposed.
+/// A view of a matrix that it does not own, by the distance in floats between neighbouring rows and between
+/// neighbouring columns. One of the two distances is 1: the matrix is row-major or stored transposed.
 struct MatrixView {
     const float* data = nullptr;
     std::size_t row_stride = 0;
@@ -20,11 +20,11 @@ struct MatrixView {
 };
 
 [[nodiscard]] constexpr MatrixView row_major(const float* data, std::size_t stride) { return {data, stride, 1}; }
-/// The transpose of a row-major matrix whose rows are `stride` floats apart.
+/// Returns the transpose of a row-major matrix whose rows are `stride` floats apart.
 [[nodiscard]] constexpr MatrixView transposed(const float* data, std::size_t stride) { return {data, 1, stride}; }
 
-/// C = A B, or C += A B; then C = clamp(C + bias + residual). A is m x k, B is k x n, C is m x n and row-major with
-/// c_stride floats between rows; C overlaps neither A nor B.
+/// The operands of C = A B, or C += A B, followed by C = clamp(C + bias + residual). A is m x k, B is k x n. C is m x n
+/// and row-major with c_stride floats between rows; it overlaps neither A nor B.
 struct GemmArgs {
     int m = 0, n = 0, k = 0;
     MatrixView a;
@@ -32,23 +32,23 @@ struct GemmArgs {
     float* c = nullptr;
     std::size_t c_stride = 0;
     bool accumulate = false;
-    /// A value a row of C, or null; and a value a column, or null.
+    /// The bias: one value for each row of C, or null; and one for each column, or null.
     const float* row_bias = nullptr;
     const float* column_bias = nullptr;
-    /// Laid out as C, or null.
+    /// Added to the result, in the layout of C; or null.
     const float* residual = nullptr;
     Clamp clamp{};
-    /// scratch_floats floats.
+    /// scratch_floats floats of working memory.
     float* scratch = nullptr;
     ExecutorRef executor;
 };
 
 /// A matrix multiplication: an empty type with
-/// - id: its name, a FixedString, which the ids of primitives that multiply with it end in;
-/// - scratch_floats<Arch>(m, n, k, workers): room that run needs;
-/// - run<Arch>(args): noexcept, no allocation, the same bits whatever the executor;
-/// - work<Arch>(m, n, k): what it does, for the analytical cost model.
-/// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model it.
+/// - id: a FixedString, with which the ids of primitives that multiply with it end;
+/// - scratch_floats<Arch>(m, n, k, workers): the number of floats of scratch that run needs;
+/// - run<Arch>(args): noexcept, allocates nothing, gives the same bits for every executor;
+/// - work<Arch>(m, n, k): the work for the analytical cost model.
+/// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model this concept.
 template <class G>
 concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
     FixedString("-") + G::id;
@@ -60,7 +60,7 @@ concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
 struct SimdGemm;
 
 namespace gemm {
-/// The end of the id of a primitive that multiplies with G: "-eigen"; nothing for the library's own.
+/// The end of the id of a primitive that multiplies with G, e.g. "-eigen"; empty for the library's own SimdGemm.
 template <class G>
 inline constexpr auto gemm_suffix = [] {
     if constexpr (std::same_as<G, SimdGemm>)

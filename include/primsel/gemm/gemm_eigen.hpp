@@ -1,5 +1,5 @@
-// Opt-in: needs Eigen (the CMake target primsel::eigen). Eigen knows no Arch: link no two translation units that
-// include this header and are compiled for different instruction sets.
+// Opt-in: needs Eigen (the CMake target primsel::eigen). Eigen's symbols do not name the Arch. Translation units
+// compiled for different instruction sets must therefore not include this header in one program.
 #pragma once
 
 #include <primsel/gemm/gemm.hpp>

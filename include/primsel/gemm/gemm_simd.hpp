@@ -5,8 +5,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// primsel's own matrix multiplication: register tiles over panels of B. It packs B at every call; the smaller of the
-/// two ways round: all of B at first where it has fewer columns than A has rows, otherwise panel by panel.
+/// primsel's own matrix multiplication: register tiles over packed panels of B, packed at every call. If B has fewer
+/// columns than A has rows, all of B is packed first; otherwise panel by panel, which needs less scratch.
 struct SimdGemm {
     static constexpr FixedString id = "simd";
 
@@ -58,7 +58,7 @@ private:
                 .clamp = args.clamp};
     }
 
-    /// Columns [first, first + columns) of C, for rows [begin, end), from a packed panel.
+    /// Computes rows [begin, end) and columns [first, first + columns) of C from a packed panel.
     template <class Arch>
     static void run_panel(GemmArgs const& args, int begin, int end, int first, const float* panel) noexcept {
         const auto row = static_cast<std::size_t>(begin), column = static_cast<std::size_t>(first);
@@ -87,7 +87,7 @@ private:
             const int first = static_cast<int>(panel) * width;
             const int columns = gemm::panel_columns<Arch>(first, args.n);
             gemm::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns,
-                               args.scratch + static_cast<std::size_t>(first) * depth);
+                             args.scratch + static_cast<std::size_t>(first) * depth);
         });
         const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
         args.executor.parallel_for(blocks, [&args, depth](std::size_t block, std::size_t) {

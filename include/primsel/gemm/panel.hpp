@@ -1,4 +1,4 @@
-// Matrices packed into the panels that a register tile reads.
+// Matrices packed into panels, the order in which a register tile reads them.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -12,12 +12,13 @@
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
-/// n rounded up to what its panels hold: whole vectors.
+/// Returns n rounded up to whole vectors.
 template <class Arch>
 [[nodiscard]] constexpr int padded_columns(int n) {
     return (n + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
 }
-/// Columns of the panel that starts at column `first` of n: the full width, or the vectors that the rest fills.
+/// Returns the width of the panel that starts at column `first` of n: the full width, or for the last panel the
+/// remaining columns rounded up to whole vectors.
 template <class Arch>
 [[nodiscard]] constexpr int panel_columns(int first, int n) {
     return std::min(panel_width<Arch>, padded_columns<Arch>(n - first));
@@ -26,15 +27,15 @@ template <class Arch>
 [[nodiscard]] constexpr int panel_count(int n) {
     return (n + panel_width<Arch> - 1) / panel_width<Arch>;
 }
-/// Floats of a k x n matrix in panels.
+/// Returns the number of floats of a k x n matrix packed into panels.
 template <class Arch>
 [[nodiscard]] constexpr std::size_t packed_size(int k, int n) {
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
 }
 
-/// The work of a product of `rows` rows, n columns and that depth in the register tile, in operations at its best
-/// speed: two for each multiply-add, those with the padding of panels included; those that a tile of few sums could
-/// have made while it waits for one; and about twenty for what each tile does before and after.
+/// Returns the work of a product of `rows` rows, n columns and that depth in register tiles, as operations at the FMA
+/// peak. It counts two for each multiply-add, padding of panels included. It adds the operations that a tile with few
+/// independent sums loses to latency, and about twenty for the start and the end of each tile.
 template <class Arch>
 [[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
     constexpr double in_flight = 8, around_a_tile = 20;
@@ -49,7 +50,8 @@ template <class Arch>
     return 2 * lanes<Arch> * sum;
 }
 
-/// Packs `columns` columns of b, from column `first`, into a panel of `width`: dst[row][column], zeros beyond.
+/// Packs `columns` columns of b, from column `first`, into a panel of `width` columns: dst[row][column], with zeros in
+/// the remaining columns.
 inline void pack_panel(MatrixView const& b, int k, int first, int columns, int width, float* dst) noexcept {
     const auto rows = static_cast<std::size_t>(k), count = static_cast<std::size_t>(columns),
                step = static_cast<std::size_t>(width);
@@ -66,7 +68,7 @@ inline void pack_panel(MatrixView const& b, int k, int first, int columns, int w
     }
 }
 
-/// All of b, k x n, panel after panel: packed_size floats.
+/// Packs all of b, k x n, panel after panel; dst has packed_size floats.
 template <class Arch>
 void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
     for (int first = 0; first < n; first += panel_width<Arch>) {
@@ -76,8 +78,8 @@ void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
     }
 }
 
-/// Rows [first_row, last_row) and the columns of panel `panel` of C, for a B packed in panels. `whole` holds A, C and
-/// the epilogue of the whole product, and how A's depth is walked; its b and columns are filled in here.
+/// Computes rows [first_row, last_row) of C in the columns of panel `panel`, from a packed B. `whole` describes A, C
+/// and the epilogue of the whole product; its b and columns are set here.
 template <class Arch>
 void multiply_one_panel(TileArgs const& whole, int first_row, int last_row, int n, const float* packed,
                         int panel) noexcept {
@@ -97,7 +99,7 @@ void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, 
     }
 }
 
-/// Rows of A that are multiplied with every panel before the next rows: few enough for L2, a multiple of the tile.
+/// The number of rows of A multiplied with every panel before the next rows: they fit L2 and are whole tiles.
 template <class Arch>
 inline constexpr int block_rows = 96 / tile_rows<Arch> * tile_rows<Arch>;
 

@@ -1,4 +1,4 @@
-// The register tile: what every fast multiplication in this room comes down to.
+// The register tile: the kernel of every product in this room.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -15,55 +15,57 @@
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
-/// C = A B for rows of A and one panel of B, then the epilogue.
+/// Computes C = A B for rows of A and one panel of B, then the epilogue.
 ///
-/// Rows of A lie a_stride apart; after every row_length of them, as many as an output row of the image has, the next
-/// begins row_step after the last one began. The depth is walked as outer x inner x run, so that A may be an image in
-/// place: `run` neighbours, then inner_step floats on to the next tap of a kernel row, then outer_step floats on to the
-/// next kernel row. B is a panel: for each step of the depth, as many floats as the panel is wide, padded with zeros to
-/// whole vectors.
+/// Rows of A lie a_stride apart. Every row_length rows, the length of an image's output row, the next group begins
+/// row_step after the begin of the last one. The depth is walked as outer x inner x run, so that A may be an image in
+/// place. `run` floats are neighbours; the next tap of a kernel row follows inner_step floats on; the next kernel row
+/// follows outer_step floats on. B is a panel: each step of the depth holds as many floats as the panel is wide, padded
+/// with zeros to whole vectors.
 struct TileArgs {
     const float* a = nullptr;
-    /// Floats between rows of A, where its columns are neighbours; between columns, where its rows are (transposed).
+    /// The distance in floats between rows of A; if A is stored transposed, between its columns.
     std::size_t a_stride = 0;
     int row_length = std::numeric_limits<int>::max();
     std::size_t row_step = 0;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
-    /// Null, or how far from the beginning of a row of A each step of the depth reads.
+    /// The distance of each step of the depth from the beginning of a row of A; or null, if the walk above describes
+    /// them.
     const std::ptrdiff_t* places = nullptr;
     const float* b = nullptr;
-    /// The end of the memory behind b that later products will read, prefetched into L2 during this one. Null: none.
+    /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
+    /// prefetch.
     const float* fetch_end = nullptr;
     float* c = nullptr;
     std::size_t c_stride = 0;
-    /// Columns of C that exist: at most the width of the panel.
+    /// The number of columns of C that exist: at most the width of the panel.
     int columns = 0;
     bool accumulate = false;
     const float* row_bias = nullptr;
     const float* column_bias = nullptr;
-    /// Laid out as C.
+    /// Added to the result, in the layout of C; or null.
     const float* residual = nullptr;
     Clamp clamp{};
 };
 
-/// Vectors side by side in a full panel.
+/// The number of vectors side by side in a full panel.
 template <class Arch>
 inline constexpr int panel_vectors = registers<Arch> == 32 ? 4 : 2;
 template <class Arch>
 inline constexpr int panel_width = panel_vectors<Arch> * lanes<Arch>;
 
-/// Rows of the largest tile that is `vectors` wide: its accumulators, a row of B and an element of A fit the vector
-/// registers, a pointer a row the general ones. What counts besides is how few loads and instructions a multiply-add
-/// needs: 10 loads for 24 in a tile of 6 x 4 vectors, 16 for 28 in one of 14 x 2.
+/// The rows of the largest tile that is `vectors` wide. Its accumulators, a row of B and an element of A fit the vector
+/// registers; a pointer for each row fits the general ones. The other criterion is the number of loads for each
+/// multiply-add: 10 loads for 24 in a tile of 6 x 4 vectors, 16 for 28 in one of 14 x 2.
 template <class Arch, int vectors>
 inline constexpr int most_rows = vectors == panel_vectors<Arch> ? 6 : 8;
 template <class Arch>
 inline constexpr int tile_rows = most_rows<Arch, panel_vectors<Arch>>;
 
-/// The epilogue of columns [first, t.columns) of a tile, less than a vector: the same operations in the same order as
-/// those of whole vectors, so that the bits do not depend on where a column lies. Not inlined: once is enough for all
-/// tiles.
+/// Applies the epilogue to columns [first, t.columns) of a tile, fewer than a vector. The operations and their order
+/// are those of whole vectors, so that the bits do not depend on a column's position. It is not inlined, to keep one
+/// copy for all tiles.
 template <class Arch>
 PRIMSEL_NOINLINE void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
     constexpr int line = static_cast<int>(alignment / sizeof(float));
@@ -97,8 +99,8 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
         }
         finish_edge<Arch>(t, buffer, rows, whole * lanes<Arch>);
     }
-    // One pass over the tile for each part that there is: a test within the passes would multiply the code. Their
-    // pointers walk: places computed anew take longer than a pass.
+    // One pass over the tile for each part of the epilogue: tests within one pass would multiply the code. Pointers
+    // advance by increments, since computing each address takes longer than a pass.
     using V = Floats<Arch>;
     const auto each = [&sums, whole, stride = t.c_stride](auto* data, auto const& change) {
         PRIMSEL_UNROLL
@@ -140,13 +142,14 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     each(t.c, [](V const& sum, float* at) { store<Arch>(at, sum); });
 }
 
-/// Memory to fetch into L2, so many floats a step of the depth.
+/// Memory to prefetch into L2, and the number of floats for each step of the depth.
 struct Fetch {
     const float* at;
     std::size_t step;
 };
 
-/// Adds the products of so many columns of A, next(step) the place of each in its rows, with as many rows of B.
+/// Adds the products of some columns of A with as many rows of B. next(step) returns the offset of a column in the rows
+/// of A.
 template <class Arch, int rows, int vectors, class Next>
 PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                  std::ptrdiff_t steps, Next next) noexcept {
@@ -166,8 +169,9 @@ PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const floa
     }
 }
 
-/// A's columns are neighbours; its rows begin at rows_of_a. A single run, which 1x1 convolutions are, and runs so short
-/// that they have places have paths of their own: setting the loops up takes as long as a third of their products.
+/// Computes a tile for an A whose columns are neighbours; rows_of_a points to its rows. A single run, as in 1x1
+/// convolutions, and runs short enough to have `places` have paths of their own: setting up the loops would take a
+/// third as long as the products.
 template <class Arch, int rows, int vectors>
 void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcept {
     Floats<Arch> sums[rows][vectors];
@@ -208,7 +212,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
     finish<Arch>(t, sums);
 }
 
-/// A is stored transposed: its rows are neighbours.
+/// Computes a tile for an A that is stored transposed: its rows are neighbours.
 template <class Arch, int rows, int vectors>
 void tile_transposed(TileArgs const& t) noexcept {
     constexpr int width = vectors * lanes<Arch>;
@@ -238,13 +242,13 @@ void tile_transposed(TileArgs const& t) noexcept {
 
 using TileKernel = void (*)(TileArgs const&, const float* const*, Fetch) noexcept;
 
-/// kernel[rows - 1], for 1 to most_rows rows.
+/// The tile kernels of 1 to most_rows rows: entry [rows - 1].
 template <class Arch, int vectors>
 inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors>...};
 }(std::make_integer_sequence<int, most_rows<Arch, vectors>>{});
 
-/// Calls work(integral_constant) with how many vectors a panel of `width` floats has.
+/// Calls work(integral_constant) with the number of vectors in a panel of `width` floats.
 template <class Arch, int vectors = panel_vectors<Arch>, class Work>
 PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
     if constexpr (vectors == 1) {
@@ -255,10 +259,10 @@ PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
     }
 }
 
-/// The places of a walk of short runs, such as the taps of three colours.
+/// The offsets of a walk of short runs, such as the taps of an image of three channels.
 class Places {
 public:
-    /// Whether the walk is one that gains, if a few tiles share the places.
+    /// Returns whether computing the offsets pays: the runs are short, and enough tiles share the offsets.
     [[nodiscard]] static bool pay(TileArgs const& t, int tiles) {
         return t.outer * t.inner > 1 && t.run < 32 && t.outer * t.inner * t.run <= most && tiles >= 4;
     }
@@ -279,8 +283,8 @@ private:
     std::ptrdiff_t places_[most];
 };
 
-/// Rows [first, last) of A times one panel, in tiles as even as they can be: an image of 49 rows is 4 x 6 + 5 x 5, not
-/// 8 x 6 + 1.
+/// Multiplies rows [first, last) of A with one panel, in tiles of nearly equal height: 49 rows are 4 x 6 + 5 x 5
+/// instead of 8 x 6 + 1.
 template <class Arch, int vectors>
 void multiply_rows(TileArgs t, int first, int last) noexcept {
     constexpr int most = most_rows<Arch, vectors>;
@@ -292,7 +296,7 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
     const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
     const float* rows_of_a[most];
-    // Each tile fetches its share of as much as it reads.
+    // Each tile prefetches its share of the floats that the product reads.
     const std::size_t depth = static_cast<std::size_t>(t.outer * t.inner * t.run);
     const float* const end = t.b + depth * static_cast<std::size_t>(vectors * lanes<Arch>);
     Fetch fetch{t.b, 0};
@@ -322,11 +326,12 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     }
 }
 
-/// Floats of a panel that stay in L2 beside as many that are fetched.
+/// The floats of a panel that stay in L2 beside as many prefetched ones.
 inline constexpr int part_floats = l2_floats / 16 * 3;
 
-/// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
-/// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.
+/// Multiplies rows [first, last) of A with one panel that is `width` floats wide. A panel too large for L2 is taken in
+/// parts, whose sums are added up in C. The parts do not depend on the number of rows, so that the bits do not depend
+/// on how rows are divided among threads.
 template <class Arch>
 void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
@@ -351,7 +356,7 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
     });
 }
 
-/// The same for an A that is stored transposed. Fewer kernels: full tiles, then halves, pairs and single rows.
+/// Multiplies a transposed A with one panel. It needs fewer kernels: full tiles, then halves, pairs and single rows.
 template <class Arch>
 void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {

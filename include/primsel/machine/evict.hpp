@@ -11,8 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::machine {
 
-/// Writes these bytes back to memory and out of every cache, however large: what is read next comes from memory. Some
-/// 0.1 ms a megabyte.
+/// Writes `count` bytes back to memory and evicts them from every cache, so that they are next read from memory. Takes
+/// some 0.1 ms per megabyte.
 inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size_t count) {
 #if defined(__x86_64__)
     const char* const line = static_cast<const char*>(bytes);

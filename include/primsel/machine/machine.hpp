@@ -17,21 +17,21 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The speeds of one core of a machine with one instruction set.
 struct Machine {
-    double fma_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
-    double half_flops = 5e9;    ///< the same in vectors half as wide, which some processors do as fast
-    double matmul_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
+    double fma_flops = 1e10;  ///< the FMA peak: multiply-adds in registers, counted as two operations each, per second
+    double half_flops = 5e9;  ///< the FMA peak with vectors half as wide; some processors reach fma_flops with them
+    double matmul_flops = 9e9;  ///< operations per second of a product of cached matrices (SimdGemm)
     double vector_flops = 5e9;  ///< vector operations on cached data per second
     double scalar_flops = 1e9;  ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
-    /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
-    /// holds for a network of so many bytes.
+    /// Bytes read and written per second, for each working set in bytes. The last entry is that of memory itself, where
+    /// the data of a network of that size no longer fit any cache.
     std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
     static constexpr double idle_seconds = 2e-3;
-    /// As bandwidth[3], of bytes that nobody used for idle_seconds: others push them out of a cache that is shared. 0:
-    /// not known, as if nobody did.
+    /// The bandwidth of working set 3 after nobody used its bytes for idle_seconds: other programs evict them from a
+    /// shared cache. 0 means unknown, and no eviction is assumed.
     double idle_bandwidth = 0;
 
-    /// Interpolated between the measured working sets, on a logarithmic scale.
+    /// Returns the bandwidth of a working set: interpolated between the measured ones, on a logarithmic scale.
     [[nodiscard]] double bandwidth_for(double bytes) const {
         if (bytes <= working_sets.front()) return bandwidth.front();
         for (std::size_t i = 1; i < working_sets.size(); ++i) {
@@ -41,10 +41,10 @@ struct Machine {
         }
         return bandwidth.back();
     }
-    /// The bandwidth of bytes that were last used `seconds` ago. Whoever shares the caches pushes out the same share of
-    /// what is left in each millisecond.
+    /// Returns the bandwidth of bytes that were last used `seconds` ago. Other programs that share the caches are
+    /// assumed to evict the same fraction of the remaining bytes in each millisecond.
     [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
-        constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
+        constexpr double least_kept = 0.02;  // a smaller fraction cannot be measured, yet takes time to be evicted
         const double near = bandwidth_for(bytes), memory = bandwidth.back();
         if (!(idle_bandwidth > 0) || !(std::min(near, bandwidth[3]) > memory)) return near;
         const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
@@ -77,8 +77,8 @@ namespace machine::detail {
 
 }  // namespace machine::detail
 
-/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none. Read once: in a
-/// virtual machine that takes some 20 microseconds.
+/// Returns the processor's own name, e.g. "Intel(R) Xeon(R) ...", or the architecture where it has none. The name is
+/// read once, since that takes some 20 microseconds in a virtual machine.
 [[nodiscard]] inline std::string const& cpu_name() {
     static const std::string name = machine::detail::read_cpu_name();
     return name;

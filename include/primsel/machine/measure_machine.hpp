@@ -18,8 +18,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace machine::detail {
 
-/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
-/// the repetitions: the system may take the processor away in the middle of one.
+/// Runs `work`, which does `amount` of something, repeatedly for about `seconds`, at least once. Returns the amount per
+/// second of the best repetition, since the system may interrupt any of them.
 template <class Work>
 double best_rate(double seconds, double amount, Work const& work) {
     double best = 0;
@@ -36,9 +36,9 @@ double best_rate(double seconds, double amount, Work const& work) {
 
 namespace machine {
 
-/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
-/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
-/// third less of it.
+/// Runs multiply-adds in independent chains. It uses indices instead of loops, so that the sums stay in registers at
+/// every level of optimisation. The sums differ, or the compiler would compute only one. It is not inlined: within a
+/// caller's loop g++ 12 makes it a third slower.
 template <class Arch, std::size_t... i>
 [[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
     static volatile float factor_source = 0.999F;
@@ -57,7 +57,7 @@ template <class Arch, std::size_t... i>
 
 namespace machine::detail {
 
-/// This core's FMA peak over about so many seconds: the best of many short stretches.
+/// Returns this core's FMA peak: the best of many short stretches within about `seconds`.
 template <class Arch>
 double measure_fma(double seconds) {
     constexpr int chains = 12, rounds = 20'000;
@@ -65,7 +65,7 @@ double measure_fma(double seconds) {
                      [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
 }
 
-/// Multiply-adds in independent chains of vectors of n floats.
+/// Runs multiply-adds in independent chains of vectors of n floats.
 template <int n, std::size_t... i>
 [[gnu::noinline]] void multiply_add_narrow(int rounds, std::index_sequence<i...>) {
     using Batch = xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>;
@@ -81,7 +81,7 @@ template <int n, std::size_t... i>
     volatile float used = kept[0];
     (void)used;
 }
-/// The peak of vectors half as wide; half of `full` where there are none.
+/// Returns the FMA peak of vectors half as wide; half of `full` where there are none.
 template <class Arch>
 double measure_half(double seconds, double full) {
     constexpr int n = lanes<Arch> / 2, chains = 12, rounds = 20'000;
@@ -95,8 +95,8 @@ double measure_half(double seconds, double full) {
     }
 }
 
-/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 channels to 192, in L2 where that holds 600
-/// kB; L3 takes a dozen runs to hold the rest.
+/// Measures the matrix product of a mid-sized layer: 196 pixels, 192 input and 192 output channels. It fits an L2 of
+/// 600 kB; otherwise a dozen runs bring the rest into L3.
 template <class Arch>
 double measure_product() {
     constexpr int m = 196, n = 192, k = 192;
@@ -120,8 +120,8 @@ double measure_product() {
     });
 }
 
-/// Not inlined, and its pointers in registers: stores of vectors may change any pointer that lies in memory, which
-/// would be read again for each.
+/// Runs multiply-adds on data in L1. It is not inlined and keeps its pointers in registers: a store of a vector may
+/// alias any pointer in memory, which the compiler would then reload each time.
 template <class Arch>
 [[gnu::noinline]] void multiply_add_in_l1(const float* a, float* b, std::size_t count) {
     for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
@@ -139,7 +139,7 @@ double measure_vector() {
     });
 }
 
-/// A gather with a bounds test for each element, as the scanning primitives do.
+/// Returns the rate of a gather with a bounds test for each element, as in the scanning primitives.
 inline double measure_scalar() {
     constexpr int count = 4096;
     AlignedBuffer a(count), b(count);
@@ -156,7 +156,7 @@ inline double measure_scalar() {
     });
 }
 
-/// Bytes a second of a copy within a working set.
+/// Returns the bytes per second of one copy within a working set.
 inline double copy_once(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
     const auto copy = [&] {
@@ -166,7 +166,8 @@ inline double copy_once(double working_set, float* src, float* dst) {
     };
     return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
 }
-/// Bytes a second of copies within a working set that stays in the caches, which may need several passes to fill.
+/// Returns the bytes per second of copies within a working set that stays in the caches; filling them may take several
+/// passes.
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     constexpr int passes = 6;
     double best = 0;
@@ -177,7 +178,8 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     return best;
 }
 
-/// Bytes a second of a copy from memory to memory. The buffers are evicted first, so that no cache holds them.
+/// Returns the bytes per second of a copy from memory to memory. The buffers are evicted first, so that no cache holds
+/// them.
 inline double measure_memory(float* src, float* dst) {
     constexpr std::size_t bytes = std::size_t{1} << 20;
     double best = 0;
@@ -198,10 +200,10 @@ Machine measure_machine() {
     constexpr std::size_t levels = Machine::working_sets.size();
     const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
-    // Pages that were never written would all be the one page of zeros.
+    // The pages are written first, because unwritten ones would all map to the one page of zeros.
     std::memset(src.data(), 1, floats * sizeof(float));
-    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
-    // of one measurement but rarely the same one three times.
+    // The best of several rounds counts. A program that shares the core disturbs it for milliseconds, which may cover a
+    // whole measurement but rarely the same one three times.
     Machine machine{.fma_flops = 0,
                     .half_flops = 0,
                     .matmul_flops = 0,
@@ -215,7 +217,7 @@ Machine measure_machine() {
         for (std::size_t i = 0; i + 1 < levels; ++i) {
             raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
         }
-        // Some Machine::idle_seconds in registers and L1.
+        // Takes about Machine::idle_seconds and uses only registers and L1.
         raise(machine.fma_flops, measure_fma<Arch>(0.001));
         raise(machine.half_flops, measure_half<Arch>(0.0003, machine.fma_flops));
         raise(machine.vector_flops, measure_vector<Arch>());
@@ -224,7 +226,8 @@ Machine measure_machine() {
         raise(machine.matmul_flops, measure_product<Arch>());
         raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
-    // Disturbances, and pages that lie badly in L2, only make slower: a smaller working set is no slower than a larger.
+    // Disturbances and unlucky page addresses in L2 only slow a measurement down, so no smaller working set is taken to
+    // be slower than a larger one.
     for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
         machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
     }
@@ -235,28 +238,30 @@ Machine measure_machine() {
 
 }  // namespace machine::detail
 
-/// This machine, measured when first asked for (in 25 to 90 ms) and then remembered for as long as the program runs.
+/// Returns the speeds of this machine. They are measured at the first call, in 25 to 90 ms, and remembered until the
+/// program ends.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
     static const Machine machine = machine::detail::measure_machine<Arch>();
     return machine;
 }
 
-/// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
+/// Returns the FMA peak that this core reaches within half a millisecond, in operations per second.
 template <class Arch = default_arch>
 [[nodiscard]] double measured_peak() {
     return machine::detail::measure_fma<Arch>(0.0005);
 }
 
-/// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
-/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, for
-/// which costs predict, except for the part that waits for memory.
+/// Returns this core's present clock divided by the one at which `machine` was measured; takes half a millisecond. The
+/// clock of a virtual machine varies by a fifth within seconds. A measured time multiplied by this ratio is the time at
+/// the machine's clock, for which costs predict, except for the part that waits for memory.
 template <class Arch = default_arch>
 [[nodiscard]] double relative_clock(Machine const& machine) {
     return measured_peak<Arch>() / machine.fma_flops;
 }
 
-/// A policy for engines: each program measures the machine itself. KeptMachine (measure/machine_file.hpp) remembers it.
+/// A policy for engines: each program measures the machine itself. KeptMachine (measure/machine_file.hpp) keeps the
+/// result in a file.
 struct MeasuredMachine {
     template <class Arch>
     [[nodiscard]] static Machine const& speeds() {
@@ -265,7 +270,7 @@ struct MeasuredMachine {
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
-// Measured by the unit of the kernels, however little others are optimised.
+// Compiled in the unit of the kernels, so that the measurement is optimised even if its caller is not.
 extern template Machine const& this_machine<default_arch>();
 extern template double measured_peak<default_arch>();
 #endif

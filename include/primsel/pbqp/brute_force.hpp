@@ -4,7 +4,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Tries every assignment. For tests: throws error beyond max_assignments.
+/// Tries every assignment. Meant for tests: throws error for more than max_assignments.
 struct BruteForcePbqp {
     static constexpr std::string_view name = "brute_force";
     double max_assignments = 1e7;

@@ -10,17 +10,18 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Proven optimal, unless that takes too long; then the best found, and a bound of how much better another could be.
+/// Finds a proven optimum. If that takes too much work, returns the best assignment found and a lower bound on the
+/// cost.
 ///
-/// The exact reductions come first. Over the core that is left, dynamic programming where its tables are small; else a
-/// lower bound (see pbqp::detail::Dual) strikes out alternatives that cannot be in a better assignment, which lets more
-/// reductions apply; and where that ends, branch and bound.
+/// The exact reductions come first. If the tables of the remaining core are small, dynamic programming solves it.
+/// Otherwise a lower bound (pbqp::detail::Dual) strikes out alternatives that no better assignment uses, which permits
+/// more reductions. Branch and bound solves what remains.
 struct ExactPbqp {
     static constexpr std::string_view name = "exact";
-    /// How many costs may be looked at beyond the reductions, for each node of the problem: about a nanosecond each. By
-    /// this and not by a clock, so that equal problems have equal solutions.
+    /// The limit on costs examined after the reductions, per node of the problem; each takes about a nanosecond. The
+    /// limit is no time, so that equal problems have equal solutions.
     std::size_t work_per_node = 50'000;
-    /// The most entries of all tables of dynamic programming together, 12 bytes each.
+    /// The limit on entries of all tables of dynamic programming; an entry takes 12 bytes.
     std::size_t max_entries = 2'000'000;
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
@@ -42,10 +43,10 @@ struct ExactPbqp {
     }
 
 private:
-    /// Depth first, of what is left of the core on the way down.
+    /// Depth-first branch and bound over the core.
     struct Search {
-        /// A part of the problem above it: some alternatives of each node, or all; then reduced. What is left are the
-        /// nodes of its core, ascending.
+        /// A subproblem: some alternatives of each node of the problem above, reduced. Its core's nodes are listed in
+        /// ascending order.
         struct Level {
             std::vector<std::vector<std::size_t>> kept;
             pbqp::detail::Reducer reducer;
@@ -59,11 +60,12 @@ private:
         std::vector<Level const*> path{};
         std::vector<std::vector<PbqpProblem::Edge const*>> edges_of{};
 
-        /// Assignments that cost as much as this are no better than the best, but for rounding.
+        /// Returns the cost from which an assignment is no improvement; the margin absorbs rounding errors.
         [[nodiscard]] double limit() const { return best.cost - 1e-12 * (best.cost < infinite ? best.cost : 0.0); }
 
-        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left. Returns
-        /// what no assignment of it that is better than the best costs less than.
+        /// Searches a subproblem for a better assignment. `spent` is the cost already fixed by earlier choices and not
+        /// contained in the problem. Returns a lower bound on the cost of all its assignments that are better than the
+        /// best known one.
         double branch(PbqpProblem const& problem, double spent) {
             const pbqp::detail::EliminationOrder order = pbqp::detail::elimination_order(problem, work);
             work -= static_cast<double>(problem.node_count() * problem.node_count());
@@ -99,7 +101,7 @@ private:
             return least;
         }
 
-        /// Raises the bound as long as that is worth it: until enough is struck out to start again with less, or little
+        /// Raises the bound until enough alternatives are struck out for a new reduction to pay, or until little
         /// changes.
         void sweep(pbqp::detail::Dual& dual, std::size_t whole, double spent) {
             double last = 0;
@@ -115,7 +117,7 @@ private:
             }
         }
 
-        /// With the alternatives that are left alone.
+        /// Branches over the problem restricted to the alternatives that are not struck out.
         double branch_restricted(PbqpProblem const& problem, pbqp::detail::Dual const& dual, double spent) {
             std::vector<std::vector<std::size_t>> kept(problem.node_count());
             PbqpProblem part;
@@ -141,7 +143,7 @@ private:
             return descend(level, spent);
         }
 
-        /// Reduces, and goes on with what is left.
+        /// Reduces the subproblem and branches over its core.
         double descend(Level& level, double spent) {
             level.reducer.reduce();
             path.push_back(&level);
@@ -154,8 +156,8 @@ private:
             return least;
         }
 
-        /// An assignment of the problem at the end of the path: made one of the whole core, and better where a change
-        /// of one node makes it so.
+        /// Records an assignment of the innermost problem: extends it to the whole core and improves it by changes of
+        /// single nodes.
         void offer(std::vector<std::size_t> choice) {
             for (std::size_t i = path.size(); i-- > 0;) {
                 Level const& level = *path[i];
@@ -169,7 +171,7 @@ private:
             const double cost = root.cost(choice);
             if (cost < best.cost) best.cost = cost, best.choice = std::move(choice);
         }
-        /// Each node in turn takes what is cheapest beside its neighbours.
+        /// Lets each node in turn take the alternative that is cheapest beside its neighbours' current ones.
         void improve(std::vector<std::size_t>& choice) {
             if (edges_of.empty()) {
                 edges_of.resize(root.node_count());

@@ -7,7 +7,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A baseline: every node takes its own cheapest alternative, as if there were no edges.
+/// A baseline: every node takes its own cheapest alternative and ignores the edges.
 struct GreedyPbqp {
     static constexpr std::string_view name = "greedy";
 
@@ -24,8 +24,8 @@ struct GreedyPbqp {
     }
 };
 
-/// A baseline: every node takes the same alternative, or its own cheapest where it has none of that number or may not
-/// take it.
+/// A baseline: every node takes the alternative of one fixed number. A node that lacks it, or may not take it, takes
+/// its own cheapest.
 struct UniformPbqp {
     static constexpr std::string_view name = "uniform";
     std::size_t alternative = 0;

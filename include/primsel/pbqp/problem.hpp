@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The cost of each pair of alternatives of two nodes, row-major. Infinity forbids a pair.
+/// The cost of each pair of alternatives of two nodes, row-major. An infinite cost forbids the pair.
 struct PbqpMatrix {
     std::size_t rows = 0, columns = 0;
     std::vector<double> values;
@@ -24,23 +24,24 @@ struct PbqpMatrix {
     friend bool operator==(PbqpMatrix const&, PbqpMatrix const&) = default;
 };
 
-/// Partitioned Boolean quadratic programming (Hames and Scholz 2006): every node takes one of its alternatives, at a
-/// cost; every edge costs what its matrix has for the two alternatives taken. Costs are >= 0 or infinite.
+/// A problem of partitioned Boolean quadratic programming (Hames and Scholz 2006). Every node takes one of its
+/// alternatives at a cost. Every edge adds the entry of its matrix for the alternatives that its two nodes take. Costs
+/// are non-negative or infinite.
 class PbqpProblem {
 public:
     struct Edge {
         std::size_t u, v;
-        std::size_t matrix;  ///< rows: alternatives of u; columns: of v
+        std::size_t matrix;  ///< its rows are the alternatives of u, its columns those of v
     };
 
-    /// Returns the node's number. Throws error when there is no alternative or a cost is negative or not a number.
+    /// Adds a node and returns its number. Throws error if there is no alternative or a cost is negative or NaN.
     std::size_t add_node(std::vector<double> costs) {
         if (costs.empty()) fail("pbqp: node ", nodes_.size(), " has no alternatives");
         check(costs, "node ", nodes_.size());
         nodes_.push_back(std::move(costs));
         return nodes_.size() - 1;
     }
-    /// Equal matrices are stored once; returns the number of the stored one.
+    /// Adds a matrix and returns its number. Equal matrices are stored once.
     std::size_t add_matrix(PbqpMatrix matrix) {
         if (matrix.values.size() != matrix.rows * matrix.columns) {
             fail("pbqp: ", matrix.values.size(), " values for a matrix of ", matrix.rows, "x", matrix.columns);
@@ -55,7 +56,7 @@ public:
         matrices_.push_back(std::move(matrix));
         return matrices_.size() - 1;
     }
-    /// Edges between the same two nodes add up. Throws error when the matrix does not fit the nodes.
+    /// Adds an edge; several edges between the same nodes add up. Throws error when the matrix does not fit the nodes.
     void add_edge(std::size_t u, std::size_t v, std::size_t matrix) {
         if (u >= nodes_.size() || v >= nodes_.size() || matrix >= matrices_.size()) {
             fail("pbqp: edge ", u, "-", v, " with matrix ", matrix, " names what is not there");
@@ -76,7 +77,7 @@ public:
     [[nodiscard]] PbqpMatrix const& matrix(std::size_t number) const { return matrices_[number]; }
     [[nodiscard]] std::size_t matrix_count() const { return matrices_.size(); }
 
-    /// The cost of an assignment: one alternative a node.
+    /// Returns the cost of an assignment. `choice` holds one alternative for each node.
     [[nodiscard]] double cost(std::span<const std::size_t> choice) const {
         double sum = 0;
         for (std::size_t node = 0; node < nodes_.size(); ++node) sum += nodes_[node][choice[node]];

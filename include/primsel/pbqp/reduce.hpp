@@ -5,9 +5,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The reductions of Scholz and Eckstein (2002; Hames and Scholz 2006): R0, RI and RII keep the optimum; where none of
-/// them applies, RN takes the locally cheapest alternative of the node with most neighbours. Linear in the number of
-/// nodes for chains and all other series-parallel graphs, which need no RN: the solution is then optimal.
+/// The reductions of Scholz and Eckstein (2002; Hames and Scholz 2006). R0, RI and RII keep the optimum. Where none of
+/// them applies, RN takes the locally cheapest alternative of the node with the most neighbours. Chains and all other
+/// series-parallel graphs need no RN: the solution is optimal and takes time linear in the number of nodes.
 struct ReductionPbqp {
     static constexpr std::string_view name = "reduction";
 

@@ -12,16 +12,17 @@ namespace primsel::inline PRIMSEL_ABI {
 struct PbqpSolution {
     /// The alternative of each node.
     std::vector<std::size_t> choice;
-    /// Infinite when the solver found no assignment that is allowed.
+    /// The cost of `choice`; infinite when the solver found no permitted assignment.
     double cost = std::numeric_limits<double>::infinity();
-    /// Whether it is proven that no assignment is cheaper (but for rounding, a part in 10^12).
+    /// True if no assignment is proven to be cheaper, up to rounding (a relative 1e-12).
     bool optimal = false;
-    /// No assignment costs less: `cost` where that is proven, 0 where nothing is known.
+    /// A lower bound on the cost of all assignments: `cost` if that is proven optimal, 0 if nothing is known.
     double bound = 0;
-    /// How often each reduction was applied, and how many alternatives of a core node branch and bound tried.
+    /// The number of times each reduction was applied, and the number of alternatives that branch and bound tried.
     std::size_t r0 = 0, ri = 0, rii = 0, rn = 0, branches = 0;
 
-    /// How far above the optimum the cost may be, at most: 0.01 is one per cent. Infinite where nothing is known.
+    /// Returns an upper bound on how far the cost exceeds the optimum: 0.01 is one per cent. Infinite if nothing is
+    /// known.
     [[nodiscard]] double gap() const { return optimal ? 0.0 : cost / bound - 1; }
     [[nodiscard]] bool feasible() const { return cost < std::numeric_limits<double>::infinity(); }
 };

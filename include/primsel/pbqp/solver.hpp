@@ -8,8 +8,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Assigns an alternative to every node of a problem, at the least cost it can find, and says whether that is proven to
-/// be the least. Deterministic: of equals the lower number wins.
+/// Assigns an alternative to every node of a problem at the least cost it can find, and says whether that is proven
+/// optimal. A solver is deterministic: of equal alternatives it takes the lower number.
 ///
 /// A minimal model:
 ///     struct First {

@@ -9,14 +9,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The extents of a tensor of any rank up to max_rank, outermost first. Elements lie row-major: the last axis is that
-/// of neighbours.
+/// The extents of a tensor of any rank up to max_rank, outermost first. Elements lie row-major: elements that differ by
+/// 1 along the last axis are neighbours in memory.
 class Dims {
 public:
     static constexpr std::size_t max_rank = 8;
 
     constexpr Dims() = default;
-    /// At most max_rank extents; whoever has more checks before.
+    /// Precondition: at most max_rank extents. Callers check the number first.
     constexpr Dims(std::initializer_list<int> extents) {
         for (const int extent : extents) push_back(extent);
     }
@@ -27,7 +27,7 @@ public:
     [[nodiscard]] constexpr int& operator[](std::size_t axis) { return extents_[axis]; }
     [[nodiscard]] constexpr const int* begin() const { return extents_.data(); }
     [[nodiscard]] constexpr const int* end() const { return extents_.data() + rank_; }
-    /// Elements; 1 without axes.
+    /// The number of elements; 1 for rank 0.
     [[nodiscard]] constexpr std::size_t size() const {
         std::size_t size = 1;
         for (const int extent : *this) size *= static_cast<std::size_t>(extent);
@@ -40,7 +40,7 @@ private:
     std::size_t rank_ = 0;
 };
 
-/// "2x3x4"; "scalar" without axes.
+/// Returns the extents as text, e.g. "2x3x4"; "scalar" for rank 0.
 [[nodiscard]] inline std::string to_string(Dims const& dims) {
     std::string text;
     for (const int extent : dims) {

@@ -12,13 +12,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
+/// Says where element (c, h, w) of an image lies. A layout is an empty type with
 /// - name: constexpr, and unique among the layouts used together;
-/// - size(shape): elements that an image occupies, padding included;
+/// - size(shape): the number of elements that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
-/// It may have a type `element`; without one, elements are floats.
+/// It may have a member type `element`; without one, its elements are floats.
 ///
-/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
+/// The layouts chw, hcw and hwc below model this concept. A user's own blocked layout may model it too: see
+/// docs/tensor/layout.md.
 template <class L>
 concept Layout = requires(Shape shape, Coord coord) {
     { L::name } -> std::convertible_to<std::string_view>;
@@ -44,28 +45,28 @@ struct ElementOf<L> {
 template <class L>
 using element_of = typename tensor::detail::ElementOf<L>::type;
 
-/// Floats between neighbours along each axis.
+/// The distance in floats between neighbours along each axis.
 struct Strides {
     std::size_t c = 0, h = 0, w = 0;
     friend constexpr bool operator==(Strides const&, Strides const&) = default;
 };
 
-/// A layout of floats without padding whose offset is linear in c, h and w: the axes lie inside each other, in the same
-/// order for every shape (see is_dense). The non-convolution layers run in these.
+/// A layout of floats without padding whose offset is linear in c, h and w. Its axes are nested in the same order for
+/// every shape (see is_dense). The layers that are not convolutions run in these layouts.
 template <class L>
 concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
     { L::strides(shape) } -> std::same_as<Strides>;
 };
 
-/// The distance between neighbours along an axis.
+/// Returns the distance in floats between neighbours along an axis.
 [[nodiscard]] constexpr std::size_t stride(Strides const& strides, Axis axis) {
     return axis == Axis::c ? strides.c : axis == Axis::h ? strides.h : strides.w;
 }
 
-/// The axes of images in a layout, from the outermost to that of neighbours.
+/// Returns the axes of layout L from the outermost to the innermost, along which neighbours are adjacent in memory.
 template <StridedLayout L>
 [[nodiscard]] constexpr std::array<Axis, 3> axis_order() {
-    const Strides strides = L::strides(Shape{.c = 2, .h = 3, .w = 5});  // which tells the axes apart
+    const Strides strides = L::strides(Shape{.c = 2, .h = 3, .w = 5});  // three extents whose strides always differ
     std::array<Axis, 3> order{Axis::c, Axis::h, Axis::w};
     const auto outer_first = [&](Axis& one, Axis& other) {
         if (stride(strides, one) < stride(strides, other)) std::swap(one, other);
@@ -74,8 +75,8 @@ template <StridedLayout L>
     return order;
 }
 
-/// Whether the strides of a shape leave no gap: along each axis, those of one element too, neighbours are as far apart
-/// as the axes inside it have elements. The ops rely on it.
+/// Returns whether the strides of a shape leave no gap: each axis's stride is the number of elements of the axes nested
+/// inside it. This holds for axes of extent 1 too. The ops rely on it.
 template <StridedLayout L>
 [[nodiscard]] constexpr bool is_dense(Shape shape) {
     const std::array<Axis, 3> order = axis_order<L>();
@@ -107,7 +108,7 @@ struct chw : tensor::detail::Strided<chw> {
     }
 };
 
-/// Rows of channels of columns.
+/// Rows, then channels, then columns.
 struct hcw : tensor::detail::Strided<hcw> {
     static constexpr std::string_view name = "hcw";
     [[nodiscard]] static constexpr Strides strides(Shape shape) {
@@ -116,7 +117,7 @@ struct hcw : tensor::detail::Strided<hcw> {
     }
 };
 
-/// Pixels of channels: PyTorch's channels-last format.
+/// Rows, then columns, then channels: PyTorch's channels-last format.
 struct hwc : tensor::detail::Strided<hwc> {
     static constexpr std::string_view name = "hwc";
     [[nodiscard]] static constexpr Strides strides(Shape shape) {
@@ -127,20 +128,20 @@ struct hwc : tensor::detail::Strided<hwc> {
 
 using AllLayouts = TypeList<chw, hcw, hwc>;
 
-/// Whether layout L says itself how images come to it from another: `L::transform_from(Other{}, shape, src, dst,
-/// executor)`, which may assume nothing of dst and must zero its padding.
+/// A layout L that converts images from layout Other itself, by `L::transform_from(Other{}, shape, src, dst,
+/// executor)`. That function may assume nothing about the contents of dst and must zero its padding.
 template <class L, class Other>
 concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
     { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
 };
-/// Whether it says how images leave it: `L::transform_to(Other{}, shape, src, dst, executor)`.
+/// A layout L that converts images to layout Other itself, by `L::transform_to(Other{}, shape, src, dst, executor)`.
 template <class L, class Other>
 concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
     { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
 };
 
-/// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
-/// is then free.
+/// Returns whether two layouts place every element of the shape at the same offset, as all do for 1x1 images. A
+/// transform between them is then a plain copy.
 template <Layout From, Layout To>
 [[nodiscard]] constexpr bool same_placement(Shape shape) {
     if constexpr (std::same_as<From, To>) return true;
@@ -172,7 +173,7 @@ concept NamedLayouts = all_layouts<List> && distinct_names<List>;
 template <class List>
 concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
 
-/// Says which member of a layout is missing.
+/// Fails to compile with a message that names the missing member when L does not model Layout.
 template <class L>
 struct CheckLayout {
     static_assert(
@@ -202,7 +203,8 @@ inline constexpr bool each_layout_checked = false;
 template <class... L>
 inline constexpr bool each_layout_checked<TypeList<L...>> = (CheckLayout<L>::value && ...);
 
-/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
+/// Fails to compile when an entry of the list is no layout, when two have the same name, or when the first has elements
+/// other than floats.
 template <class List>
 struct CheckLayouts {
     static_assert(each_layout_checked<List>);

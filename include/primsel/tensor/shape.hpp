@@ -22,14 +22,14 @@ struct Shape {
     friend constexpr bool operator==(Shape const&, Shape const&) = default;
 };
 
-/// The one bound on sizes. No extent of a tensor with its padding, no size among a layer's parameters, no number of
-/// pixels under a kernel or window and none of values that an element sums over exceeds max_extent: a few of them add
-/// up within an int. No tensor, all images of a batch together, and nothing that a layer makes on its way exceeds
-/// max_floats: small multiples of it, in bytes, fit a size_t. Each layer's check and Graph::add refuse what is larger.
+/// The bounds on sizes, which each layer's check and Graph::add enforce. max_extent bounds every padded extent of a
+/// tensor, every size among a layer's parameters, the number of pixels under a kernel or window, and the number of
+/// values that an element sums. A sum of a few such numbers fits an int. max_floats bounds the floats of a tensor with
+/// all images of a batch, and of a layer's intermediate results. A small multiple of it, in bytes, fits a size_t.
 inline constexpr int max_extent = 1 << 29;
 inline constexpr std::int64_t max_floats = std::int64_t{1} << 45;
 
-/// The product of factors that are not negative; max_floats + 1 where it is larger than max_floats.
+/// Returns the product of non-negative factors, or max_floats + 1 where it exceeds max_floats.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
     std::int64_t product = 1;
     for (const std::int64_t factor : factors) {
@@ -38,13 +38,13 @@ inline constexpr std::int64_t max_floats = std::int64_t{1} << 45;
     }
     return product;
 }
-/// Whether extents of at least 1 keep to the bound.
+/// Returns whether the extents, each at least 1, keep to max_extent and max_floats.
 [[nodiscard]] constexpr bool within_bounds(std::int64_t c, std::int64_t h, std::int64_t w) {
     return c <= max_extent && h <= max_extent && w <= max_extent && bounded_product({c, h, w}) <= max_floats;
 }
 [[nodiscard]] constexpr bool within_bounds(Shape const& shape) { return within_bounds(shape.c, shape.h, shape.w); }
 
-/// A place in a Shape.
+/// The position of one element in a Shape.
 struct Coord {
     int c = 0, h = 0, w = 0;
     friend constexpr bool operator==(Coord const&, Coord const&) = default;
@@ -60,7 +60,7 @@ enum class Axis { c, h, w };
     return axis == Axis::c ? shape.c : axis == Axis::h ? shape.h : shape.w;
 }
 
-/// "3x224x224": channels x height x width.
+/// Returns channels x height x width as text, e.g. "3x224x224".
 [[nodiscard]] inline std::string to_string(Shape const& shape) {
     return std::to_string(shape.c) + 'x' + std::to_string(shape.h) + 'x' + std::to_string(shape.w);
 }

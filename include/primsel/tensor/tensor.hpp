@@ -9,16 +9,16 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An owning batch of images in layout L, aligned to a cache line, zero at first.
+/// A batch of images in layout L that owns its memory, aligned to a cache line and initialised to zero.
 template <Layout L = chw>
 class Tensor {
 public:
-    /// Throws error for a shape or batch below 1 and for more floats than any machine holds.
+    /// Throws error for an extent or batch below 1 and for more than 1e15 floats.
     explicit Tensor(Shape shape, int batch = 1) : shape_(shape), batch_(batch) {
         if (shape.c < 1 || shape.h < 1 || shape.w < 1 || batch < 1) {
             fail("tensor: impossible shape ", batch, "x", to_string(shape));
         }
-        constexpr double most = 1e15;  // far from where the size overflows, padding of the layout included
+        constexpr double most = 1e15;  // elements; leaves room for a layout's padding before size_t overflows
         if (static_cast<double>(batch) * shape.c * shape.h * shape.w > most) {
             fail("tensor: shape ", batch, "x", to_string(shape), " is too large");
         }

@@ -13,15 +13,15 @@ namespace tensor {
 
 template <Layout L>
 inline constexpr bool has_rows = std::same_as<L, chw> || std::same_as<L, hcw>;
-/// Whether rows of w keep together and change places.
+/// True where both layouts keep each row of w contiguous, so that a transform moves whole rows.
 template <Layout From, Layout To>
 inline constexpr bool moves_rows = has_rows<From> && has_rows<To>;
-/// Whether matrices of channels by pixels are transposed.
+/// True where a transform transposes matrices of channels by pixels.
 template <Layout From, Layout To>
 inline constexpr bool transposes =
     (has_rows<From> && std::same_as<To, hwc>) || (std::same_as<From, hwc> && has_rows<To>);
 
-/// chw <-> hcw.
+/// Converts between chw and hcw.
 template <StridedLayout From, StridedLayout To>
 void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
@@ -33,7 +33,7 @@ void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) 
     });
 }
 
-/// chw or hcw -> hwc and back: transposes matrices of channels by pixels.
+/// Transposes a matrix of channels by pixels, or back: converts between chw or hcw and hwc.
 inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
                              float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
     constexpr std::size_t block = 256;
@@ -57,8 +57,8 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 }  // namespace tensor
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
-/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring its
-/// own way (TransformsFrom, TransformsTo) in place of element by element.
+/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout may bring a conversion of its
+/// own (TransformsFrom, TransformsTo), which replaces the copy of single elements.
 template <Layout From, Layout To>
 void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),

@@ -7,8 +7,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// dst[column][row] = src[row][column] of three rows, such as the planes of a colour image: four columns at a time,
-/// each store's fourth float overwritten by the next.
+/// Interleaves three rows, such as the planes of a colour image: dst[column][row] = src[row][column]. It stores four
+/// floats for each column; the next store overwrites the fourth.
 inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                              std::size_t first, std::size_t last) {
     std::size_t column = first;
@@ -28,8 +28,8 @@ inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_
     }
 }
 
-/// The other way round: the planes of rows of three, four rows at a time, each load's fourth float the next row's
-/// first.
+/// Separates interleaved triples into three planes: the inverse of interleave_three. It loads four floats for each row;
+/// the fourth is the first of the next row and is not used.
 inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RESTRICT dst, std::size_t dst_stride,
                            std::size_t rows) {
     std::size_t row = 0;
@@ -47,10 +47,11 @@ inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RES
     }
 }
 
-/// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
-/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1. As
-/// many streams as there are rows are more than processors fetch ahead by themselves: what is read two blocks later is
-/// asked for, as weights that are packed come from memory.
+/// Transposes columns [first, last) of a matrix of `rows` rows: dst[column][row] = src[row][column]. Rows of src are
+/// src_stride floats apart, rows of dst dst_stride floats. It works on 4 x 4 floats in registers. Blocks of 16 columns
+/// keep the cache lines of dst that are being written in L1. There are more streams of rows than a hardware prefetcher
+/// follows, and the source often lies in memory, as weights that are packed do. So the source is prefetched two blocks
+/// ahead.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);

@@ -6,7 +6,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A batch of images that somebody else owns: image after image, each in layout L. T is float or const float.
+/// A view of a batch of images in memory that it does not own: image after image, each in layout L. T is float or const
+/// float.
 template <class T, Layout L = chw>
 class TensorView {
 public:
@@ -19,7 +20,7 @@ public:
     [[nodiscard]] constexpr T* data() const { return data_; }
     [[nodiscard]] constexpr Shape shape() const { return shape_; }
     [[nodiscard]] constexpr int batch() const { return batch_; }
-    /// Floats, padding of the layout included.
+    /// Returns the number of floats, padding of the layout included.
     [[nodiscard]] constexpr std::size_t size() const { return image_size() * static_cast<std::size_t>(batch_); }
     [[nodiscard]] constexpr std::size_t image_size() const { return L::size(shape_); }
     [[nodiscard]] constexpr T* image(int n) const { return data_ + static_cast<std::size_t>(n) * image_size(); }

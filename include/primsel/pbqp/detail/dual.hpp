@@ -1,4 +1,4 @@
-// A lower bound of what any assignment costs, and the alternatives that no assignment better than a known one takes.
+// A lower bound on the cost of all assignments, which also rules out alternatives.
 #pragma once
 
 #include <primsel/pbqp/problem.hpp>
@@ -12,10 +12,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::pbqp::detail {
 
-/// Costs moved between nodes and edges such that every assignment costs what it did, and as much as possible becomes a
-/// constant that none can avoid: the bound. Moved in sweeps over the nodes, each of which shares out what it has among
-/// the edges to come (sequential tree-reweighted message passing; Kolmogorov 2006 and 2015). On a chain one sweep is
-/// exact.
+/// Computes a lower bound by moving costs between nodes and edges. Every assignment keeps its cost, while a constant
+/// that none can avoid, the bound, grows. A sweep visits the nodes in order; each shares its costs among the edges to
+/// later nodes (sequential tree-reweighted message passing; Kolmogorov 2006 and 2015). On a chain one sweep is exact.
 class Dual {
 public:
     explicit Dual(PbqpProblem const& problem) : problem_(problem), edges_of_(problem.node_count()) {
@@ -28,28 +27,29 @@ public:
         for (Edge const& edge : edges_) sweep_work_ += 8 * edge.costs.values.size();
     }
 
-    /// There and back once. Alternatives with which every assignment costs `limit` or more are struck out. Returns the
-    /// better of the two assignments that the sweeps suggest.
+    /// Sweeps forwards and then backwards. Strikes out alternatives whose assignments all cost `limit` or more. Returns
+    /// the cheaper of the two assignments that the passes suggest.
     std::vector<std::size_t> sweep(double limit) {
         std::vector<std::size_t> there = pass(true, limit), back = pass(false, limit);
         return problem_.cost(there) < problem_.cost(back) ? there : back;
     }
 
-    /// No assignment of those that are left costs less. Infinite when none is left.
+    /// Returns a lower bound on the cost of all remaining assignments; infinity when none remains.
     [[nodiscard]] double bound() const { return bound_; }
-    /// The same of those with this alternative; infinite where it is struck out.
+    /// Returns a lower bound on the cost of the assignments that use this alternative; infinity if it is struck out.
     [[nodiscard]] double bound(std::size_t node, std::size_t alternative) const {
         return bound_ + costs_[node][alternative];
     }
-    /// How many alternatives are not struck out, of all nodes together.
+    /// Returns the number of alternatives of all nodes that are not struck out.
     [[nodiscard]] std::size_t left() const {
         std::size_t left = 0;
         for (auto const& costs : costs_) left += static_cast<std::size_t>(std::ranges::count_if(costs, possible));
         return left;
     }
-    /// Costs that a sweep looks at.
+    /// Returns the number of costs that one sweep reads.
     [[nodiscard]] std::size_t sweep_work() const { return sweep_work_; }
-    /// Brings all that a node's edges charge for its alternatives to the node.
+    /// Moves the minimum that each edge of the node charges per alternative into the node's costs, then the minimum of
+    /// those into the bound.
     void collect(std::size_t node) {
         for (const std::size_t e : edges_of_[node]) pull(edges_[e], node);
         const double least = std::ranges::min(costs_[node]);
@@ -65,7 +65,7 @@ private:
     };
     [[nodiscard]] static bool possible(double cost) { return cost < std::numeric_limits<double>::infinity(); }
 
-    /// Takes from each of the node's alternatives what the edge charges for it at least, and adds that to `costs`.
+    /// Subtracts from each alternative of the node the least cost that the edge charges for it, and adds it to `costs`.
     static void pull(Edge& edge, std::size_t node, std::vector<double>& costs) {
         const std::size_t rows = edge.costs.rows, columns = edge.costs.columns;
         const bool of_rows = edge.u == node;
@@ -100,7 +100,7 @@ private:
                 const std::size_t other = edges_[e].u == node ? edges_[e].v : edges_[e].u;
                 return forwards ? other > node : other < node;
             };
-            // The cost of each alternative given the choices made so far, and the least it can be given those to come.
+            // The cost of each alternative given the choices made so far, plus the least that edges to later nodes add.
             given_earlier = costs_[node];
             std::size_t to_come = 0;
             for (const std::size_t e : edges_of_[node]) {

@@ -1,4 +1,4 @@
-// Exact elimination of nodes with any number of neighbours, where the tables that this takes stay small.
+// Exact elimination of nodes with any number of neighbours, used where its tables stay small.
 #pragma once
 
 #include <primsel/pbqp/problem.hpp>
@@ -13,13 +13,14 @@
 
 namespace primsel::inline PRIMSEL_ABI::pbqp::detail {
 
-/// In which order nodes go, and what that takes: `work`, costs that are added up; `entries`, of all tables together.
+/// The order in which nodes are eliminated, with its price. `work` is the number of costs added up; `entries` is the
+/// number of entries of all tables.
 struct EliminationOrder {
     std::vector<std::size_t> nodes;
     double work = 0, entries = 0;
 };
 
-/// Greedy: next goes the node whose table would be smallest. Gives up, with infinite work, beyond max_work.
+/// Returns a greedy order: the node with the smallest table is eliminated next. Returns infinite work beyond max_work.
 [[nodiscard]] inline EliminationOrder elimination_order(PbqpProblem const& problem, double max_work) {
     const std::size_t count = problem.node_count();
     std::vector<std::vector<std::size_t>> adjacent(count);
@@ -60,8 +61,8 @@ struct EliminationOrder {
     return order;
 }
 
-/// Dynamic programming over an order (bucket elimination; Dechter 1999): each node in turn is replaced by a table that
-/// has its cheapest answer to every combination of its neighbours' alternatives.
+/// Dynamic programming over an elimination order (bucket elimination; Dechter 1999). Each node in turn is replaced by a
+/// table of its cheapest alternative for every combination of its neighbours' alternatives.
 class Elimination {
 public:
     Elimination(PbqpProblem const& problem, std::vector<std::size_t> const& order)
@@ -73,7 +74,7 @@ public:
         }
     }
 
-    /// The cheapest choice of all.
+    /// Returns the cheapest assignment.
     [[nodiscard]] std::vector<std::size_t> solve() {
         std::vector<Answers> answers;
         for (const std::size_t node : order_) answers.push_back(eliminate(node));
@@ -89,7 +90,8 @@ public:
     }
 
 private:
-    /// Costs of the alternatives of some nodes together; `strides`: how far apart a node's alternatives are.
+    /// The costs of all combinations of alternatives of the nodes in `scope`. `strides` holds the distance between
+    /// consecutive alternatives of each node.
     struct Table {
         std::vector<std::size_t> scope, strides;
         std::vector<double> const* values;
@@ -100,7 +102,7 @@ private:
         std::vector<std::uint32_t> best;
     };
 
-    /// To the bucket of the node of its scope that goes first.
+    /// Adds the table to the bucket of the first node of its scope in the elimination order.
     void add(Table table) {
         const std::size_t first = *std::ranges::min_element(
             table.scope, [&](std::size_t a, std::size_t b) { return position_[a] < position_[b]; });
@@ -123,7 +125,7 @@ private:
             sizes.push_back(problem_.costs(other).size());
             entries *= sizes.back();
         }
-        // For each table, how far its place moves with each node of the scope, and with this node.
+        // For each table: the strides of the nodes of the combined scope, and the stride of the eliminated node.
         std::vector<std::vector<std::size_t>> steps(tables.size(), std::vector<std::size_t>(sizes.size(), 0));
         std::vector<std::size_t> own(tables.size(), 0), place(tables.size(), 0);
         for (std::size_t t = 0; t < tables.size(); ++t) {
@@ -148,7 +150,7 @@ private:
             const auto least = std::ranges::min_element(sums);
             result[entry] = *least;
             answers.best[entry] = static_cast<std::uint32_t>(least - sums.begin());
-            // The next combination: the last node of the scope moves fastest.
+            // Advances to the next combination; the last node of the scope varies fastest.
             for (std::size_t d = sizes.size(); d-- > 0;) {
                 const bool carry = ++digits[d] == sizes[d];
                 const std::size_t back = carry ? sizes[d] - 1 : 0;
@@ -170,7 +172,7 @@ private:
 
     PbqpProblem const& problem_;
     std::vector<std::size_t> const& order_;
-    std::vector<std::size_t> position_;  // of each node in the order
+    std::vector<std::size_t> position_;  // the place of each node in the elimination order
     std::vector<std::vector<Table>> buckets_;
     std::list<std::vector<double>> results_;
 };

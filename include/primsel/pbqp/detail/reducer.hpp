@@ -1,4 +1,4 @@
-// A problem that is taken apart node by node, and put together again in reverse order.
+// Reductions that remove nodes one by one, and their reversal.
 #pragma once
 
 #include <primsel/pbqp/problem.hpp>
@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI::pbqp::detail {
 
 inline constexpr std::size_t no_edge = std::numeric_limits<std::size_t>::max();
 
-/// The lowest position of the smallest value.
+/// Returns the position of the smallest value, the lowest of several.
 [[nodiscard]] inline std::size_t cheapest(std::span<const double> costs) {
     return static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
 }
@@ -31,13 +31,13 @@ public:
         alive_.assign(problem.node_count(), true);
         left_ = problem.node_count();
         for (PbqpProblem::Edge const& edge : problem.edges()) {
-            // The problem outlives its reducer: its matrices are not copied.
+            // The reducer refers to the problem's matrices, so the problem must outlive it.
             connect(edge.u, edge.v, Matrix(Matrix(), &problem.matrix(edge.matrix)));
         }
         for (std::size_t node = costs_.size(); node-- > 0;) queue(node);
     }
 
-    /// R0, RI and RII as long as they apply. What is left is the core: every node has three neighbours or more.
+    /// Applies R0, RI and RII as long as possible. The core remains, in which every node has at least three neighbours.
     void reduce() {
         while (!queue_.empty()) {
             const std::size_t node = queue_.back();
@@ -53,7 +53,7 @@ public:
         }
     }
 
-    /// RN: the node that has the most neighbours takes what is locally cheapest.
+    /// Applies RN: the node with the most neighbours takes its locally cheapest alternative.
     void reduce_many() {
         std::size_t most = no_edge;
         for (std::size_t node = 0; node < costs_.size(); ++node) {
@@ -63,7 +63,7 @@ public:
         fix(most, cheapest(local_costs(most)));
     }
 
-    /// The node takes the alternative for good.
+    /// Fixes the node's alternative and adds its edges' costs to the neighbours.
     void fix(std::size_t node, std::size_t alternative) {
         spent_ += costs_[node][alternative];
         steps_.push_back({node, {no_edge, no_edge}, {}, {}, alternative});
@@ -77,10 +77,10 @@ public:
     }
 
     [[nodiscard]] bool done() const { return left_ == 0; }
-    /// The cost that no choice in what is left can change: that of the nodes that went without a neighbour to charge.
+    /// Returns the costs that no remaining choice can change: those of nodes removed without a neighbour to charge.
     [[nodiscard]] double spent() const { return spent_; }
 
-    /// For each alternative of a node, its cost and the least that each neighbour adds.
+    /// Returns, for each alternative of a node, its cost plus the least that each neighbour adds.
     [[nodiscard]] std::vector<double> local_costs(std::size_t node) const {
         std::vector<double> costs = costs_[node];
         for (const std::size_t edge : adjacent_[node]) {
@@ -96,7 +96,7 @@ public:
         return costs;
     }
 
-    /// The core as a problem of its own; `nodes` are its nodes here.
+    /// Returns the core as a problem of its own. `nodes` receives the number in this problem of each of its nodes.
     [[nodiscard]] PbqpProblem core(std::vector<std::size_t>& nodes) const {
         PbqpProblem core;
         std::vector<std::size_t> number(costs_.size(), 0);
@@ -112,7 +112,8 @@ public:
         return core;
     }
 
-    /// Undoes every step: `choice` holds the core's alternatives, if there is one, and gets all others.
+    /// Chooses the alternatives of all removed nodes in reverse order. `choice` holds those of the core, if there is
+    /// one.
     void propagate(std::vector<std::size_t>& choice) const {
         choice.resize(costs_.size(), 0);
         for (std::size_t i = steps_.size(); i-- > 0;) {
@@ -132,16 +133,16 @@ public:
         }
     }
 
-    PbqpSolution counts;  ///< only its counters are used
+    PbqpSolution counts;  ///< only the counters of reductions are used
 
 private:
     using Matrix = std::shared_ptr<const PbqpMatrix>;
     struct Edge {
         std::size_t u, v;
-        Matrix matrix;           ///< null once it is gone
-        std::size_t at_u, at_v;  ///< positions in the nodes' lists
+        Matrix matrix;           ///< null once the edge is removed
+        std::size_t at_u, at_v;  ///< positions in the adjacency lists of u and v
     };
-    /// A node that is gone, and what it needs to choose once its neighbours have chosen; or its alternative.
+    /// A removed node, with its fixed alternative or with the edges it needs to choose one after its neighbours.
     struct Step {
         std::size_t node;
         std::array<std::size_t, 2> neighbours;
@@ -153,7 +154,7 @@ private:
     [[nodiscard]] std::size_t opposite(std::size_t edge, std::size_t node) const {
         return edges_[edge].u == node ? edges_[edge].v : edges_[edge].u;
     }
-    /// The cost of alternative i of `node` with alternative j of its neighbour.
+    /// Returns the cost of alternative i of `node` with alternative j of its neighbour.
     [[nodiscard]] double at(std::size_t edge, std::size_t node, std::size_t i, std::size_t j) const {
         return edges_[edge].u == node ? (*edges_[edge].matrix)(i, j) : (*edges_[edge].matrix)(j, i);
     }
@@ -213,7 +214,7 @@ private:
         return step;
     }
 
-    /// R0: a node without edges.
+    /// R0: removes a node without edges.
     void reduce_none(std::size_t node) {
         ++counts.r0;
         spent_ += costs_[node][cheapest(costs_[node])];
@@ -221,7 +222,8 @@ private:
         remove(node);
     }
 
-    /// RI: a leaf's cheapest answer to each alternative of its neighbour becomes that alternative's cost.
+    /// RI: removes a node with one neighbour. The neighbour's alternatives are charged for the node's cheapest answer
+    /// to each.
     void reduce_one(std::size_t node) {
         ++counts.ri;
         const std::size_t edge = adjacent_[node][0], other = opposite(edge, node);
@@ -237,7 +239,7 @@ private:
         remove(node);
     }
 
-    /// RII: a node between two others becomes an edge between them.
+    /// RII: replaces a node with two neighbours by an edge between them.
     void reduce_two(std::size_t node) {
         ++counts.rii;
         const std::size_t e = adjacent_[node][0], f = adjacent_[node][1];
@@ -263,7 +265,7 @@ private:
     }
 
     std::vector<std::vector<double>> costs_;
-    std::vector<std::vector<std::size_t>> adjacent_;  // edges of each node
+    std::vector<std::vector<std::size_t>> adjacent_;  // the edges of each node
     std::vector<Edge> edges_;
     std::vector<bool> alive_, queued_;
     std::vector<std::size_t> queue_;
