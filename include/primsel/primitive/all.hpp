@@ -1,5 +1,5 @@
-// THE list. Adding a primitive to AllPrimitives gives it law tests, a benchmark and a column in every profile. Those of
-// DefaultPrimitives, which are chosen from the profiles, are candidates in every plan.
+// The list of all primitives. A type added to AllPrimitives gets law tests, a benchmark and a column in every profile.
+// DefaultPrimitives, chosen from the profiles, are candidates in every plan.
 #pragma once
 
 #include <primsel/core/type_list.hpp>
@@ -48,17 +48,19 @@ using Conv1x1Forms = TypeList<Conv1x1Gemm<GemmForm::ab, out>, Conv1x1Gemm<GemmFo
 }  // namespace primitive::detail
 
 using Im2Primitives =
-    concatenate<primitive::detail::Im2Row<PatchCopy::scan>, primitive::detail::Im2Row<PatchCopy::copy_short>, primitive::detail::Im2Col<PatchCopy::scan>,
-                primitive::detail::Im2Col<PatchCopy::copy_short>, primitive::detail::Im2Col<PatchCopy::copy_self>>;
+    concatenate<primitive::detail::Im2Row<PatchCopy::scan>, primitive::detail::Im2Row<PatchCopy::copy_short>,
+                primitive::detail::Im2Col<PatchCopy::scan>, primitive::detail::Im2Col<PatchCopy::copy_short>,
+                primitive::detail::Im2Col<PatchCopy::copy_self>>;
 using Kn2Primitives = TypeList<Kn2Row<>, Kn2Col<>, Kn2AccumulateShift<true>, Kn2AccumulateShift<false>,  //
                                Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::atb>,
                                Kn2RowAccumulate<GemmForm::abt>, Kn2RowAccumulate<GemmForm::atbt>>;
 using Wino3Primitives = primitive::detail::WinogradSizes<3>;
 using Wino5Primitives = primitive::detail::WinogradSizes<5>;
-using Conv1x1Primitives = concatenate<primitive::detail::Conv1x1Forms<GemmOut::ik>, primitive::detail::Conv1x1Forms<GemmOut::ki>>;
+using Conv1x1Primitives =
+    concatenate<primitive::detail::Conv1x1Forms<GemmOut::ik>, primitive::detail::Conv1x1Forms<GemmOut::ki>>;
 using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 
-/// The 75 of the papers' measurements (Mulder et al. 2020, table 6).
+/// The 75 primitives of the papers' measurements (Mulder et al. 2020, table 6).
 using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, Wino3Primitives,
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
 /// Primitives that the papers did not measure.

@@ -5,7 +5,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A 1x1 convolution is a product of the kernel and the image as it is: chw is c x pixels, hwc is pixels x c.
+/// A 1x1 convolution as a product of the kernel and the image in place: an image in chw is c x pixels, one in hwc
+/// pixels x c.
 template <GemmForm form, GemmOut out, Gemm G = SimdGemm>
 struct Conv1x1Gemm {
 private:

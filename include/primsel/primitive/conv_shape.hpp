@@ -8,8 +8,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Everything that decides how a convolution may be computed and what it costs: the one description used everywhere.
-/// The kernel is k x c/groups x fh x fw; the input one image of c x h x w. How many there are, queries say.
+/// The parameters of a convolution that decide how it may be computed and how long it takes. The kernel is k x c/groups
+/// x fh x fw; the input is one image of c x h x w. The number of images is not part of the shape.
 struct ConvShape {
     int c = 1, k = 1;
     int h = 1, w = 1;
@@ -19,7 +19,7 @@ struct ConvShape {
     int dilation_h = 1, dilation_w = 1;
     int groups = 1;
 
-    /// Rows and columns of the input that one output element depends on.
+    /// The rows and columns of the input that the kernel of one output element spans.
     [[nodiscard]] constexpr int span_h() const { return (fh - 1) * dilation_h + 1; }
     [[nodiscard]] constexpr int span_w() const { return (fw - 1) * dilation_w + 1; }
     [[nodiscard]] constexpr int padded_h() const { return h + pad_top + pad_bottom; }
@@ -34,7 +34,7 @@ struct ConvShape {
     [[nodiscard]] constexpr std::size_t in_pixels() const { return in_shape().pixels(); }
     [[nodiscard]] constexpr std::size_t out_pixels() const { return out_shape().pixels(); }
     [[nodiscard]] constexpr int taps() const { return fh * fw; }
-    /// Values that each output element sums over.
+    /// The number of values that each output element sums.
     [[nodiscard]] constexpr int depth() const { return taps() * group_c(); }
     [[nodiscard]] constexpr std::size_t kernel_size() const {
         return static_cast<std::size_t>(k) * static_cast<std::size_t>(depth());
@@ -45,19 +45,20 @@ struct ConvShape {
     [[nodiscard]] constexpr bool padded() const {
         return pad_top != 0 || pad_bottom != 0 || pad_left != 0 || pad_right != 0;
     }
-    /// Whether the shape describes a convolution at all.
+    /// Returns whether the parameters describe a convolution.
     [[nodiscard]] constexpr bool valid() const {
         return c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 && pad_top >= 0 &&
                pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 && groups > 0 &&
                c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
     }
-    /// Floating-point operations of the direct algorithm for an image: two for each multiply-add.
+    /// Returns the floating-point operations of the direct algorithm for one image: two for each multiply-add.
     [[nodiscard]] constexpr double operations() const { return 2.0 * static_cast<double>(out_pixels()) * k * depth(); }
-    /// In some order.
+    /// An arbitrary order, for use as a key.
     friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
 };
 
-/// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups.
+/// Returns a text such as "64x56x56 -> 64x56x56, 3x3", followed by strides, paddings, dilation and groups where they
+/// are not the usual ones.
 [[nodiscard]] inline std::string to_string(ConvShape const& s) {
     const auto pair = [](int a, int b) { return std::to_string(a) + 'x' + std::to_string(b); };
     std::string text = to_string(s.in_shape()) + " -> " + to_string(s.out_shape()) + ", " + pair(s.fh, s.fw);
@@ -73,7 +74,7 @@ struct ConvShape {
     if (s.groups != 1) text += ", groups " + std::to_string(s.groups);
     return text;
 }
-/// The same of so many images.
+/// Returns the text of the shape, followed by the batch where it is not 1.
 [[nodiscard]] inline std::string to_string(ConvShape const& s, int batch) {
     return to_string(s) + (batch == 1 ? "" : ", batch " + std::to_string(batch));
 }

@@ -19,8 +19,8 @@ namespace primitive::detail {
 
 }  // namespace primitive::detail
 
-/// Depthwise convolution in hwc: a vector of channels at a time over a few neighbouring output pixels, read in place.
-/// With several kernels a channel, every channel is first repeated as often.
+/// Depthwise convolution in hwc: a vector of channels over a few neighbouring output pixels, read in place. If there
+/// are several kernels for a channel, a copy first repeats each channel that many times.
 struct DepthwiseHwc {
     static constexpr FixedString id = "depthwise-hwc";
     static constexpr Family family = Family::other;
@@ -28,9 +28,11 @@ struct DepthwiseHwc {
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true, by_rows = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return primitive::detail::depthwise_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        return primitive::detail::depthwise_supports(s);
+    }
 
-    /// Tap after tap, the weights of all kernels.
+    /// Packs the weights of all kernels, tap after tap.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         for (int tap = 0; tap < s.taps(); ++tap) {
@@ -69,7 +71,7 @@ struct DepthwiseHwc {
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
-        // Parts of vectors, too, are read as whole ones.
+        // Parts of vectors cost as much as whole ones.
         const double columns = (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
         return work.add({.rate = Rate::vector,
                          .operations = s.operations() / s.k * columns,
@@ -89,8 +91,8 @@ private:
     }
 };
 
-/// Depthwise convolution in chw: each plane is copied with its padding, its columns dealt out by their remainder to the
-/// stride, so that every tap reads neighbours; then vectors of output columns.
+/// Depthwise convolution in chw. Each plane is copied with its padding, and its columns are grouped by their remainder
+/// modulo the stride, so that every tap reads neighbours. Vectors run along the output columns.
 struct DepthwiseChw {
 private:
     using Planes = primitive::detail::DepthwisePlanes;
@@ -102,7 +104,9 @@ public:
     using out_layout = chw;
     static constexpr bool fuses_epilogue = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return primitive::detail::depthwise_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        return primitive::detail::depthwise_supports(s);
+    }
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {

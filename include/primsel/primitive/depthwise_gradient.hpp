@@ -20,8 +20,8 @@ namespace primitive::detail {
 }
 }  // namespace primitive::detail
 
-/// The gradient of the input of a depthwise convolution in hwc, of any stride: each pixel gathers what it went into, a
-/// vector of channels at a time.
+/// The gradient of the input of a depthwise convolution in hwc, of any stride. Each pixel gathers from the pixels of
+/// the result that depend on it, a vector of channels at a time.
 struct DepthwiseInputGradient {
     static constexpr FixedString id = "input-gradient-depthwise";
     static constexpr Family family = Family::other;
@@ -34,7 +34,7 @@ struct DepthwiseInputGradient {
         if (s.taps() > most_taps) return Support::no("needs a kernel of at most 81 taps");
         return primitive::detail::depthwise_gradient_supports(s);
     }
-    /// Tap after tap, the weights of all channels.
+    /// Packs the weights of all channels, tap after tap.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         for (int tap = 0; tap < s.taps(); ++tap) {
@@ -55,7 +55,7 @@ struct DepthwiseInputGradient {
                 if (s.c < lanes<Arch>) {
                     for (int c = 0; c < s.c; ++c) gather<float, Arch>(taps, c, dst);
                 } else {
-                    // The last vector overlaps its neighbour where the channels do not fill it.
+                    // The last vector overlaps the one before if the channels do not fill it.
                     for (int c = 0; c < s.c; c += lanes<Arch>) {
                         gather<Floats<Arch>, Arch>(taps, std::min(c, s.c - lanes<Arch>), dst);
                     }
@@ -76,7 +76,7 @@ struct DepthwiseInputGradient {
 
 private:
     static constexpr int most_taps = 81;
-    /// Pixels of the result that a pixel went into, or of each such row the first one, and the weights by which.
+    /// The pixels of the result that depend on an input pixel (or the first of each row of them), with their weights.
     struct Taps {
         int count = 0;
         const float* gradient[most_taps];
@@ -84,7 +84,8 @@ private:
     };
     using Rows = Taps;
 
-    /// The place of the result that a pixel of an axis goes into by a tap, or -1. Divides only where it must.
+    /// Returns the position in the result, along one axis, that an input position reaches by a tap; -1 if there is
+    /// none. It divides only for strides above 1.
     [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
         int from = at - offset;
         if (from < 0) return -1;
@@ -136,8 +137,8 @@ private:
     }
 };
 
-/// The gradient of the weights of a depthwise convolution in hwc: some rows of pixels at a time, so that they are read
-/// as they lie; of each vector of channels as many neighbouring taps as registers hold.
+/// The gradient of the weights of a depthwise convolution in hwc. It takes some rows of pixels at a time, so that they
+/// are read in the order of memory. For each vector of channels it sums as many neighbouring taps as fit the registers.
 struct DepthwiseWeightGradient {
     static constexpr FixedString id = "weight-gradient-depthwise";
     static constexpr Family family = Family::other;
@@ -154,13 +155,12 @@ struct DepthwiseWeightGradient {
         return workers * sums_floats<Arch>(s);
     }
 
-    /// Independent are parts of the channels, as many as there are threads and more. Their sums are the same in any
-    /// part.
+    /// Parallel over ranges of channels, more than there are threads. A channel's sums do not depend on its range.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int threads = static_cast<int>(args.executor.concurrency()),
                   most = std::clamp(s.c / lanes<Arch> / threads, 1, most_vectors) * lanes<Arch>;
-        // The last part has a vector at least, and the rest.
+        // The last range has at least one vector, plus the remaining channels.
         const int parts = std::max(1, (s.c + most - lanes<Arch>) / most);
         args.executor.parallel_for(static_cast<std::size_t>(parts), [=, &s, &args](std::size_t i, std::size_t worker) {
             const int part = static_cast<int>(i), first = part * most,
@@ -186,15 +186,16 @@ struct DepthwiseWeightGradient {
 
 private:
     static constexpr int most_vectors = 8;
-    /// Pixels of the result that a vector of a part goes through before the next one does.
+    /// The pixels of the result that one vector of channels sums before the next vector does.
     static constexpr int block_pixels = 64;
-    /// A vector of sums for each tap of each vector of a part, of which the last may have one more.
+    /// Returns the floats of the sums: a vector for each tap of each vector of a range. The last range may have one
+    /// vector more.
     template <class Arch>
     [[nodiscard]] static std::size_t sums_floats(ConvShape const& s) {
         return static_cast<std::size_t>((most_vectors + 1) * lanes<Arch> * s.taps());
     }
 
-    /// Rows [begin, end) of all images' results that a vector of channels, from c on, sums up.
+    /// Rows [begin, end) of the results of all images, which a vector of channels from c on sums up.
     struct Block {
         int c, begin, end;
         float* sums;  // tap after tap
@@ -205,7 +206,7 @@ private:
         constexpr int width = std::same_as<V, float> ? 1 : lanes<Arch>;
         const int vectors = (channels + width - 1) / width, all = args.images * s.out_h(),
                   at_once = std::max(1, block_pixels / s.out_w());
-        // The last vector overlaps its neighbour where the channels do not fill it: both write the same.
+        // The last vector overlaps the one before if the channels do not fill it; both write the same values.
         const auto channel = [&](int vector) { return std::min(first + vector * width, s.c - width); };
         std::fill_n(sums, vectors * s.taps() * width, 0.0F);
         for (int begin = 0; begin < all; begin += at_once) {
@@ -229,7 +230,7 @@ private:
         for (; fw + 3 <= s.fw; fw += 3) sum_columns<3, 3, V, Arch>(s, args, block, fw);
         for (; fw < s.fw; ++fw) sum_columns<3, 1, V, Arch>(s, args, block, fw);
     }
-    /// Taps fw to fw + taps - 1 of all kernel rows, some rows at a time.
+    /// Sums taps fw to fw + taps - 1 of all kernel rows, some rows at a time.
     template <int rows, int taps, class V, class Arch>
     static void sum_columns(ConvShape const& s, ConvArgs const& args, Block const& block, int fw) noexcept {
         int fh = 0;
@@ -259,8 +260,9 @@ private:
             store<Arch>(dst, value);
     }
 
-    /// The lines of a row of the result and of the image that lie so many rows of the result farther on: a line of each
-    /// pixel is no stream that processors find by themselves. Inline, as g++ drops calls of what only asks.
+    /// Prefetches a cache line of each pixel of a row of the result and of its image rows, `rows` rows of the result
+    /// ahead. One line of each pixel is no stream that hardware prefetchers recognise. Inline, because g++ removes
+    /// calls of functions that only prefetch.
     PRIMSEL_INLINE static void prefetch(ConvShape const& s, std::ptrdiff_t out_w, const float* gradient,
                                         const float* src, std::ptrdiff_t rows) noexcept {
         const std::ptrdiff_t pixel = s.c, of_row = s.stride_h * s.w;
@@ -269,15 +271,15 @@ private:
         for (std::ptrdiff_t i = 0; i < of_row; ++i) __builtin_prefetch(src + i * pixel, 0, 2);
     }
 
-    /// Taps (fh, fw) to (fh + height - 1, fw + width - 1).
+    /// Sums taps (fh, fw) to (fh + height - 1, fw + width - 1).
     template <int height, int width, class V, class Arch>
     static void sum(ConvShape const& s, ConvArgs const& args, Block const& block, int fh, int fw) noexcept {
         constexpr int step = std::same_as<V, float> ? 1 : lanes<Arch>;
         const auto sum_at = [&](int i, int j) { return block.sums + ((fh + i) * s.fw + fw + j) * step; };
         V sums[height][width];
-        const int out_h = s.out_h(), out_w = s.out_w();  // divisions
+        const int out_h = s.out_h(), out_w = s.out_w();  // each call divides
         primitive::detail::Range rows[height], columns[width],
-            all{0, out_w};  // where each tap is inside, and all of them
+            all{0, out_w};  // the columns where each tap is inside, and the columns where all are
         for (int i = 0; i < height; ++i) {
             rows[i] = primitive::detail::tap_rows(s, fh + i);
             for (int j = 0; j < width; ++j) sums[i][j] = load_at<V, Arch>(sum_at(i, j));
@@ -292,7 +294,7 @@ private:
         for (int row = block.begin; row < block.end; ++row) {
             const float* const gradient = args.gradient + row * (out_w * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
-            // The offset of the first tap, which may be beside the image.
+            // The offset of the first tap, which may lie outside the image.
             const std::ptrdiff_t first = ((oh * s.stride_h + primitive::detail::tap_offset_h(s, fh)) * s.w +
                                           primitive::detail::tap_offset_w(s, fw)) *
                                          pixel;
@@ -302,7 +304,7 @@ private:
                 inside[i] = oh >= rows[i].begin && oh < rows[i].end;
                 whole = whole && inside[i];
             }
-            // Inline wherever it is called, so that the sums of whole windows stay in registers.
+            // Always inline, so that the sums of whole windows stay in registers.
             const auto add = [&](int ow, auto is_row, auto is_column) PRIMSEL_INLINE_LAMBDA {
                 const V of = load_at<V, Arch>(gradient + ow * pixel);
                 const std::ptrdiff_t at = first + ow * s.stride_w * pixel;

@@ -15,14 +15,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The six loops of the definition, with the columns innermost; vectorised by the compiler only.
+/// The six loops of the definition, with the columns innermost; vectorised only by the compiler.
 struct DirectSum2d {
     static constexpr FixedString id = "direct-sum2d";
     static constexpr Family family = Family::direct;
     using in_layout = chw;
     using out_layout = chw;
 
-    /// One running sum an output: 2.6e-5 at a depth of 8192 channels x 9.
+    /// Each output is one running sum: 2.6e-5 at a depth of 8192 channels x 9.
     static constexpr double error_bound = 5e-5;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
@@ -37,7 +37,8 @@ struct DirectSum2d {
                 const float* src = args.src + static_cast<std::size_t>(first_c + c) * s.in_pixels();
                 for (int fh = 0; fh < s.fh; ++fh) {
                     for (int fw = 0; fw < s.fw; ++fw) {
-                        add_tap(s, fh, fw, args.weights[primitive::detail::kernel_index(s, static_cast<int>(k), c, fh, fw)], src,
+                        add_tap(s, fh, fw,
+                                args.weights[primitive::detail::kernel_index(s, static_cast<int>(k), c, fh, fw)], src,
                                 dst);
                     }
                 }
@@ -47,8 +48,8 @@ struct DirectSum2d {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        // Some 5 ns a row and tap to start the loop, on each machine in bench/profiles/; of strided ones, the compiler
-        // gathers what it can.
+        // Starting the loop takes some 5 ns for each row and tap on each machine in bench/profiles/. With a stride the
+        // compiler gathers the elements.
         const double plane = 4.0 * static_cast<double>(s.in_pixels() + s.out_pixels());
         const double rows = static_cast<double>(s.out_h()) * s.k * s.depth();
         const bool dense = s.stride_w == 1;
@@ -62,10 +63,12 @@ struct DirectSum2d {
 
 private:
     static void add_tap(ConvShape const& s, int fh, int fw, float weight, const float* src, float* dst) noexcept {
-        const primitive::detail::Range rows = primitive::detail::tap_rows(s, fh), columns = primitive::detail::tap_columns(s, fw);
+        const primitive::detail::Range rows = primitive::detail::tap_rows(s, fh),
+                                       columns = primitive::detail::tap_columns(s, fw);
         const int offset_w = primitive::detail::tap_offset_w(s, fw), step = s.stride_w;
         for (int oh = rows.begin; oh < rows.end; ++oh) {
-            const float* PRIMSEL_RESTRICT from = src + (oh * s.stride_h + primitive::detail::tap_offset_h(s, fh)) * s.w + offset_w;
+            const float* PRIMSEL_RESTRICT from =
+                src + (oh * s.stride_h + primitive::detail::tap_offset_h(s, fh)) * s.w + offset_w;
             float* PRIMSEL_RESTRICT to = dst + oh * s.out_w();
             if (step == 1) {
                 for (int ow = columns.begin; ow < columns.end; ++ow) to[ow] += weight * from[ow];
@@ -78,9 +81,9 @@ private:
 
 namespace primitive::detail {
 
-/// Direct convolution to hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
-/// so that no patch matrix is needed. An unpadded image in hwc is read in place; of another a copy is made, in hwc and
-/// with its padding, strip by strip where it is large.
+/// Direct convolution to hwc on the register tile. A row of output pixels is a matrix whose rows overlap in the image,
+/// so that no patch matrix is needed. An unpadded image in hwc is read in place. Other images are copied to hwc with
+/// their padding, strip by strip if the copy is large.
 template <StridedLayout From>
 struct DirectFrom {
     static constexpr Family family = Family::direct;
@@ -94,7 +97,7 @@ struct DirectFrom {
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return depth_panels_size<Arch>(s);
     }
-    /// The depth is ordered fh, fw, c: as the image is.
+    /// The depth is ordered fh, fw, c, like the image.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         pack_depth_panels<Arch>(
@@ -107,7 +110,7 @@ struct DirectFrom {
         return in_strips(s) ? workers * copy_floats(s, rows_per_block(s)) : copy_floats(s, s.out_h());
     }
 
-    /// Independent are the strips, or blocks of pixels times panels of output channels.
+    /// Parallel over strips, or over blocks of pixels times panels of output channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         if (copies(s) && in_strips(s)) return run_strips<Arch>(s, args);
@@ -127,9 +130,9 @@ struct DirectFrom {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
             gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
-                                     static_cast<int>(block * pixels / blocks),
-                                     static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
-                                     weights_of<Arch>(s, args, group), part % panels);
+                                           static_cast<int>(block * pixels / blocks),
+                                           static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
+                                           weights_of<Arch>(s, args, group), part % panels);
         });
     }
 
@@ -140,7 +143,7 @@ struct DirectFrom {
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
         Work work;
-        // A transpose writes four floats at a time: half the speed of a copy.
+        // A transpose stores four floats at a time, at half the speed of a copy.
         const double copied = (from_planes ? 4 : 2) * in;
         if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
         return work.add({.rate = Rate::gemm,
@@ -153,29 +156,29 @@ private:
     static constexpr bool from_planes = std::same_as<From, chw>;
 
     [[nodiscard]] static constexpr bool copies(ConvShape const& s) { return from_planes || s.padded(); }
-    /// Floats of a row of the padded image.
+    /// Returns the floats of a row of the padded image.
     [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
     }
-    /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2. Of images
-    /// with few channels more, since the rows that two strips share are copied twice.
+    /// Returns the output rows of a strip: about 224 pixels, so that each panel is read seldom and the strip stays in
+    /// L2. Images with few channels use 896 pixels, because neighbouring strips copy their common rows twice.
     [[nodiscard]] static constexpr int rows_per_block(ConvShape const& s) {
         const int pixels = s.out_h() * s.out_w(), most = s.c < 16 ? 896 : 224, blocks = (pixels + most - 1) / most;
         return (s.out_h() + blocks - 1) / blocks;
     }
-    /// Rows of the padded image under so many rows of the output, and their floats.
+    /// Returns the rows of the padded image under so many output rows, and their floats.
     [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int out_rows) {
         return (out_rows - 1) * s.stride_h + s.span_h();
     }
     [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
-    /// Whether a copy of the whole image would not stay in L2.
+    /// Returns whether a copy of the whole image would not stay in L2.
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
     }
 
-    /// Row h of the image with its padding; all zeros outside.
+    /// Writes row h of the image with its padding; zeros if the row lies outside.
     static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
         if (h < 0 || h >= s.h) {
             std::fill_n(dst, row_floats(s), 0.0F);
@@ -199,16 +202,16 @@ private:
         return args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k());
     }
 
-    /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`. Weights
-    /// that are not in L2 are fetched: all of them when they are read first, those that do not stay there always.
+    /// Returns a group's product for the output rows from `first` on. `image` points to the padded image under them.
+    /// Weights outside L2 are prefetched: all of them at their first use, later those that do not stay in L2.
     template <class Arch>
     [[nodiscard]] static gemm::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int first,
-                                          int group, bool read_first) {
+                                                int group, bool read_first) {
         const std::size_t weights = packed_floats<Arch>(s);
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t pixel = args.pixel_stride(s);
         const int first_k = group * s.group_k();
-        // Neighbouring taps of all channels are one run of the image.
+        // Neighbouring taps with all channels form one run of the image.
         const bool whole_row = s.groups == 1 && s.dilation_w == 1;
         const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * pixel + static_cast<std::size_t>(first_k);
         return {.a = image + static_cast<std::size_t>(group * s.group_c()),
@@ -241,7 +244,7 @@ private:
             }
             for (int group = 0; group < s.groups; ++group) {
                 gemm::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
-                                      (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
+                                            (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
     }
@@ -254,7 +257,7 @@ struct DirectHwc : primitive::detail::DirectFrom<hwc> {
     static constexpr FixedString id = "direct-hwc";
     static constexpr bool by_rows = true;
 };
-/// The direct algorithm on an image in chw, as most networks' own is: its change of layout is in the copy.
+/// The direct algorithm on an image in chw, such as a network's input: the copy changes the layout.
 struct DirectChwHwc : primitive::detail::DirectFrom<chw> {
     static constexpr FixedString id = "direct-chw-hwc";
 };

@@ -12,9 +12,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Convolution in hwc whose groups are of 2, 4 or 8 channels, as many of the output as of the input: a vector holds the
-/// channels of several groups. Each channel of a group is repeated in all lanes of the group and multiplied with the
-/// weights that lead from it to each of them. Where a vector is no wider than a group, a channel fills it.
+/// Convolution in hwc with groups of 2, 4 or 8 input channels and as many output channels. A vector holds the channels
+/// of several groups. Each channel of a group is repeated in all lanes of the group and multiplied with its weights to
+/// each output channel. If a vector is no wider than a group, one channel fills the vector.
 struct GroupedHwc {
     static constexpr FixedString id = "grouped-hwc";
     static constexpr Family family = Family::other;
@@ -34,7 +34,8 @@ struct GroupedHwc {
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return static_cast<std::size_t>(vectors<Arch>(s)) * vector_weights<Arch>(s);
     }
-    /// Vector after vector of output channels; of each, tap after tap, a vector for each channel of the groups.
+    /// Packs the weights: vector after vector of output channels, within it tap after tap, a vector for each channel of
+    /// a group.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         for (int v = 0; v < vectors<Arch>(s); ++v) {
@@ -60,7 +61,8 @@ struct GroupedHwc {
         constexpr int block = block_pixels<Arch>;
         args.executor.parallel_for(
             static_cast<std::size_t>((pixels + block - 1) / block), [=, &s, &args](std::size_t i, std::size_t worker) {
-                auto* slot = args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
+                auto* slot =
+                    args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
                 auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
                 const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
                 point<Arch>(s, args, first, count, pointers);
@@ -86,7 +88,7 @@ struct GroupedHwc {
                   .operations = pixels * s.taps(),
                   .bytes = 8.0 * pixels * s.taps(),
                   .working_set = 8.0 * static_cast<double>(block_pointers<Arch>(s))})
-            // Beside every multiply-add there is a permutation; of two channels, a load for every other as well.
+            // Every multiply-add needs a permutation; with two channels a group, also a load for every second one.
             .add({.rate = Rate::gemm,
                   .operations = (s.group_c() == 2 ? 2.5 : 1.6) * 2 * pixels * channels * s.depth(),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels<Arch>) + 2 * out,
@@ -94,7 +96,7 @@ struct GroupedHwc {
     }
 
 private:
-    /// Output pixels whose sums stay in registers, with the weights of a tap beside them.
+    /// The output pixels whose sums fit the registers beside the weights of a tap.
     template <class Arch>
     static constexpr int block_pixels = registers<Arch> == 32 ? 12 : 8;
 
@@ -121,13 +123,13 @@ private:
     [[nodiscard]] static constexpr int vectors(ConvShape const& s) {
         return (s.c + lanes<Arch> - 1) / lanes<Arch>;
     }
-    /// The first channel of a vector. The last vector ends with the channels, and computes some of them again.
+    /// Returns the first channel of a vector. The last vector ends at the last channel and may overlap the one before.
     template <class Arch>
     [[nodiscard]] static constexpr int first_channel(ConvShape const& s, int vector) {
         return std::min(vector * lanes<Arch>, s.c - lanes<Arch>);
     }
 
-    /// As many pixels as a block has, whether they are there or not.
+    /// Writes pointers for all pixels of a block, including those beyond the last pixel.
     template <class Arch>
     static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
         constexpr int block = block_pixels<Arch>;
@@ -149,7 +151,7 @@ private:
     template <int size, class Arch>
     static void run_vector(Block<Arch> const& of, int first, const float* weights) noexcept {
         constexpr int block = block_pixels<Arch>, width = lanes<Arch>;
-        // Where a group begins, if it is wider than a vector.
+        // The first channel of the group, if a group is wider than a vector.
         const int from = size > width ? first / size * size : first;
         Floats<Arch> sums[block];
         PRIMSEL_UNROLL

@@ -7,12 +7,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The patch matrix: depth x pixels (col) or pixels x depth (row).
+/// The form of the patch matrix: depth x pixels (col) or pixels x depth (row).
 enum class Patch { col, row };
-/// How it is built: element by element with bounds tests, in runs of one kernel row, or mostly from itself.
+/// The way to build the patch matrix: element by element with bounds tests, in runs of one kernel row, or mostly copied
+/// from itself.
 enum class PatchCopy { scan, copy_short, copy_self };
 
-/// im2col and im2row (Jia 2014): a patch matrix, then one product a group.
+/// im2col and im2row (Jia 2014): a patch matrix, then one product for each group.
 template <Patch patch, PatchCopy copy, GemmForm form, GemmOut out, Gemm G = SimdGemm>
 struct Im2 {
 private:
@@ -43,10 +44,10 @@ public:
     using out_layout = typename traits::out_layout;
     static constexpr bool fuses_epilogue = true;
 
-    /// A transposed kernel is multiplied with one running sum an element: 4e-5 at a depth of 8192 channels x 25.
+    /// A product with a transposed kernel has one running sum for each element: 4e-5 at a depth of 8192 channels x 25.
     static constexpr double error_bound = form == GemmForm::atb || form == GemmForm::atbt ? 5e-5 : 2e-5;
 
-    /// As in the papers' data, only copy-self and the copies from hwc take strides.
+    /// Only copy-self and the copies from hwc support strides, as in the papers' data.
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         const bool takes_strides = from_hwc || copy == PatchCopy::copy_self;
         return s.strided() && !takes_strides ? Support::no("needs stride 1") : Support::yes();
@@ -86,7 +87,7 @@ public:
         if constexpr (copy == PatchCopy::scan) {
             work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
         } else {
-            // To copy a run takes as long as some eight elements one by one, and then its bytes.
+            // Starting the copy of a run takes as long as some eight single elements.
             const double runs = patch == Patch::row            ? static_cast<double>(s.out_pixels()) * s.taps()
                                 : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
                                                                : 1.0 * s.out_h() * s.taps() * s.c;

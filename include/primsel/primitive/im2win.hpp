@@ -10,9 +10,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// im2win (Lu, Chu and Liu 2022, arXiv 2306.14320): for every output row, the image's rows under the kernel are stored
-/// column by column, so that each output's window is one run; an output is then the dot product of that run and a
-/// kernel. Vectors run along the window, and four columns by four kernels share what they read.
+/// im2win (Lu, Chu and Liu 2022, arXiv 2306.14320). For every output row, the image's rows under the kernel are stored
+/// column by column, so that each output's window is one run. An output is the dot product of that run and a kernel.
+/// Vectors run along the window; tiles of four columns by four kernels share their loads.
 struct Im2Win {
     static constexpr FixedString id = "im2win";
     static constexpr Family family = Family::other;
@@ -29,7 +29,7 @@ struct Im2Win {
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
         return workers * primitive::detail::strip_floats(s);
     }
-    /// Each kernel ordered as the windows are: fw, fh, c.
+    /// Packs each kernel in the order of the windows: fw, fh, c.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         for (int k = 0; k < s.k; ++k) {
@@ -73,11 +73,11 @@ struct Im2Win {
     }
 
 private:
-    /// Columns and kernels of a tile.
+    /// The columns and the kernels of a tile.
     static constexpr int block = 4;
 
-    /// The dot products of `columns` windows with `kernels` kernels; at the edges the last one is computed again in
-    /// place of those that are not there.
+    /// Computes the dot products of `columns` windows with `kernels` kernels. At the edges the last window or kernel is
+    /// repeated in place of missing ones.
     template <class Arch>
     static void dot(ConvShape const& s, ConvArgs const& args, const float* strip, int oh, int ow, int columns, int k,
                     int kernels) noexcept {
@@ -122,7 +122,7 @@ private:
         }
     }
 
-    /// The totals of four vectors: each is folded to four lanes, then the lanes of all four are added crosswise.
+    /// Returns the totals of four vectors. Each is folded to four lanes; a transpose then adds the lanes of all four.
     template <class Arch>
     [[nodiscard]] PRIMSEL_INLINE static FourFloats add_up(Floats<Arch> const (&vectors)[block]) {
         static_assert(block == 4);

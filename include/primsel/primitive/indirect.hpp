@@ -12,9 +12,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Indirect convolution (Dukhan 2019, arXiv 1907.02129): a buffer of pointers to the pixels under each tap takes the
-/// place of a patch matrix; a tap in the padding points to zeros. Tiles run over all output pixels, whatever the rows
-/// and images.
+/// Indirect convolution (Dukhan 2019, arXiv 1907.02129). A buffer of pointers to the pixels under each tap replaces the
+/// patch matrix; a tap in the padding points to zeros. Tiles run over all output pixels, across rows and images.
 struct Indirect {
     static constexpr FixedString id = "indirect";
     static constexpr Family family = Family::other;
@@ -43,7 +42,7 @@ struct Indirect {
         std::fill_n(args.scratch, zeros, 0.0F);
         const std::size_t pixels = s.out_pixels() * static_cast<std::size_t>(args.images), most = block_pixels;
         const std::size_t blocks = (pixels + most - 1) / most;
-        // Where blocks are few, the panels of each are shared out too.
+        // If there are few blocks, the panels of each are divided among threads too.
         const auto threads = args.executor.concurrency(),
                    panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k())),
                    shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
@@ -57,7 +56,7 @@ struct Indirect {
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
             for (int pixel = 0; pixel < count; pixel += rows) {
                 primitive::detail::point_to_pixels(s, args.src, args.scratch, first + static_cast<std::size_t>(pixel),
-                                        std::min(rows, count - pixel), pointers + pixel * s.taps());
+                                                   std::min(rows, count - pixel), pointers + pixel * s.taps());
             }
             for (int group = 0; group < s.groups; ++group) {
                 const primitive::detail::IndirectProduct p = product<Arch>(s, args, pointers, first, count, group);
@@ -96,25 +95,25 @@ private:
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
         return primitive::detail::pointer_floats(block_pointers(s));
     }
-    /// The product of one group, for `count` output pixels from `first` on.
+    /// Returns the product of one group for `count` output pixels from `first` on.
     template <class Arch>
     [[nodiscard]] static primitive::detail::IndirectProduct product(ConvShape const& s, ConvArgs const& args,
-                                                         const float* const* pointers, std::size_t first, int count,
-                                                         int group) noexcept {
+                                                                    const float* const* pointers, std::size_t first,
+                                                                    int count, int group) noexcept {
         const auto k = static_cast<std::size_t>(s.k), first_k = static_cast<std::size_t>(group * s.group_k()),
                    offset = first * k + first_k;
-        return {.pointers = pointers,
-                .pixels = count,
-                .taps = s.taps(),
-                .run = s.group_c(),
-                .columns = s.group_k(),
-                .offset = static_cast<std::size_t>(group * s.group_c()),
-                .packed =
-                    args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k()),
-                .c_stride = k,
-                .bias = args.bias == nullptr ? nullptr : args.bias + first_k,
-                .residual = args.residual == nullptr ? nullptr : args.residual + offset,
-                .clamp = args.clamp};
+        return {
+            .pointers = pointers,
+            .pixels = count,
+            .taps = s.taps(),
+            .run = s.group_c(),
+            .columns = s.group_k(),
+            .offset = static_cast<std::size_t>(group * s.group_c()),
+            .packed = args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k()),
+            .c_stride = k,
+            .bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+            .residual = args.residual == nullptr ? nullptr : args.residual + offset,
+            .clamp = args.clamp};
     }
 };
 

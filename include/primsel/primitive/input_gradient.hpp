@@ -18,12 +18,12 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primitive::detail {
 
-/// The input pixels whose rows and columns leave the same remainders by the strides are met by the same taps: a phase.
+/// The input pixels whose row and column have the same remainders modulo the strides; the same taps reach all of them.
 struct GradientPhase {
     int first_h = 0, first_w = 0;  // the first of its pixels
     int rows = 0, columns = 0;
     int taps_h = 0, taps_w = 0;
-    int taps_before = 0;  // of the phases before it
+    int taps_before = 0;  // the number of taps of the phases before it
 
     [[nodiscard]] int taps() const { return taps_h * taps_w; }
     [[nodiscard]] std::size_t pixels() const {
@@ -31,8 +31,8 @@ struct GradientPhase {
     }
 };
 
-/// One axis of a phase: the taps f of `size` with (at + pad - f * dilation) divisible by the stride, for the input's
-/// places at, at + stride, ...
+/// One axis of a phase: the taps f of `size` with (at + pad - f * dilation) divisible by the stride, for the input
+/// positions at, at + stride, ...
 struct PhaseAxis {
     int size, stride, pad, dilation, extent;
 
@@ -87,8 +87,8 @@ void for_taps(ConvShape const& s, GradientPhase const& phase, Visit const& visit
 
 }  // namespace primitive::detail
 
-/// The gradient of the input of any convolution, as indirect convolutions: each phase of the input's pixels gathers
-/// from the pixels of the result that it went into, all images together.
+/// The gradient of the input of any convolution, as indirect convolutions. Each phase of the input's pixels gathers
+/// from the pixels of the result that depend on them, for all images at once.
 struct IndirectInputGradient {
     static constexpr FixedString id = "input-gradient-indirect";
     static constexpr Family family = Family::other;
@@ -99,7 +99,7 @@ struct IndirectInputGradient {
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
-    /// Floats of a matrix of (taps x group_k) x group_c for each group and phase.
+    /// Returns the floats of the packed matrices: (taps x group_k) x group_c for each group and phase.
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.groups) * group_floats<Arch>(s);
@@ -108,7 +108,7 @@ struct IndirectInputGradient {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         const auto k = static_cast<std::size_t>(s.group_k()), c = static_cast<std::size_t>(s.group_c());
         const std::size_t taps = static_cast<std::size_t>(s.taps());
-        // Tap after tap, of some kernels at a time.
+        // Packs tap after tap, for some kernels at a time.
         constexpr std::size_t most = 16;
         std::vector<float> by_taps(taps == 1 ? 0 : most * c * taps);
         for (int group = 0; group < s.groups; ++group) {
@@ -121,7 +121,7 @@ struct IndirectInputGradient {
                     ordered = by_taps.data();
                 }
                 primitive::detail::for_phases(s, [&](primitive::detail::GradientPhase const& phase) {
-                    std::size_t before = 0;  // taps of the phase
+                    std::size_t before = 0;  // the number of taps before it in the phase
                     primitive::detail::for_taps(s, phase, [&](int fh, int fw) {
                         const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
                         pack_rows<Arch>(ordered + tap * some * c, some, c, depth,
@@ -189,13 +189,13 @@ struct IndirectInputGradient {
 private:
     static constexpr int block_pixels = 20 * primitive::detail::indirect_rows;
 
-    /// Rows of a matrix of `columns` columns that are rows [depth, depth + rows) of what is packed, which has so many.
+    /// Packs `src`, rows x columns, as rows [depth, depth + rows) of a packed matrix that has all_rows rows.
     template <class Arch>
     static void pack_rows(const float* src, std::size_t rows, std::size_t columns, std::size_t depth,
                           std::size_t all_rows, float* dst) {
         for (std::size_t first = 0; first < columns; first += static_cast<std::size_t>(gemm::panel_width<Arch>)) {
-            const auto width = static_cast<std::size_t>(
-                gemm::panel_columns<Arch>(static_cast<int>(first), static_cast<int>(columns)));
+            const auto width =
+                static_cast<std::size_t>(gemm::panel_columns<Arch>(static_cast<int>(first), static_cast<int>(columns)));
             const std::size_t floats = std::min(width, columns - first);
             float* to = dst + all_rows * first + depth * width;
             for (std::size_t row = 0; row < rows; ++row, to += width) {
@@ -233,12 +233,12 @@ private:
         return gemm::packed_size<Arch>(phase.taps_before * s.group_k(), s.group_c());
     }
 
-    /// A pixel of a phase: its image, and its row and column among those of the phase.
+    /// A pixel of a phase: its image, and its row and column within the phase.
     struct Place {
         std::size_t image;
         int row, column;
 
-        /// The pixel of a number among all of a phase's, image after image.
+        /// Finds the pixel by its number among the phase's pixels of all images.
         Place(primitive::detail::GradientPhase const& phase, std::size_t number)
             : image(number / phase.pixels()),
               row(static_cast<int>(number % phase.pixels()) / phase.columns),
@@ -250,14 +250,14 @@ private:
         }
     };
 
-    /// The pixels of the result that each of `count` neighbouring pixels of the phase went into, by taps; zeros where
-    /// there is none.
-    static void point(ConvShape const& s, ConvArgs const& args, primitive::detail::GradientPhase const& phase, std::size_t first,
-                      int count, const float** pointers) noexcept {
+    /// Writes pointers to the pixels of the result that depend on each of `count` neighbouring pixels of the phase, tap
+    /// after tap. Missing ones point to zeros.
+    static void point(ConvShape const& s, ConvArgs const& args, primitive::detail::GradientPhase const& phase,
+                      std::size_t first, int count, const float** pointers) noexcept {
         const int out_h = s.out_h(), out_w = s.out_w();
         const Place begin(phase, first);
         primitive::detail::for_taps(s, phase, [&](int fh, int fw) {
-            // The strides divide both distances: the tap meets the phase.
+            // The strides divide both distances, because the tap belongs to the phase.
             const int down = (phase.first_h - primitive::detail::tap_offset_h(s, fh)) / s.stride_h,
                       right = (phase.first_w - primitive::detail::tap_offset_w(s, fw)) / s.stride_w;
             Place at = begin;
@@ -276,14 +276,14 @@ private:
                          Block const& block, std::size_t group, int panel) noexcept {
         const auto c = static_cast<std::size_t>(s.c), first_c = group * static_cast<std::size_t>(s.group_c());
         primitive::detail::IndirectProduct p{.pointers = block.pointers,
-                                  .pixels = block.count,
-                                  .taps = phase.taps(),
-                                  .run = s.group_k(),
-                                  .columns = s.group_c(),
-                                  .offset = group * static_cast<std::size_t>(s.group_k()),
-                                  .packed = block.packed};
+                                             .pixels = block.count,
+                                             .taps = phase.taps(),
+                                             .run = s.group_k(),
+                                             .columns = s.group_c(),
+                                             .offset = group * static_cast<std::size_t>(s.group_k()),
+                                             .packed = block.packed};
         const int column = panel * gemm::panel_width<Arch>;
-        if (!s.strided()) {  // the phase's pixels are all there are, in their order
+        if (!s.strided()) {  // then the phase has all pixels, in their order
             p.c_stride = c;
             return primitive::detail::multiply_indirect<Arch>(p, panel, args.dst + block.first * c + first_c + column);
         }

@@ -13,12 +13,13 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primitive::detail {
 
-/// One group of the convolution, as a convolution of its own.
+/// Returns one group of the convolution, as a convolution of its own.
 [[nodiscard]] constexpr ConvShape one_group(ConvShape s) {
     s.c = s.group_c(), s.k = s.group_k(), s.groups = 1;
     return s;
 }
-/// Where it is: its planes (chw) or its part of every pixel (hwc, `pixel` floats apart), its weights and its output.
+/// The operands of one group: its planes (chw) or its part of every pixel (hwc, `pixel` floats apart), its weights and
+/// its output.
 struct Kn2Group {
     const float* src;
     std::size_t pixel;
@@ -26,7 +27,8 @@ struct Kn2Group {
     float* dst;
 };
 
-/// Runs groups one after the other, for all kn2 primitives. `Way` says how to scratch, pack, run and price one group.
+/// The common part of all kn2 primitives: runs groups one after the other. `Way` defines scratch, pack, run and work of
+/// one group.
 template <class Way, bool reads_hwc>
 struct Kn2 {
     static constexpr Family family = Family::kn2;
@@ -64,7 +66,7 @@ struct Kn2 {
     }
 };
 
-/// The kernel, tap after tap: each k x c, or c x k.
+/// Packs the kernel, tap after tap: each k x c, or c x k.
 template <bool c_major>
 void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     for (int fh = 0; fh < s.fh; ++fh) {
@@ -78,7 +80,7 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     }
 }
 
-/// The price of adding every tap's product into the output.
+/// Returns the phase that adds every tap's product to the output.
 [[nodiscard]] inline Phase shift_add_phase(ConvShape const& s, bool transposing) {
     const double elements = static_cast<double>(s.out_pixels()) * s.k * s.taps();
     return {.rate = transposing ? Rate::scalar : Rate::vector,
@@ -87,7 +89,7 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
             .working_set = 4.0 * static_cast<double>(s.out_pixels()) * s.k * (s.taps() + 1)};
 }
 
-/// Floats of the products of all taps.
+/// Returns the floats of the products of all taps.
 [[nodiscard]] constexpr std::size_t all_products(ConvShape const& s) {
     return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
 }
@@ -95,7 +97,7 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
 }  // namespace primitive::detail
 
 /// kn2row (Anderson et al. 2017, arXiv 1709.03395): one product of the kernels of all taps with the image, whose slices
-/// are shifted and added into the output.
+/// are shifted and added to the output.
 template <Gemm G = SimdGemm>
 struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
     static constexpr auto id = FixedString("kn2row") + gemm::gemm_suffix<G>;
@@ -105,7 +107,8 @@ struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return primitive::detail::all_products(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
+        return primitive::detail::all_products(s) +
+               G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
     }
     static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         primitive::detail::pack_taps<false>(s, kernel, dst);
@@ -139,7 +142,7 @@ struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
     }
 };
 
-/// kn2col: the same with an image-major product, pixels x (taps k).
+/// kn2col: kn2row with an image-major product, pixels x (taps k).
 template <Gemm G = SimdGemm>
 struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
     static constexpr auto id = FixedString("kn2col") + gemm::gemm_suffix<G>;
@@ -149,13 +152,15 @@ struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return primitive::detail::all_products(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
+        return primitive::detail::all_products(s) +
+               G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
     }
-    /// c x (taps k)
+    /// Packs c x (taps k).
     static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         for (int c = 0; c < s.c; ++c) {
             for (int tap = 0; tap < s.taps(); ++tap) {
-                for (int k = 0; k < s.k; ++k) *dst++ = kernel[primitive::detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
+                for (int k = 0; k < s.k; ++k)
+                    *dst++ = kernel[primitive::detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
             }
         }
     }
@@ -188,8 +193,8 @@ struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
     }
 };
 
-/// kn2row-as and kn2col-as: a product a tap into a temporary (accumulate, shift), which is then shifted and added.
-/// Needs one tap's room where kn2row and kn2col need all taps'.
+/// kn2row-as and kn2col-as (accumulate, shift): a product for each tap into a temporary, which is shifted and added. It
+/// needs room for one tap's product, where kn2row and kn2col need it for all taps.
 template <bool row, Gemm G = SimdGemm>
 struct Kn2AccumulateShift : primitive::detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     static constexpr auto id = [] {
@@ -249,11 +254,12 @@ private:
     }
 };
 
-/// kn2row-aa: a product a tap that accumulates straight into the shifted output. The columns that a shift would wrap
-/// around are left out by taking one output row at a time: its products over all taps stay in cache. -a and -b say how
-/// the kernel and the image are stored: an image stored transposed is hwc.
+/// kn2row-aa: a product for each tap that accumulates directly into the shifted output. It takes one output row at a
+/// time, which leaves out the columns that a shift would wrap around and keeps the row's products in cache. -a and -b
+/// say how the kernel and the image are stored: an image stored transposed is hwc.
 template <GemmForm form, Gemm G = SimdGemm>
-struct Kn2RowAccumulate : primitive::detail::Kn2<Kn2RowAccumulate<form, G>, form == GemmForm::abt || form == GemmForm::atbt> {
+struct Kn2RowAccumulate
+    : primitive::detail::Kn2<Kn2RowAccumulate<form, G>, form == GemmForm::abt || form == GemmForm::atbt> {
 private:
     static constexpr bool kernel_transposed = form == GemmForm::atb || form == GemmForm::atbt;
     static constexpr bool image_transposed = form == GemmForm::abt || form == GemmForm::atbt;
@@ -294,7 +300,7 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
-        // A call of a product, and what it finds out before it begins.
+        // The cost of calling a product and of its set-up.
         one_row.add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8});
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
@@ -319,7 +325,8 @@ private:
         const int h = oh + primitive::detail::tap_offset_h(s, tap / s.fw);
         const primitive::detail::Range columns = primitive::detail::tap_columns(s, tap % s.fw);
         if (h < 0 || h >= s.h || columns.size() == 0) return;
-        const auto first = static_cast<std::size_t>(h * s.w + columns.begin + primitive::detail::tap_offset_w(s, tap % s.fw));
+        const auto first =
+            static_cast<std::size_t>(h * s.w + columns.begin + primitive::detail::tap_offset_w(s, tap % s.fw));
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const float* weights = group.weights + static_cast<std::size_t>(tap) * k * c;
         Sequential sequential;

@@ -13,8 +13,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primitive::detail {
 
-/// One output row, group after group, from a lowered matrix; `windows` says where the first window is and how the
-/// windows lie, `group_step` how far a group's window is from the next one's.
+/// Computes one output row, group after group, from a lowered matrix. `windows` describes the first window and the
+/// distances between windows; `group_step` is the distance between the windows of neighbouring groups.
 template <class Arch>
 void multiply_windows(ConvShape const& s, ConvArgs const& args, gemm::TileArgs windows, std::size_t group_step,
                       std::size_t row) noexcept {
@@ -50,8 +50,9 @@ template <class Arch>
 
 }  // namespace primitive::detail
 
-/// MEC (Cho and Brand 2017, arXiv 1706.06873), lowered along the columns: for every output column, a strip fw wide over
-/// the full height. The patches of an output row are then overlapping windows of the lowered matrix, one product a row.
+/// MEC (Cho and Brand 2017, arXiv 1706.06873), lowered along the columns: for every output column a strip fw wide over
+/// the full height. The patches of an output row are overlapping windows of the lowered matrix, one product for each
+/// row.
 struct MecCol {
     static constexpr FixedString id = "mec-col";
     static constexpr Family family = Family::mec;
@@ -69,7 +70,7 @@ struct MecCol {
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return primitive::detail::depth_panels_size<Arch>(s);
     }
-    /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
+    /// The depth is ordered fh, c, fw, like a strip of an hcw image.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         primitive::detail::pack_depth_panels<Arch>(
@@ -86,13 +87,13 @@ struct MecCol {
             }
         });
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t oh, std::size_t) {
-            // All channels of neighbouring rows are one run.
+            // All channels of neighbouring rows form one run.
             const bool whole = s.groups == 1 && s.dilation_h == 1;
             const gemm::TileArgs windows{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
-                                           .a_stride = strip,
-                                           .outer = whole ? 1 : s.fh,
-                                           .run = whole ? s.depth() : s.group_c() * s.fw,
-                                           .outer_step = static_cast<std::size_t>(s.dilation_h) * row};
+                                         .a_stride = strip,
+                                         .outer = whole ? 1 : s.fh,
+                                         .run = whole ? s.depth() : s.group_c() * s.fw,
+                                         .outer_step = static_cast<std::size_t>(s.dilation_h) * row};
             primitive::detail::multiply_windows<Arch>(s, args, windows, row / static_cast<std::size_t>(s.groups), oh);
         });
     }
@@ -128,8 +129,8 @@ private:
     }
 };
 
-/// MEC lowered along the rows: for every output row, a strip fh high over the full width, whose overlapping windows are
-/// the row's patches. One product a strip.
+/// MEC lowered along the rows: for every output row a strip fh high over the full width. Its overlapping windows are
+/// the row's patches; one product for each strip.
 struct MecRowPartition {
     static constexpr FixedString id = "mec-row-partition";
     static constexpr Family family = Family::mec;
@@ -162,22 +163,22 @@ struct MecRowPartition {
             const std::size_t pixel = static_cast<std::size_t>(s.c), column = static_cast<std::size_t>(s.fh) * pixel;
             const bool whole = s.groups == 1 && s.dilation_w == 1;
             const gemm::TileArgs windows{.a = strip,
-                                           .a_stride = static_cast<std::size_t>(s.stride_w) * column,
-                                           .outer = whole ? 1 : s.fw,
-                                           .inner = s.groups == 1 ? 1 : s.fh,
-                                           .run = whole           ? s.depth()
-                                                  : s.groups == 1 ? s.fh * s.c
-                                                                  : s.group_c(),
-                                           .outer_step = static_cast<std::size_t>(s.dilation_w) * column,
-                                           .inner_step = pixel};
+                                         .a_stride = static_cast<std::size_t>(s.stride_w) * column,
+                                         .outer = whole ? 1 : s.fw,
+                                         .inner = s.groups == 1 ? 1 : s.fh,
+                                         .run = whole           ? s.depth()
+                                                : s.groups == 1 ? s.fh * s.c
+                                                                : s.group_c(),
+                                         .outer_step = static_cast<std::size_t>(s.dilation_w) * column,
+                                         .inner_step = pixel};
             primitive::detail::multiply_windows<Arch>(s, args, windows, static_cast<std::size_t>(s.group_c()), row);
         });
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return primitive::detail::mec_work<Arch>(s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(),
-                                      s.out_h());
+        return primitive::detail::mec_work<Arch>(
+            s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h());
     }
 };
 

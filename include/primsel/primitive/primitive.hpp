@@ -19,29 +19,28 @@ namespace primsel::inline PRIMSEL_ABI {
 /// One way to compute a convolution: a plain type with
 /// - id: its published name; family; in_layout and out_layout;
 /// - supports(shape): whether it can compute the shape;
-/// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
-/// It may have
-/// - pass: which of a layer's convolutions it computes (default forward); shape is always the forward one's. For the
-///   gradients see ConvArgs;
-/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights. Its
-/// scratch_floats
-///   and work may then take how many there are as a last argument;
-/// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
-///   applies them);
+/// - run<Arch>(shape, args): computes one image; noexcept, allocates nothing, gives the same bits for every executor.
+/// Optional members:
+/// - pass: the convolution of a layer that it computes (default forward); the shape is always that of the forward one.
+/// For gradients see ConvArgs;
+/// - whole_batch = true: run takes args.images images; required for the gradient of the weights. scratch_floats and
+/// work may then take the number of images as a last argument;
+/// - fuses_epilogue = true: run applies bias, residual and clamp itself; otherwise they are null and a separate pass
+/// applies them;
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
-///   in the whole, and packed weights are the same for all heights;
-/// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
-/// - pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged once; or pack<Arch>(shape,
-///   kernel_view, dst, executor), noexcept and without allocation, for weights that change;
-/// - packed_floats<Arch>(shape), the room that pack fills, where it is not that of the kernel;
-/// - work<Arch>(shape): what it does, for the analytical cost model;
-/// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as Winograd's tiles are. One
-///   that is infinite, NaN or huge spoils those beside it (see PlanOptions::exact_support);
-/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
-///   gradients).
+/// in the whole, and packed weights do not depend on the height;
+/// - scratch_floats<Arch>(shape, workers): the floats of scratch that run needs with an executor of so many workers;
+/// - pack<Arch>(shape, kernel, dst): rearranges the kernel, k x c/groups x fh x fw, once; or pack<Arch>(shape,
+/// kernel_view, dst, executor), noexcept and without allocation, for trainable weights;
+/// - packed_floats<Arch>(shape): the floats that pack writes (default: as many as the kernel has);
+/// - work<Arch>(shape): the work for the analytical cost model;
+/// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
+/// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
+/// - error_bound: the largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
+/// gradients).
 ///
-/// A minimal model is examples/own_primitive.cpp.
+/// examples/own_primitive.cpp is a minimal model.
 template <class P>
 concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
     { P::id } -> std::convertible_to<std::string_view>;
@@ -54,7 +53,7 @@ concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
 
 namespace primitive {
 
-// Whether a member can be called, and whether there is one of its name.
+// Tests whether a member can be called, and whether there is one of its name.
 template <class P, class Arch>
 concept PacksOnce =
     requires(ConvShape const& shape, const float* kernel, float* dst) { P::template pack<Arch>(shape, kernel, dst); };
@@ -81,7 +80,7 @@ concept BooksScratch = requires(ConvShape const& shape, std::size_t workers) {
 template <class P, class Arch>
 concept NamesScratchFloats = requires { &P::scratch_floats; } || requires { &P::template scratch_floats<Arch>; };
 
-/// Says at the user's primitive which of its members is missing, or is none that anybody calls.
+/// Fails to compile with a message that names the primitive's member that is missing, or whose signature nobody calls.
 template <class P, class Arch>
 struct CheckPrimitive {
     static_assert(
@@ -125,13 +124,13 @@ struct CheckPrimitive {
 
 }  // namespace primitive
 
-/// One image with as many output rows as so many images have.
+/// Returns the shape of one image with as many output rows as so many images have.
 [[nodiscard]] constexpr ConvShape tall(ConvShape shape, int images) {
     shape.h = (images * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
     return shape;
 }
 
-/// The optional members of a primitive, with their defaults.
+/// The members of a primitive, with defaults for the optional ones.
 template <class P, class Arch>
 struct PrimitiveTraits {
     [[nodiscard]] static constexpr bool fuses_epilogue() {
@@ -195,7 +194,7 @@ struct PrimitiveTraits {
             std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
-    /// The work of one run: for one image, or for as many as a primitive that takes whole batches gets.
+    /// Returns the work of one run: for one image, or for `images` if the primitive takes whole batches.
     [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
         if constexpr (requires { P::template work<Arch>(shape, images); }) {
             return P::template work<Arch>(shape, images);

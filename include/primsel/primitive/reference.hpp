@@ -4,9 +4,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The definition of convolution, element by element, accumulated in double precision: what every primitive is tested
-/// against. src and residual are chw images, kernel is k x c/groups x fh x fw, dst is a chw image; bias and residual
-/// may be null.
+/// The definition of convolution, element by element, accumulated in double precision: the reference for tests of every
+/// primitive. src, dst and residual are chw images; the kernel is k x c/groups x fh x fw. bias and residual may be
+/// null.
 template <class Result = float>
 void reference_convolution(ConvShape const& s, const float* src, const float* kernel, const float* bias,
                            const float* residual, Clamp clamp, Result* dst) {

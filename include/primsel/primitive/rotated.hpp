@@ -8,8 +8,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Whether the gradient of the input is a convolution of the result's gradient: that with the kernel rotated by half a
-/// circle, its channels and kernels exchanged.
+/// Returns whether the gradient of the input is a convolution of the result's gradient with the rotated kernel.
 [[nodiscard]] constexpr Support rotates(ConvShape const& s) {
     if (s.strided()) return Support::no("needs stride 1");
     const bool within =
@@ -17,7 +16,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return within ? Support::yes() : Support::no("needs a padding smaller than the kernel");
 }
 
-/// The convolution that takes the gradient of the result to that of the input, of a shape that turns.
+/// Returns the convolution that computes the gradient of the input from that of the result. rotates(s) must hold.
 [[nodiscard]] constexpr ConvShape rotated(ConvShape const& s) {
     ConvShape t = s;
     t.c = s.k, t.k = s.c;
@@ -27,11 +26,12 @@ namespace primsel::inline PRIMSEL_ABI {
     return t;
 }
 
-/// The kernel of the rotated convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
+/// Writes the kernel of the rotated convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size()
+/// floats.
 inline void rotate_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
     const auto taps = static_cast<std::size_t>(s.taps()), kernels = static_cast<std::size_t>(s.group_k()),
                channels = static_cast<std::size_t>(s.group_c());
-    // In blocks: whole lines are read and written.
+    // In blocks, so that whole cache lines are read and written.
     constexpr std::size_t block = 16;
     for (int group = 0; group < s.groups;
          ++group, kernel += kernels * channels * taps, dst += kernels * channels * taps) {

@@ -1,4 +1,4 @@
-// A convolution of which some rows are computed at a time.
+// Computing only some rows of a convolution's result.
 #pragma once
 
 #include <primsel/core/config.hpp>
@@ -15,18 +15,19 @@ struct Rows {
     friend constexpr bool operator==(Rows const&, Rows const&) = default;
 };
 
-/// Whether every row of the result reads a row of the image, and not padding alone.
+/// Returns whether every row of the result reads at least one row of the image, not only padding.
 [[nodiscard]] constexpr bool rows_read_image(ConvShape const& s) {
     return s.pad_top < s.span_h() && s.pad_bottom < s.span_h();
 }
 
-/// The rows of the image that these rows of the result, one at least, are computed from. rows_read_image must hold.
+/// Returns the rows of the image from which the given rows of the result, at least one, are computed. rows_read_image
+/// must hold.
 [[nodiscard]] constexpr Rows rows_under(ConvShape const& s, Rows out) {
     return {std::max(0, out.begin * s.stride_h - s.pad_top),
             std::min(s.h, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top)};
 }
 
-/// The convolution that computes these rows of the result from those under them.
+/// Returns the convolution that computes the given rows of the result from rows_under them.
 [[nodiscard]] constexpr ConvShape rows_of(ConvShape const& s, Rows out) {
     ConvShape part = s;
     part.h = rows_under(s, out).count();

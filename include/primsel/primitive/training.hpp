@@ -14,12 +14,12 @@ namespace primsel::inline PRIMSEL_ABI {
 using InputGradientPrimitives = TypeList<IndirectInputGradient, DepthwiseInputGradient>;
 using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientDirect, WeightGradientCol,
                                           WinogradWeightGradient<4, 3>, DepthwiseWeightGradient>;
-/// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a
-/// rotated kernel, where the stride is 1.
+/// The primitives for both gradients of a convolution. With stride 1, forward primitives with a rotated kernel also
+/// compute the gradient of the input.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;
 
-/// The primitives that a step of training considers by default: forward ones that take a whole batch or win its layers,
-/// and all gradients.
+/// The primitives that a training step considers by default: the forward ones that take a whole batch or are fastest on
+/// some layers, and all gradients.
 using TrainingPrimitives = concatenate<
     TypeList<Indirect, DirectHwc, DepthwiseHwc, GroupedHwc, Winograd<2, 3, 16>, Winograd<4, 3, 16>,
              Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>>,

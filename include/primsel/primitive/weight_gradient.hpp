@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primitive::detail {
 
-/// dst[k][c][tap] = src[k][tap][c].
+/// Moves the taps last: dst[k][c][tap] = src[k][tap][c].
 inline void taps_last(const float* src, int kernels, int taps, int c, float* dst) noexcept {
     const auto channels = static_cast<std::size_t>(c), count = static_cast<std::size_t>(taps);
     for (int k = 0; k < kernels; ++k, src += count * channels, dst += count * channels) {
@@ -27,9 +27,9 @@ inline void taps_last(const float* src, int kernels, int taps, int c, float* dst
 
 }  // namespace primitive::detail
 
-/// The gradient of the weights in hwc: the product of the transposed gradient of the result, k x pixels, with the patch
-/// matrix, pixels x depth, of all images. Of the patch matrix there is at any time a panel of a few pixels; the
-/// gradient is read where it is.
+/// The gradient of the weights in hwc: the product of the gradient of the result, transposed to k x pixels, with the
+/// patch matrix, pixels x depth, of all images. Only a panel of a few pixels of the patch matrix exists at a time; the
+/// gradient is read in place.
 struct WeightGradientRow {
     static constexpr FixedString id = "weight-gradient-im2row";
     static constexpr Family family = Family::im2;
@@ -45,7 +45,7 @@ struct WeightGradientRow {
         return round_up_floats(s.kernel_size()) + workers * panel_floats<Arch>;
     }
 
-    /// Independent are panels of the depth, and where they are few, blocks of kernels.
+    /// Parallel over panels of the depth and, if these are few, over blocks of kernels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         float* sums = s.taps() == 1 ? args.dst : args.scratch;
@@ -86,13 +86,14 @@ struct WeightGradientRow {
     }
 
 private:
-    /// Pixels at once: their patches stay in the caches, and the sums are read and written seldom.
+    /// The pixels of one step: their patches stay in the caches, and the sums are read and written seldom.
     static constexpr std::size_t block_pixels = 192;
     template <class Arch>
     static constexpr std::size_t panel_floats =
         round_up_floats(block_pixels * static_cast<std::size_t>(gemm::panel_width<Arch>));
 
-    /// The parts of a kernel's gradient: by the shape alone, so that the bits are the same for every number of threads.
+    /// Returns the number of parts of a kernel's gradient. It depends only on the shape, so that the bits are the same
+    /// for every number of threads.
     [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
         return std::clamp(8 / (panels * s.groups), 1, std::max(1, s.group_k() / 48));
     }
@@ -123,18 +124,18 @@ private:
                 next(s, at);
             }
             gemm::TileArgs t{.a = args.gradient + first * k + first_k,
-                               .a_stride = k,
-                               .run = count,
-                               .b = patches,
-                               .c = sums + first_k * depth + static_cast<std::size_t>(part.column),
-                               .c_stride = depth,
-                               .columns = columns,
-                               .accumulate = first > 0};
+                             .a_stride = k,
+                             .run = count,
+                             .b = patches,
+                             .c = sums + first_k * depth + static_cast<std::size_t>(part.column),
+                             .c_stride = depth,
+                             .columns = columns,
+                             .accumulate = first > 0};
             gemm::multiply_panel_transposed<Arch>(t, part.end - part.begin, width);
         }
     }
 
-    /// A pixel of the result, and the image it belongs to.
+    /// A pixel of the result and its image.
     struct Pixel {
         const float* image;
         int oh, ow;
@@ -147,13 +148,13 @@ private:
         at.image += s.in_shape().size();
     }
 
-    /// Some columns of a patch, as runs of neighbours in the image: a kernel row where it has no gaps and there is one
-    /// group, a tap otherwise.
+    /// Some columns of a patch, as runs that are contiguous in the image: a kernel row if it has no gaps and there is
+    /// one group, otherwise a tap.
     struct Columns {
-        int line, lines_a_row;  // floats of a run, runs of a kernel row
-        int first_line, from;   // where the columns begin
+        int line, lines_a_row;  // the floats of a run, the runs of a kernel row
+        int first_line, from;   // the run and the float in it where the columns begin
         int count;
-        int channel;  // the group's first
+        int channel;  // the first channel of the group
     };
     [[nodiscard]] static Columns columns_of(ConvShape const& s, Part const& part, int columns) noexcept {
         const bool whole_rows = s.groups == 1 && s.dilation_w == 1;
@@ -172,7 +173,7 @@ private:
                 std::fill_n(dst, floats, 0.0F);
             } else {
                 const float* image_row = at.image + static_cast<std::size_t>(row * s.w) * static_cast<std::size_t>(s.c);
-                // As floats of the row: where the run begins, and the part of it that the row has.
+                // In floats of the image's row: the begin of the run and its part inside the row.
                 const int begin = column * s.c + columns.channel + from, end = begin + floats;
                 const int low = std::clamp(0, begin, end), high = std::clamp(s.w * s.c, low, end);
                 std::fill_n(dst, low - begin, 0.0F);
@@ -186,7 +187,7 @@ private:
 };
 
 /// The gradient of the weights in chw: the product of the gradient of the result, k x pixels, with the transposed patch
-/// matrix, of one image after another.
+/// matrix, one image after another.
 struct WeightGradientCol {
     static constexpr FixedString id = "weight-gradient-im2col";
     static constexpr Family family = Family::im2;
@@ -215,7 +216,7 @@ struct WeightGradientCol {
                     patches = args.scratch;
                     args.executor.parallel_for(channels, [=, &s, &args](std::size_t channel, std::size_t) {
                         primitive::detail::copy_self(s, of_group + channel * s.in_pixels(),
-                                          args.scratch + channel * taps * s.out_pixels());
+                                                     args.scratch + channel * taps * s.out_pixels());
                     });
                 }
                 const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
@@ -238,7 +239,7 @@ struct WeightGradientCol {
         Work image;
         if (!is_own_patches(s)) {
             const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
-            // As of im2col-copy-self; and where a stride parts the elements of a run, they are copied one by one.
+            // Runs are those of im2col-copy-self; with a stride the elements of a run are copied one by one.
             const double runs = 1.0 * s.out_h() * s.fw * s.c;
             const double copied = std::min(s.fh, s.stride_h) * std::min(s.fw, s.stride_w);
             const double parted = s.stride_w == 1 ? 0 : elements * copied / s.taps();
@@ -254,7 +255,7 @@ struct WeightGradientCol {
     }
 
 private:
-    /// A channel is already the row of patches that a 1x1 kernel needs.
+    /// Returns whether the channels of the image are already the patches, as for an unpadded 1x1 kernel of stride 1.
     [[nodiscard]] static bool is_own_patches(ConvShape const& s) {
         return s.taps() == 1 && !s.strided() && !s.padded();
     }

@@ -12,10 +12,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The gradient of the weights in hwc, read where images and gradient are: for each tap the sums, over the pixels for
-/// which it lies within the image, of the products of c channels there and the k of the gradient. Nothing is copied,
-/// and what would be multiplied with padding is left out. Of few channels, those of a kernel row's taps are neighbours
-/// wherever all of them lie within the image, and are taken as one tap of so many channels.
+/// The gradient of the weights in hwc, with images and gradient read in place. For each tap it sums, over the pixels
+/// where the tap lies inside the image, the products of the c channels there and the k channels of the gradient.
+/// Nothing is copied, and padding is not multiplied. If there are few channels, the taps of a kernel row are contiguous
+/// where they all lie inside the image. They are then taken as one tap with more channels.
 struct WeightGradientDirect {
     static constexpr FixedString id = "weight-gradient-direct";
     static constexpr Family family = Family::direct;
@@ -33,9 +33,9 @@ struct WeightGradientDirect {
         return workers * sums_of_part<Arch>(s, workers);
     }
 
-    /// Independent are panels of kernels and, of each, ranges of channels, or of kernel rows where channels are few. A
-    /// worker goes through all pixels, block after block; the sums of its part stay in L2 until they are put in their
-    /// order.
+    /// Parallel over panels of kernels and, within each, ranges of channels, or of kernel rows if there are few
+    /// channels. A worker goes through all pixels, block after block. The sums of its part stay in L2 until they are
+    /// put in their final order.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int panels = panels_of<Arch>(s), ranges = ranges_of<Arch>(s, args.executor.concurrency());
@@ -65,7 +65,7 @@ struct WeightGradientDirect {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s, int images) {
-        double pixels = 0;  // of all taps, each within the image
+        double pixels = 0;  // of all taps, each counted inside the image
         for (int fh = 0; fh < s.fh; ++fh) {
             for (int fw = 0; fw < s.fw; ++fw)
                 pixels += primitive::detail::tap_rows(s, fh).size() * primitive::detail::tap_columns(s, fw).size();
@@ -85,10 +85,10 @@ struct WeightGradientDirect {
 
 private:
     static constexpr int vector = 16;
-    /// Pixels at once: what a panel reads of them stays in L1 for all taps and channels.
+    /// The pixels of a block: a panel's part of them stays in L1 for all taps and channels.
     static constexpr int block_pixels = 192;
 
-    /// Floats of sums that stay in L2.
+    /// The floats of sums that stay in L2.
     static constexpr int sums_at_once = l2_floats / 4;
     template <class Arch>
     static constexpr int width = std::max(vector, primitive::detail::most_pair_vectors<Arch>* lanes<Arch>);
@@ -97,20 +97,21 @@ private:
     [[nodiscard]] static constexpr int panels_of(ConvShape const& s) {
         return (s.group_k() + width<Arch> - 1) / width<Arch>;
     }
-    /// The columns of the result for which all taps of a kernel row lie within the image.
+    /// Returns the columns of the result for which all taps of a kernel row lie inside the image.
     [[nodiscard]] static constexpr primitive::detail::Range inner_columns(ConvShape const& s) {
-        const primitive::detail::Range first = primitive::detail::tap_columns(s, 0), last = primitive::detail::tap_columns(s, s.fw - 1);
+        const primitive::detail::Range first = primitive::detail::tap_columns(s, 0),
+                                       last = primitive::detail::tap_columns(s, s.fw - 1);
         const int begin = std::max(first.begin, last.begin), end = std::min(first.end, last.end);
         return {begin, std::max(begin, end)};
     }
-    /// Whether channels are so few that a tap's fill few registers, and nearly all columns are inner ones: the others
-    /// are taken tap by tap, a few pixels at a time.
+    /// Returns whether a tap's channels fill only few registers and nearly all columns are inner ones. The other
+    /// columns are then taken tap by tap, a few pixels at a time.
     [[nodiscard]] static constexpr bool by_rows(ConvShape const& s) {
         return s.groups == 1 && s.c < vector && s.dilation_w == 1 && s.fw > 1 &&
                8 * inner_columns(s).size() >= 7 * s.out_w();
     }
-    /// Ranges that a group's channels, or the kernel's rows, are divided into. Each reads all of its panel's gradient,
-    /// so that there are as few as the caches and the threads allow.
+    /// Returns the number of ranges of a group's channels, or of the kernel's rows. Each range reads the whole gradient
+    /// of its panel, so there are as few as caches and threads permit.
     template <class Arch>
     [[nodiscard]] static constexpr int ranges_of(ConvShape const& s, std::size_t workers) {
         const int tasks = workers == 1 ? 1 : 4 * static_cast<int>(workers);
@@ -128,12 +129,12 @@ private:
         return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * rows * s.fw));
     }
 
-    /// Kernels from k on, channels from c on and kernel rows from `row` on, of a group. Its sums: tap after tap, a row
-    /// for each channel.
+    /// Some kernels from k on, channels from c on and kernel rows from `row` on, of a group. The sums are stored tap
+    /// after tap, a row for each channel.
     struct Part {
         int group = 0, k = 0, kernels = 0, c = 0, channels = 0, row = 0, rows = 0;
 
-        /// A row has whole vectors: where the last kernels do not fill one, it takes some of those before once more.
+        /// A row consists of whole vectors: if the last kernels do not fill one, it repeats some of those before.
         [[nodiscard]] int whole() const { return kernels / vector * vector; }
         [[nodiscard]] int twice() const { return kernels > whole() ? whole() + vector - kernels : 0; }
         [[nodiscard]] int columns() const { return kernels + twice(); }
@@ -143,7 +144,7 @@ private:
         int image, images, row, rows;
     };
 
-    /// Calls visit(block) for blocks of about as many pixels, which are all there are.
+    /// Calls visit(block) for blocks of about equal numbers of pixels, which cover all pixels.
     template <class Visit>
     static void for_blocks(ConvShape const& s, int images, Visit const& visit) noexcept {
         const int pixels = static_cast<int>(s.out_pixels());
@@ -168,8 +169,9 @@ private:
         const auto of_tap = [&](int fw) { return sums + fw * part.channels * part.columns(); };
         if (!by_rows(s)) {
             for (int fw = 0; fw < s.fw; ++fw) {
-                add<Arch>(part, part.channels, pairs_of(s, args, part, block, {row, fw, primitive::detail::tap_columns(s, fw)}),
-                          of_tap(fw), begun);
+                add<Arch>(part, part.channels,
+                          pairs_of(s, args, part, block, {row, fw, primitive::detail::tap_columns(s, fw)}), of_tap(fw),
+                          begun);
             }
             return;
         }
@@ -177,19 +179,21 @@ private:
         add<Arch>(part, s.fw * s.c, pairs_of(s, args, part, block, {row, 0, inner}), sums, begun);
         for (int fw = 0; fw < s.fw; ++fw) {
             const primitive::detail::Range all = primitive::detail::tap_columns(s, fw);
-            for (primitive::detail::Range const& outer : {primitive::detail::Range{all.begin, std::min(all.end, inner.begin)},
-                                               primitive::detail::Range{std::max(all.begin, inner.end), all.end}}) {
+            for (primitive::detail::Range const& outer :
+                 {primitive::detail::Range{all.begin, std::min(all.end, inner.begin)},
+                  primitive::detail::Range{std::max(all.begin, inner.end), all.end}}) {
                 if (outer.size() == 0) continue;
                 add<Arch>(part, s.c, pairs_of(s, args, part, block, {row, fw, outer}), of_tap(fw), true);
             }
         }
     }
-    /// Adds `channels` floats from where the pairs are on: a tap's channels, or those of several taps.
+    /// Adds the sums of `channels` floats from the pairs' position on: the channels of one tap or of several.
     template <class Arch>
-    static void add(Part const& part, int channels, primitive::detail::PixelPairs p, float* sums, bool accumulate) noexcept {
+    static void add(Part const& part, int channels, primitive::detail::PixelPairs p, float* sums,
+                    bool accumulate) noexcept {
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
             primitive::detail::sum_pairs_of<Arch, vectors>(channels, p, sums, static_cast<std::size_t>(part.columns()),
-                                                accumulate);
+                                                           accumulate);
             p.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
         };
@@ -198,27 +202,29 @@ private:
         p.b -= part.twice();
         primitive::detail::with_powers<primitive::detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
     }
-    /// A tap, and columns of the result for which it lies within the image.
+    /// A tap, and the columns of the result for which it lies inside the image.
     struct Tap {
         int fh, fw;
         primitive::detail::Range columns;
     };
-    /// The pixels of a block where a tap's row lies within the image, and those of the gradient.
-    [[nodiscard]] static primitive::detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
-                                                     Block const& block, Tap const& tap) noexcept {
+    /// Returns the pixels of a block where a tap's row lies inside the image, paired with those of the gradient.
+    [[nodiscard]] static primitive::detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args,
+                                                                Part const& part, Block const& block,
+                                                                Tap const& tap) noexcept {
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k),
                    w = static_cast<std::size_t>(s.w), out_w = static_cast<std::size_t>(s.out_w()),
                    image = static_cast<std::size_t>(block.image);
         const primitive::detail::Range tap_rows = primitive::detail::tap_rows(s, tap.fh), columns = tap.columns;
-        const primitive::detail::Range rows{std::max(tap_rows.begin, block.row), std::min(tap_rows.end, block.row + block.rows)};
+        const primitive::detail::Range rows{std::max(tap_rows.begin, block.row),
+                                            std::min(tap_rows.end, block.row + block.rows)};
         primitive::detail::PixelPairs p{.a = args.src + image * s.in_shape().size(),
-                             .b = args.gradient + image * s.out_shape().size(),
-                             .a_steps = {static_cast<std::size_t>(s.stride_w) * c,
-                                         static_cast<std::size_t>(s.stride_h) * w * c, s.in_shape().size()},
-                             .b_steps = {k, out_w * k, s.out_shape().size()},
-                             .columns = columns.size(),
-                             .rows = rows.size(),
-                             .images = block.images};
+                                        .b = args.gradient + image * s.out_shape().size(),
+                                        .a_steps = {static_cast<std::size_t>(s.stride_w) * c,
+                                                    static_cast<std::size_t>(s.stride_h) * w * c, s.in_shape().size()},
+                                        .b_steps = {k, out_w * k, s.out_shape().size()},
+                                        .columns = columns.size(),
+                                        .rows = rows.size(),
+                                        .images = block.images};
         p.a += part.group * s.group_c() + part.c;
         p.b += part.group * s.group_k() + part.k;
         if (p.columns == 0 || p.rows == 0) return p;
@@ -229,7 +235,7 @@ private:
         return p;
     }
 
-    /// From (tap, channel, kernel) to (kernel, channel, tap).
+    /// Reorders from (tap, channel, kernel) to (kernel, channel, tap).
     static void put_in_order(ConvShape const& s, Part const& part, const float* sums, float* dst) noexcept {
         const auto taps = static_cast<std::size_t>(part.rows * s.fw), all = static_cast<std::size_t>(s.taps()),
                    depth = static_cast<std::size_t>(s.depth()), columns = static_cast<std::size_t>(part.columns()),
@@ -237,7 +243,7 @@ private:
         dst += static_cast<std::size_t>(part.group * s.group_k() + part.k) * depth +
                static_cast<std::size_t>(part.c) * all + static_cast<std::size_t>(part.row * s.fw);
         for (std::size_t last = vector; last <= columns; last += vector) {
-            // Columns are kernels, but for the last, which stand further behind.
+            // The last vector begins with kernels that the one before has too, which are skipped.
             const std::size_t behind = last == columns ? twice : 0;
             for (std::size_t c = 0; c < channels; ++c) {
                 transpose_columns(sums + c * columns + behind, channels * columns, dst + c * all, depth, taps,

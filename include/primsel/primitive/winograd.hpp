@@ -12,7 +12,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Winograd's minimal filtering in two dimensions, F(m x m, r x r) (Lavin and Gray 2016). Tiles of the image and the
-/// kernel are transformed; each of the (m + r - 1)^2 taps is then a product of tiles x c and c x k; the result is
+/// kernel are transformed. Each of the (m + r - 1)^2 taps is then a product of tiles x c and c x k, whose results are
 /// transformed back. `vec` channels are transformed side by side; 1 is the scalar version. The interpolation points
 /// decide the numerical error.
 template <int m, int r, int vec, class P = DefaultPoints<m + r - 2>>
@@ -61,8 +61,7 @@ public:
         return zeros(s) + slots * slot_floats(s, blocks.tiles);
     }
 
-    /// Blocks of tiles, of whichever images, are independent. Where they are few, the steps within each are shared out
-    /// instead.
+    /// Parallel over blocks of tiles across images. If the blocks are few, the steps within each are parallel instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency(), args.images);
@@ -84,8 +83,8 @@ public:
                                        [&](std::size_t block, std::size_t worker) {
                                            const auto [first, last] = range(block);
                                            Sequential sequential;
-                                           // The product of a tap takes the place of the tap before it, which is used
-                                           // up.
+                                           // The product of a tap overwrites the transformed tiles of the tap before,
+                                           // which are no longer needed.
                                            float* y = slots + worker * (taps + 1) * slot;
                                            run_block<Arch>(s, args, first, last, y + slot, y, sequential);
                                        });
@@ -98,7 +97,7 @@ public:
         const double tiles = 1.0 * tiles_of(s) * images, columns = gemm::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
-        // Each of the two passes of a transform makes about `size` operations an element.
+        // Each of the two passes of a transform does about `size` operations for each element.
         const double passes = 2.0 * size;
         return Work{}
             .add({.rate = Rate::scalar,
@@ -114,7 +113,7 @@ public:
     }
 
 private:
-    /// Blocks of tiles, and whether the work within each is shared out.
+    /// The number of blocks of tiles and tiles of each, and whether the work within a block is divided among threads.
     struct Blocks {
         int count, tiles;
         bool shared;
@@ -124,14 +123,14 @@ private:
     [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
         return round_up_floats(static_cast<std::size_t>(s.c));
     }
-    /// A tap of a block of tiles: the tiles transformed, or their products. An odd number of cache lines, so that those
-    /// which a tile has in its taps spread over the cache's sets.
+    /// Returns the floats of one tap of a block: its transformed tiles or their products. It is an odd number of cache
+    /// lines, so that the taps of a tile spread over the cache's sets.
     [[nodiscard]] static constexpr std::size_t slot_floats(ConvShape const& s, int tiles) {
         constexpr std::size_t line = alignment / sizeof(float);
         return (static_cast<std::size_t>(tiles) * primitive::detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
     }
-    /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
-    /// reading them once a block costs more than that.
+    /// Returns blocks whose transformed tiles stay in L2 beside a panel of the kernels. If reading large kernels once
+    /// for each block costs more than that saves, blocks are larger.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers, int images) {
         constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
@@ -144,12 +143,12 @@ private:
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
         const int count = (tiles + wanted - 1) / wanted, threads = static_cast<int>(workers);
         if (threads > 1 && count < 2 * threads) return {count, (tiles + count - 1) / count, true};
-        // As many blocks for one thread as for another.
+        // A multiple of the number of threads, so that each thread gets as many blocks.
         const int even = std::min((count + threads - 1) / threads * threads, tiles), size = (tiles + even - 1) / even;
         return {(tiles + size - 1) / size, size, false};
     }
 
-    /// The image of a tile, and which of the image's it is.
+    /// The image of a tile, and the tile's number within it.
     struct Place {
         std::size_t image;
         int tile;
@@ -159,12 +158,13 @@ private:
         return {static_cast<std::size_t>(tile / each), tile % each};
     }
 
-    /// v and y: tap after tap, the transformed tiles and their products with the kernels.
+    /// Computes one block. v and y hold, tap after tap, the transformed tiles and their products with the kernels.
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
                           ExecutorRef executor) noexcept {
         const int tiles = last - first;
-        const std::size_t v_stride = primitive::detail::tile_stride(s.c), y_stride = primitive::detail::tile_stride(s.k);
+        const std::size_t v_stride = primitive::detail::tile_stride(s.c),
+                          y_stride = primitive::detail::tile_stride(s.k);
         const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));
@@ -173,13 +173,12 @@ private:
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             const gemm::TileArgs product{.a = v + tap * slot,
-                                           .a_stride = v_stride,
-                                           .run = s.c,
-                                           .fetch_end = args.weights + packed_floats<Arch>(s),
-                                           .c = y + tap * slot,
-                                           .c_stride = y_stride};
-            gemm::multiply_panels<Arch>(product, 0, tiles, s.k,
-                                          args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));
+                                         .a_stride = v_stride,
+                                         .run = s.c,
+                                         .fetch_end = args.weights + packed_floats<Arch>(s),
+                                         .c = y + tap * slot,
+                                         .c_stride = y_stride};
+            gemm::multiply_panels<Arch>(product, 0, tiles, s.k, args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));

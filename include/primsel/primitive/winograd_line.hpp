@@ -10,9 +10,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Winograd's minimal filtering in one dimension, F(m, r), summed over the kernel's other dimension: the square r x r
-/// kernel along rows is the papers' winograd-m-r; 1 x r and r x 1 kernels have theirs. Each of the m + r - 1 taps is
-/// the sum, over the kernel's lines, of products of tiles x c and c x k. One sum over all lines would round more.
+/// Winograd's minimal filtering in one dimension, F(m, r), summed over the kernel's other dimension. The square r x r
+/// kernel along rows is the papers' winograd-m-r; there are versions for 1 x r and r x 1 kernels. Each of the m + r - 1
+/// taps is the sum, over the kernel's lines, of products of tiles x c and c x k. The lines are summed one by one, since
+/// a single sum over all of them would round more.
 template <int m, int r, int vec, KernelForm form = KernelForm::square, class P = DefaultPoints<m + r - 2>>
 struct WinogradLine {
 private:
@@ -66,8 +67,8 @@ public:
         return workers * block_floats(s, lines_per_block(s));
     }
 
-    /// Blocks of output lines are independent; the lines of tiles between two of them are transformed for both. Where
-    /// blocks are few, the steps within each are shared out instead.
+    /// Parallel over blocks of output lines; the lines of tiles between two blocks are transformed for both. If the
+    /// blocks are few, the steps within each are parallel instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int step = lines_per_block(s), all = Tiles::out_lines(s);
@@ -118,11 +119,12 @@ private:
         return static_cast<std::size_t>(taps * Tiles::positions(s)) *
                (in * primitive::detail::tile_stride(s.c) + out * primitive::detail::tile_stride(s.k));
     }
-    /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
-    /// between two blocks are transformed twice.
+    /// Returns the output lines of a block: as many as leave the transformed tiles in L2, but at least four times the
+    /// kernel's height, since the lines between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
         constexpr int room = l2_floats / 8 * 5;
-        const int in = static_cast<int>(primitive::detail::tile_stride(s.c)), out = static_cast<int>(primitive::detail::tile_stride(s.k));
+        const int in = static_cast<int>(primitive::detail::tile_stride(s.c)),
+                  out = static_cast<int>(primitive::detail::tile_stride(s.k));
         const int fitting = (room / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
         return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
@@ -130,7 +132,8 @@ private:
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
                           ExecutorRef executor) noexcept {
-        const std::size_t v_stride = primitive::detail::tile_stride(s.c), y_stride = primitive::detail::tile_stride(s.k);
+        const std::size_t v_stride = primitive::detail::tile_stride(s.c),
+                          y_stride = primitive::detail::tile_stride(s.k);
         const int positions = Tiles::positions(s);
         const auto in_tiles = static_cast<std::size_t>((last - first + Tiles::lines - 1) * positions),
                    out_tiles = static_cast<std::size_t>((last - first) * positions);
@@ -144,12 +147,12 @@ private:
             for (std::size_t line = 0; line < Tiles::lines; ++line) {
                 const std::size_t below = line * static_cast<std::size_t>(positions);
                 const gemm::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
-                                               .a_stride = v_stride,
-                                               .run = s.c,
-                                               .fetch_end = args.weights + packed_floats<Arch>(s),
-                                               .c = y + tap * out_tiles * y_stride,
-                                               .c_stride = y_stride,
-                                               .accumulate = line > 0};
+                                             .a_stride = v_stride,
+                                             .run = s.c,
+                                             .fetch_end = args.weights + packed_floats<Arch>(s),
+                                             .c = y + tap * out_tiles * y_stride,
+                                             .c_stride = y_stride,
+                                             .accumulate = line > 0};
                 gemm::multiply_panels<Arch>(
                     product, 0, static_cast<int>(out_tiles), s.k,
                     args.weights + (tap * Tiles::lines + line) * gemm::packed_size<Arch>(s.c, s.k));

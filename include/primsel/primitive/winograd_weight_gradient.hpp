@@ -13,10 +13,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The gradient of the weights by Winograd's minimal filtering: that of the sum of all tiles' results. Tiles of the
-/// image are transformed as in the forward pass and tiles of the gradient by the transpose of how results are
-/// transformed back; each tap is then a product of c x tiles and tiles x k, and the transpose of how kernels are
-/// transformed leads to the gradient. Tiles of m x m results, kernels of r x r.
+/// The gradient of the weights by Winograd's minimal filtering, as the gradient of the sum of all tiles' results. Tiles
+/// of the image are transformed as in the forward pass. Tiles of the gradient are transformed by the transpose of the
+/// output transform. Each tap is then a product of c x tiles and tiles x k; the transpose of the kernel transform gives
+/// the gradient. Tiles have m x m results, kernels are r x r.
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 struct WinogradWeightGradient {
 private:
@@ -35,13 +35,13 @@ public:
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return Forward::supports(s); }
 
-    /// Zeros, the transformed tiles of a block, and the sums of their products.
+    /// Returns the floats of zeros, the transformed tiles of a block, and the sums of their products.
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t, int images) {
         return zeros(s) + taps * (tiles_at_once(s, images) * tile_floats(s) + sums_of_tap(s));
     }
 
-    /// In each block tiles are independent, then taps; at the end, channels.
+    /// In each block, first tiles and then taps are processed in parallel; at the end, channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         std::fill_n(args.scratch, zeros(s), 0.0F);
@@ -105,18 +105,23 @@ private:
     [[nodiscard]] static constexpr std::size_t tiles_of(ConvShape const& s, int images) {
         return static_cast<std::size_t>(Tiles::rows(s) * Tiles::columns(s)) * static_cast<std::size_t>(images);
     }
-    /// k, filled up with zeros to whole vectors.
+    /// Returns k rounded up to whole vectors, which are filled with zeros.
     [[nodiscard]] static constexpr std::size_t columns(ConvShape const& s) {
         return static_cast<std::size_t>((s.k + vector - 1) / vector * vector);
     }
-    [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) { return primitive::detail::tile_stride(s.c); }
-    [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) { return primitive::detail::tile_stride(s.k); }
-    /// Floats of a tap of a tile: that of the image and that of the gradient.
+    [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) {
+        return primitive::detail::tile_stride(s.c);
+    }
+    [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) {
+        return primitive::detail::tile_stride(s.k);
+    }
+    /// Returns the floats of one tap of a tile: those of the image plus those of the gradient.
     [[nodiscard]] static constexpr std::size_t tile_floats(ConvShape const& s) { return v_stride(s) + z_stride(s); }
     [[nodiscard]] static constexpr std::size_t sums_of_tap(ConvShape const& s) {
         return static_cast<std::size_t>(s.c) * columns(s);
     }
-    /// As many as stay in L2; more, where the sums do not, to make reading and writing those cheap beside the products.
+    /// Returns the tiles of a block, which fit L2. If the sums do not fit L2, blocks are larger, so that reading and
+    /// writing the sums is cheap beside the products.
     [[nodiscard]] static constexpr std::size_t tiles_at_once(ConvShape const& s, int images) {
         const std::size_t room = taps * sums_of_tap(s) > l2_floats ? 4 * l2_floats : l2_floats;
         const std::size_t most = std::max<std::size_t>(room / (taps * tile_floats(s)), 48), all = tiles_of(s, images),
@@ -140,7 +145,8 @@ private:
     }
 
     template <class Arch>
-    static void add_products(ConvShape const& s, primitive::detail::PixelPairs pairs, bool accumulate, float* sums) noexcept {
+    static void add_products(ConvShape const& s, primitive::detail::PixelPairs pairs, bool accumulate,
+                             float* sums) noexcept {
         constexpr int most = primitive::detail::most_pair_vectors<Arch>;
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
             primitive::detail::sum_pairs_of<Arch, vectors>(s.c, pairs, sums, columns(s), accumulate);

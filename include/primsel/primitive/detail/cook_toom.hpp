@@ -1,4 +1,4 @@
-// The transform matrices of Winograd's minimal filtering, from their interpolation points, in exact arithmetic.
+// The transform matrices of Winograd's minimal filtering, computed exactly from their interpolation points.
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>
@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Finite interpolation points, each a std::ratio, no two the same; infinity is always the last and not named.
+/// Finite, distinct interpolation points, each a std::ratio. Infinity is always the last point and not listed.
 template <class... Ratios>
 struct Points {
     static constexpr std::size_t count = sizeof...(Ratios);
@@ -23,8 +23,9 @@ namespace primitive::detail {
 template <class Number, int rows, int columns>
 using Matrix = std::array<std::array<Number, static_cast<std::size_t>(columns)>, static_cast<std::size_t>(rows)>;
 
-/// F(m, r) by the Cook-Toom algorithm (Blahut 2010, chapter 5; transposed as in Lavin and Gray 2016): the m outputs of
-/// an r-tap filter are output * ((kernel * g) elementwise (input * d)), with m + r - 2 finite points and infinity.
+/// The matrices of F(m, r) by the Cook-Toom algorithm (Blahut 2010, chapter 5; transposed as in Lavin and Gray 2016).
+/// The m outputs of an r-tap filter are output * ((kernel * g) elementwise (input * d)). There are m + r - 2 finite
+/// points and infinity.
 template <int m, int r>
 struct CookToom {
     static constexpr int taps = m + r - 1;
@@ -59,8 +60,8 @@ struct CookToom {
         for (std::size_t l = 0; l < finite; ++l) multiply(input[finite], l, points[l]);
     }
 
-    /// Whether the matrices make a convolution of any signal and filter: output i is the sum of tap t times input j
-    /// over j = i + t, and of nothing else.
+    /// Returns whether the matrices compute a convolution of any signal and filter: output i is the sum of tap t times
+    /// input i + t.
     [[nodiscard]] constexpr bool is_convolution() const {
         for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
             for (std::size_t t = 0; t < static_cast<std::size_t>(r); ++t) {
@@ -107,15 +108,15 @@ struct FirstPoints<0, Points<Used...>, Rest...> {
 
 }  // namespace primitive::detail
 
-/// The first n of the points that keep the numbers small, in the order in which they are used.
+/// The first n default points, in an order that keeps the matrices' numbers small.
 template <int n>
 using DefaultPoints = typename primitive::detail::FirstPoints<n, Points<>, std::ratio<0>, std::ratio<1>, std::ratio<-1>,
-                                                   std::ratio<2>, std::ratio<-2>, std::ratio<1, 2>, std::ratio<-1, 2>,
-                                                   std::ratio<4>, std::ratio<-4>>::type;
+                                                              std::ratio<2>, std::ratio<-2>, std::ratio<1, 2>,
+                                                              std::ratio<-1, 2>, std::ratio<4>, std::ratio<-4>>::type;
 
 namespace primitive::detail {
 
-/// "-at" and the points, "-at_0_1_-1_1/2", to tell primitives of other points from those of the default ones: nothing.
+/// The end of a primitive's id that names its points: "-at_0_1_-1_1/2"; empty for the default points.
 template <class P>
 struct PointsSuffix;
 template <class... Ratios>
@@ -153,7 +154,7 @@ template <std::size_t rows, std::size_t columns>
 
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr CookToom<m, r> cook_toom{P::values};
-// Objects of their own, to be template arguments.
+// The matrices as objects, so that they may be template arguments.
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr auto output_matrix = to_doubles(cook_toom<m, r, P>.output);
 template <int m, int r, class P = DefaultPoints<m + r - 2>>

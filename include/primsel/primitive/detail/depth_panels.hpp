@@ -1,4 +1,4 @@
-// Kernels packed as the matrices depth x k that direct, indirect and mec multiply with.
+// Kernels packed as matrices depth x k, with which the primitives direct, indirect and mec multiply.
 #pragma once
 
 #include <primsel/core/executor.hpp>
@@ -18,24 +18,24 @@ template <class Arch>
     return static_cast<std::size_t>(s.groups) * gemm::packed_size<Arch>(s.depth(), s.group_k());
 }
 
-/// Asks for lines that are read soon: into L1 (3) or L2 (2).
+/// Prefetches cache lines into L1 (locality 3) or L2 (2).
 template <int locality>
 PRIMSEL_INLINE void fetch_lines(const float* begin, int floats) noexcept {
     for (int at = 0; at < floats; at += 16) __builtin_prefetch(begin + at, 0, locality);
 }
 
-/// Kernels of a group, from `first` on, that one panel takes, laid side by side: some channels at a time, so that both
-/// sides are read and written in whole lines. Calls visit(c, place, count, rows): so many places of channel c's taps
-/// from `place` on, each a row as wide as a full panel, with zeros in the place of kernels that there are none of.
+/// Reads the kernels of a group that one panel takes, from `first` on, and lays them side by side. It takes some
+/// channels at a time, so that whole cache lines are read and written. Calls visit(c, place, count, rows) with `count`
+/// taps of channel c from `place` on. Each tap is a row as wide as a full panel, with zeros for missing kernels.
 template <class Arch, class Visit>
 void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first, Visit const& visit) {
     constexpr int width = gemm::panel_width<Arch>, most = 128;
     alignas(alignment) float rows[static_cast<std::size_t>(most * width)];
     const int kernels = std::min(width, s.group_k() - first), taps = s.taps();
     if (kernels < width) std::fill_n(rows, most * width, 0.0F);
-    // Channels whose taps follow one another.
+    // The number of channels whose taps are contiguous and copied at once.
     const int together = kernel.rotated ? 1 : std::max(1, most / taps);
-    // A rotated kernel's channels are apart, and processors do not find the next ones by themselves.
+    // A rotated kernel's channels are not contiguous, and hardware prefetchers do not find the next ones.
     const int ahead = taps == 1 ? 16 : 1;
     for (int c = 0; c < s.group_c(); c += together) {
         const int channels = std::min(together, s.group_c() - c);
@@ -59,8 +59,7 @@ void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first
     }
 }
 
-/// The kernel of each group as a packed matrix depth x k; depth_index(c, fh, fw) orders the depth. Independent are
-/// panels.
+/// Packs the kernel of each group as a matrix depth x k; depth_index(c, fh, fw) orders the depth. Parallel over panels.
 template <class Arch, class DepthIndex>
 void pack_depth_panels(ConvShape const& s, KernelView kernel, DepthIndex const& depth_index, float* dst,
                        ExecutorRef executor) {

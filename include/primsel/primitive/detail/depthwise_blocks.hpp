@@ -9,10 +9,10 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Depthwise convolution in hwc by a 3x3 or 5x5 kernel of stride 1 or 2: a block of neighbouring outputs, of a vector
-/// of channels, at a time.
+/// Depthwise convolution in hwc by a 3x3 or 5x5 kernel of stride 1 or 2: one block of neighbouring outputs of a vector
+/// of channels at a time.
 struct DepthwiseBlocks {
-    /// Whether the layer is one of those.
+    /// Returns whether the layer has such a kernel, small padding and at least a vector of channels.
     template <class Arch>
     [[nodiscard]] static bool supports(ConvShape const& s) {
         const bool square =
@@ -22,9 +22,9 @@ struct DepthwiseBlocks {
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
     }
 
-    /// The work of the blocks, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
-    /// last blocks and channels that overlap their neighbours included, and as many as five taps have for what each
-    /// block does before and after.
+    /// Returns the work as operations at the FMA peak. It counts two for each multiply-add, including those of
+    /// overlapping last blocks and channels. It adds the operations of five taps for the start and the end of each
+    /// block.
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
         constexpr int width = lanes<Arch>;
@@ -43,11 +43,11 @@ struct DepthwiseBlocks {
     }
 
 private:
-    /// Outputs of a block: its sums, the weights of as many kernel rows as meet an input row, and an input fit the
-    /// registers. Each input is loaded once for all the outputs that it goes into.
+    /// The output rows of a block. Its sums, the weights of the kernel rows that use an input row, and one input fit
+    /// the registers. Each input is loaded once for all its outputs.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
-    /// Seven columns, or of narrower images four or two.
+    /// Returns the output columns of a block: seven, or for narrower images four or two.
     [[nodiscard]] static constexpr int columns_of(ConvShape const& s) {
         return s.out_w() >= 7 ? 7 : s.out_w() >= 4 ? 4 : 2;
     }
@@ -74,7 +74,7 @@ private:
 
     template <class Arch, int size, int columns, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        // Parts of so many channels; the last has a vector at least, and the rest.
+        // The channels of one range; the last range has at least one vector, plus the remaining channels.
         constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
         const int parts = std::max(1, (s.k + channels - lanes<Arch>) / channels);
         const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
@@ -89,8 +89,8 @@ private:
         });
     }
 
-    /// `rows` output rows of channels [begin, end), a vector at least; the last block and the last channels overlap
-    /// their neighbours where they do not fill theirs.
+    /// Computes `rows` output rows of channels [begin, end), at least one vector. The last block and the last vector
+    /// overlap those before if they are not full.
     template <class Arch, int size, int rows, int columns, int stride>
     static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
                               int end) noexcept {
@@ -101,7 +101,7 @@ private:
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
         }
-        const int out_w = s.out_w();  // a division
+        const int out_w = s.out_w();  // divides
         const std::size_t row = static_cast<std::size_t>(out_w) * channels;
         for (int column = 0; column < out_w; column += columns) {
             const int ow = std::min(column, out_w - columns), left = ow * stride - s.pad_left;
@@ -113,15 +113,15 @@ private:
         }
     }
 
-    /// From column `first` of the image, and of the vector of channels at `at`; the first result goes to `to`, the next
-    /// row's `row` floats further on.
+    /// Computes a block from column `first` of the image, for the vector of channels at `at`. The first result goes to
+    /// `to`; the next row's results lie `row` floats further on.
     template <class Arch, int size, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int first,
                                          std::size_t at, std::size_t to, std::size_t row) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
                       beside = size / 2;
         const auto channels = static_cast<std::ptrdiff_t>(s.k);
-        // Columns of padding on both sides, at most `beside`.
+        // The columns of padding on each side, at most `beside`.
         const int left = -first, right = first + in_columns - s.w;
         Floats<Arch> weights[size * size];
         const Floats<Arch> bias = args.bias == nullptr ? broadcast<Arch>(0.0F) : load<Arch>(args.bias + at);
@@ -140,7 +140,8 @@ private:
                 }
             }
             if (lines[i] == nullptr) continue;
-            auto pixel = first * channels + static_cast<std::ptrdiff_t>(at);  // before the line where it is skipped
+            auto pixel = first * channels +
+                         static_cast<std::ptrdiff_t>(at);  // may lie before the line, for columns that are skipped
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;

@@ -8,7 +8,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// dst = clamp(sum + bias + residual) for the lanes, or the float, at `at`; null for what there is not.
+/// Stores clamp(sum + bias + residual) at `at` for a vector's lanes or one float. Null pointers stand for zeros.
 template <class Arch, class Part = AllLanes<Arch>>
 PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at,
                                      Part const& part = {}) {

@@ -13,10 +13,10 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Depthwise convolution in chw, plane by plane: copied with its padding, its columns dealt out by their remainder to
-/// the stride, so that every tap reads neighbours.
+/// Depthwise convolution in chw, plane by plane. Each plane is copied with its padding, and its columns are grouped by
+/// their remainder modulo the stride, so that every tap reads neighbours.
 struct DepthwisePlanes {
-    /// The floats of a copied plane.
+    /// Returns the floats of a copied plane.
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t plane_floats(ConvShape const& s) {
         return round_up_floats(part_floats<Arch>(s) * static_cast<std::size_t>(s.stride_w) *
@@ -41,7 +41,7 @@ struct DepthwisePlanes {
         }
     }
 
-    /// The output plane of kernel k.
+    /// Computes the output plane of kernel k.
     template <class Arch>
     static void run_kernel(ConvShape const& s, ConvArgs const& args, const float* plane, int k) noexcept {
         const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
@@ -72,14 +72,16 @@ struct DepthwisePlanes {
 private:
     static constexpr int most_vectors = 4;
 
-    /// Columns of the padded plane with the same remainder to the stride, and room for the last vector to read on.
+    /// Returns the columns of the padded plane with one remainder modulo the stride, plus room for the last vector to
+    /// read beyond.
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t part_floats(ConvShape const& s) {
         const int columns = std::max(s.padded_w() / s.stride_w + 1, s.out_w() + s.span_w() / s.stride_w + 1);
         return static_cast<std::size_t>(columns + most_vectors * lanes<Arch>);
     }
 
-    /// `vectors` vectors of output columns from ow on, those beyond the row left out; `at` is where they go.
+    /// Computes `vectors` vectors of output columns from ow on and omits those beyond the row. `at` is the position of
+    /// the results.
     template <class Arch, int vectors>
     static void run_columns(ConvShape const& s, ConvArgs const& args, const float* rows, const float* weights,
                             float bias, int ow, std::size_t at) noexcept {

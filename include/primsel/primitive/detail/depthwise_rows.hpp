@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Depthwise convolution in hwc by any kernel: row after row, a few neighbouring pixels, of a vector of channels, at a
+/// Depthwise convolution in hwc by any kernel: row after row, a few neighbouring pixels of a vector of channels at a
 /// time.
 struct DepthwiseRows {
     template <class Arch>
@@ -21,7 +21,7 @@ struct DepthwiseRows {
             if (channels < width) {
                 return run_row<Arch>(s, args, src, static_cast<int>(row), 0, FirstLanes<Arch>(channels));
             }
-            // The last vector overlaps its neighbour where the channels do not fill it.
+            // The last vector overlaps the one before if the channels do not fill it.
             for (int k = 0; k < channels; k += width) {
                 run_row<Arch>(s, args, src, static_cast<int>(row), std::min(k, channels - width), AllLanes<Arch>{});
             }
@@ -31,8 +31,8 @@ struct DepthwiseRows {
 private:
     static constexpr int pixels_at_once = 8;
 
-    /// One output row of a part of a vector of channels, from k on: the pixels whose taps all lie inside some at a
-    /// time, those at the borders one by one.
+    /// Computes one output row for the lanes of a vector of channels, from k on. Pixels whose taps all lie inside are
+    /// taken several at a time, border pixels one by one.
     template <class Arch, class Part>
     static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k,
                         Part const& part) noexcept {
@@ -56,7 +56,7 @@ private:
         }
     }
 
-    /// `pixels` neighbouring outputs, over the kernel columns [begin, end).
+    /// Computes `pixels` neighbouring outputs over the kernel columns [begin, end).
     template <int pixels, class Arch, class Part>
     PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
                                           int begin, int end, int k, Part const& part) noexcept {

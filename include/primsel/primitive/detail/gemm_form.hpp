@@ -7,9 +7,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Which operands of C = A B are stored transposed (t).
+/// The operands of C = A B that are stored transposed (t).
 enum class GemmForm { ab, atb, abt, atbt };
-/// Kernel-major output (k x pixels, chw) or image-major (pixels x k, hwc).
+/// The order of the output: kernel-major (k x pixels, chw) or image-major (pixels x k, hwc).
 enum class GemmOut { ki, ik };
 
 namespace primitive::detail {
@@ -20,9 +20,9 @@ struct FormTraits {
     static constexpr bool b_transposed = form == GemmForm::abt || form == GemmForm::atbt;
     /// ki: C = kernel x patches. ik: C = patches' x kernel'.
     static constexpr bool kernel_is_a = out == GemmOut::ki;
-    /// The kernel is stored with its depth as rows: depth x k instead of k x depth.
+    /// True if the kernel is stored as depth x k instead of k x depth.
     static constexpr bool kernel_depth_major = kernel_is_a ? a_transposed : !b_transposed;
-    /// The patches are stored with the depth as rows: depth x pixels (im2col, a chw image) instead of pixels x depth.
+    /// True if the patches are stored as depth x pixels (im2col, a chw image) instead of pixels x depth.
     static constexpr bool patches_depth_major = kernel_is_a ? !b_transposed : a_transposed;
     using out_layout = std::conditional_t<kernel_is_a, chw, hwc>;
 
@@ -43,7 +43,7 @@ struct FormTraits {
             return FixedString("atbt") + suffix;
     }();
 
-    /// m, n and k of the product of one group.
+    /// The sizes m, n and k of the product of one group.
     struct Sizes {
         int m, n, k;
     };
@@ -52,8 +52,8 @@ struct FormTraits {
         return kernel_is_a ? Sizes{s.group_k(), pixels, s.depth()} : Sizes{pixels, s.group_k(), s.depth()};
     }
 
-    /// One group of the convolution: dst = clamp(kernel x patches + bias + residual). `patch_stride` is the distance
-    /// between the stored rows of patches.
+    /// Computes one group of the convolution: dst = clamp(kernel x patches + bias + residual). `patch_stride` is the
+    /// distance in floats between the stored rows of patches.
     template <class G, class Arch>
     static void multiply(ConvShape const& s, ConvArgs const& args, int group, const float* patches,
                          std::size_t patch_stride, float* scratch) noexcept {
@@ -91,7 +91,7 @@ struct FormTraits {
     }
 };
 
-/// Stores the kernel, group after group, as k x depth or depth x k; tap(k, c, fh, fw) orders the depth.
+/// Stores the kernel, group after group, as k x depth or depth x k; depth_index(c, fh, fw) orders the depth.
 template <bool depth_major, class DepthIndex>
 void pack_kernel(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
     const auto depth = static_cast<std::size_t>(s.depth()), group_k = static_cast<std::size_t>(s.group_k());

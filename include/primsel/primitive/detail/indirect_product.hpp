@@ -1,4 +1,4 @@
-// Products of pixels that are found through pointers.
+// Products whose pixels are found through pointers.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -12,11 +12,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Rows of a tile whose rows are found through pointers: a pointer a row must fit the general registers.
+/// The rows of a tile whose rows are found through pointers: a pointer for each row must fit the general registers.
 inline constexpr int indirect_rows = 6;
 
-/// C = A B for a few rows, whose depth is `taps` runs that begin where pointers[tap * rows + row] + offset says. `t`
-/// holds the rest.
+/// Computes C = A B for a few rows. Their depth is `taps` runs that begin at pointers[tap * rows + row] + offset. `t`
+/// holds the other operands.
 template <class Arch, int rows, int vectors>
 void tile_indirect(gemm::TileArgs const& t, const float* const* pointers, int taps, std::size_t offset) noexcept {
     Floats<Arch> sums[rows][vectors];
@@ -47,15 +47,15 @@ void tile_indirect(gemm::TileArgs const& t, const float* const* pointers, int ta
 }
 
 using IndirectKernel = void (*)(gemm::TileArgs const&, const float* const*, int, std::size_t) noexcept;
-/// kernel[rows - 1]
+/// The tile kernels of 1 to indirect_rows rows: entry [rows - 1].
 template <class Arch, int vectors>
 inline constexpr auto indirect_kernels = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<IndirectKernel, sizeof...(i)>{&tile_indirect<Arch, i + 1, vectors>...};
 }(std::make_integer_sequence<int, indirect_rows>{});
 
-/// C = clamp(A B + bias + residual) for `pixels` rows of A, each of `taps` runs of `run` floats that begin `offset`
-/// floats behind a pointer. The pointers of indirect_rows neighbouring pixels lie together: pointers[tap * count +
-/// pixel], then those of the next pixels. B is packed in panels, `columns` wide.
+/// The operands of C = clamp(A B + bias + residual) for `pixels` rows of A. Each row is `taps` runs of `run` floats
+/// that begin `offset` floats behind a pointer. The pointers of indirect_rows neighbouring pixels form a block,
+/// pointers[tap * count + pixel]; the block of the next pixels follows. B is packed in panels, `columns` wide.
 struct IndirectProduct {
     const float* const* pointers = nullptr;
     int pixels = 0, taps = 0, run = 0, columns = 0;
@@ -63,18 +63,18 @@ struct IndirectProduct {
     const float* packed = nullptr;
     std::size_t c_stride = 0;
     const float* bias = nullptr;
-    /// Laid out as C.
+    /// Added to the result, in the layout of C.
     const float* residual = nullptr;
     Clamp clamp{};
 };
 
-/// The columns of one panel, which begin at c.
+/// Computes the columns of one panel, which begin at c.
 template <class Arch>
 void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
     const int column = panel * gemm::panel_width<Arch>, width = gemm::panel_columns<Arch>(column, p.columns);
     const auto at = static_cast<std::size_t>(column);
     const float* panel_of_b = p.packed + static_cast<std::size_t>(p.taps * p.run) * at;
-    // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
+    // The number of taps whose part of the panel stays in L2; the sums of the parts are added up in C.
     const int tap_floats = p.run * width, most_taps = std::max(1, gemm::part_floats / tap_floats);
     for (int tap = 0; tap < std::max(p.taps, 1); tap += most_taps) {
         const int taps = std::min(most_taps, p.taps - tap);

@@ -6,8 +6,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// n floats worked on side by side: a float, a vector where the instruction set has one of that width, and otherwise
-/// two halves.
+/// n floats computed on side by side: one float, one vector where the instruction set has that width, otherwise two
+/// halves.
 template <int n>
 struct Lanes {
     using batch = xsimd::make_sized_batch_t<float, n == 1 ? 4 : static_cast<std::size_t>(n)>;
@@ -71,7 +71,7 @@ struct Lanes {
         else
             return {{a * b.value.low, a * b.value.high}};
     }
-    /// a * b + c
+    /// Returns a * b + c.
     [[nodiscard]] friend PRIMSEL_INLINE Lanes fma(float a, Lanes const& b, Lanes const& c) {
         if constexpr (scalar) {
             return {a * b.value + c.value};
@@ -82,7 +82,7 @@ struct Lanes {
             return {{fma(a, b.value.low, c.value.low), fma(a, b.value.high, c.value.high)}};
         }
     }
-    /// value held in [low, high]; NaN stays NaN.
+    /// Returns the value limited to [low, high]; NaN stays NaN.
     [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
         if constexpr (scalar) {
             return {primsel::clamp(value, low, high)};

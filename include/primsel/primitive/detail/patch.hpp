@@ -9,7 +9,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// One row (channel, tap) of an im2col matrix, element by element with bounds tests. plane: the channel's h x w.
+/// Writes one row (channel, tap) of an im2col matrix, element by element with bounds tests. `plane` is the channel's h
+/// x w.
 inline void scan_column(ConvShape const& s, const float* plane, int fh, int fw, float* dst) noexcept {
     for (int oh = 0; oh < s.out_h(); ++oh) {
         const int h = oh * s.stride_h + tap_offset_h(s, fh);
@@ -20,7 +21,7 @@ inline void scan_column(ConvShape const& s, const float* plane, int fh, int fw, 
     }
 }
 
-/// One output row of the same, as a run of the image row between two runs of zeros.
+/// Writes one output row of such a matrix row: a run of the image row between two runs of zeros.
 inline void copy_run(ConvShape const& s, const float* plane, int fh, int fw, int oh, float* dst) noexcept {
     const int h = oh * s.stride_h + tap_offset_h(s, fh);
     if (h < 0 || h >= s.h) {
@@ -39,13 +40,13 @@ inline void copy_run(ConvShape const& s, const float* plane, int fh, int fw, int
     std::fill_n(dst + tail, s.out_w() - tail, 0.0F);
 }
 
-/// One row of an im2col matrix from runs.
+/// Writes one row of an im2col matrix from runs.
 inline void copy_column(ConvShape const& s, const float* plane, int fh, int fw, float* dst) noexcept {
     for (int oh = 0; oh < s.out_h(); ++oh) copy_run(s, plane, fh, fw, oh, dst + oh * s.out_w());
 }
 
-/// One channel of an im2col matrix (taps x pixels at dst): a tap whose predecessor by one stride is there already is
-/// that row moved by one output row or one output column; only what the move does not fill comes from the image.
+/// Writes one channel of an im2col matrix, taps x pixels. If the tap one stride earlier is already written, the row is
+/// copied from it, moved by one output row or column. Only the gap comes from the image.
 inline void copy_self(ConvShape const& s, const float* plane, float* dst) noexcept {
     const std::size_t pixels = s.out_pixels(), row = static_cast<std::size_t>(s.out_w());
     const auto tap = [&](int fh, int fw) { return dst + static_cast<std::size_t>(fh * s.fw + fw) * pixels; };
@@ -72,7 +73,7 @@ inline void copy_self(ConvShape const& s, const float* plane, float* dst) noexce
     }
 }
 
-/// One row (output pixel) of an im2row matrix from a chw image, ordered c, fh, fw.
+/// Writes one row (output pixel) of an im2row matrix from a chw image, ordered c, fh, fw.
 inline void scan_row(ConvShape const& s, const float* src, int first_c, int oh, int ow, float* dst) noexcept {
     for (int c = 0; c < s.group_c(); ++c) {
         const float* plane = src + static_cast<std::size_t>(first_c + c) * s.in_pixels();
@@ -86,8 +87,8 @@ inline void scan_row(ConvShape const& s, const float* src, int first_c, int oh, 
     }
 }
 
-/// One row (output pixel) of an im2row matrix from an hwc image, ordered fh, fw, c: runs of a kernel row where the
-/// channels of its taps are neighbours in the image, of one tap otherwise.
+/// Writes one row (output pixel) of an im2row matrix from an hwc image, ordered fh, fw, c. It copies whole kernel rows
+/// where the channels of neighbouring taps are contiguous in the image, otherwise single taps.
 inline void copy_row(ConvShape const& s, const float* src, int first_c, int oh, int ow, float* dst) noexcept {
     const auto channels = static_cast<std::size_t>(s.group_c()), pixel = static_cast<std::size_t>(s.c);
     const int w0 = ow * s.stride_w - s.pad_left;

@@ -9,13 +9,14 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Floats of scratch that so many pointers take.
+/// Returns the floats of scratch that hold so many pointers.
 [[nodiscard]] constexpr std::size_t pointer_floats(std::size_t pointers) {
     return round_up_floats(pointers * (sizeof(const float*) / sizeof(float)));
 }
 
-/// The pixels of images in hwc under each tap of `count` neighbouring output pixels, pointers[tap * count + pixel],
-/// that of image n at n * out_pixels; a tap in the padding points to zeros, as many as an image has channels.
+/// Writes pointers to the pixels of hwc images under each tap of `count` neighbouring output pixels: pointers[tap *
+/// count + pixel]. Pixels are numbered across images; image n begins at n * out_pixels. A tap in the padding points to
+/// `zeros`, of as many floats as an image has channels.
 inline void point_to_pixels(ConvShape const& s, const float* src, const float* zeros, std::size_t first, int count,
                             const float** pointers) noexcept {
     const auto channels = static_cast<std::size_t>(s.c);

@@ -1,4 +1,4 @@
-// Sums over pixels of the products of two images' channels: what the gradient of a kernel's tap is.
+// Sums over pixels of products of two images' channels, from which the gradient of a kernel's tap is computed.
 #pragma once
 
 #include <primsel/core/simd.hpp>
@@ -11,8 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Pixels of two batches of images, visited together: the floats from one to the next in a row, from row to row, and
-/// from image to image.
+/// The pixels of two batches of images, visited together, with the floats from one pixel to the next, from row to row,
+/// and from image to image.
 struct PixelPairs {
     struct Steps {
         std::size_t column, row, image;
@@ -23,17 +23,17 @@ struct PixelPairs {
     int columns = 0, rows = 0, images = 0;
 };
 
-/// Vectors of b's channels that sums are taken of at once: a power of two, so that a few widths do for all numbers.
+/// The most vectors of b's channels summed at once: a power of two, so that few widths suffice for all numbers.
 template <class Arch>
 inline constexpr int most_pair_vectors = gemm::panel_vectors<Arch>;
-/// Channels of a that go with so many vectors of b: their sums, and what is loaded, fit the registers. One vector of b
-/// leaves room for more, which would gain nothing: the next pixel's sum does not wait for this one's from eight on.
+/// The channels of a summed with so many vectors of b: their sums and operands fit the registers. One vector of b
+/// leaves room for more channels, which gains nothing: from eight sums on, none waits for the previous pixel's.
 template <class Arch, int vectors>
 inline constexpr int most_pair_rows = vectors == most_pair_vectors<Arch>     ? 6
                                       : vectors == 2 || registers<Arch> < 32 ? 12
                                                                              : 16;
 
-/// sums[row * stride + column] (+)= the sum over the pixels of a[row] * b[column].
+/// Computes sums[row * stride + column] (+)= the sum over the pixels of a[row] * b[column].
 template <class Arch, int rows, int vectors>
 void sum_pairs(PixelPairs const& p, float* sums, std::size_t stride, bool accumulate) noexcept {
     Floats<Arch> in_registers[rows][vectors];
@@ -74,7 +74,7 @@ void sum_pairs(PixelPairs const& p, float* sums, std::size_t stride, bool accumu
     }
 }
 
-/// The same for any number of channels of a, in tiles as even as they can be.
+/// Computes the sums for any number of channels of a, in tiles of nearly equal height.
 template <class Arch, int vectors>
 void sum_pairs_of(int channels, PixelPairs p, float* sums, std::size_t stride, bool accumulate) noexcept {
     using Kernel = void (*)(PixelPairs const&, float*, std::size_t, bool) noexcept;
@@ -91,7 +91,7 @@ void sum_pairs_of(int channels, PixelPairs p, float* sums, std::size_t stride, b
     }
 }
 
-/// Calls work(integral_constant) for powers of two, `most` and below, that `vectors` is the sum of.
+/// Calls work(integral_constant) for the powers of two, at most `most`, that add up to `vectors`.
 template <int most, class Work>
 void with_powers(int vectors, Work const& work) noexcept {
     for (; vectors >= most; vectors -= most) work(std::integral_constant<int, most>{});

@@ -6,8 +6,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// dst[oh][ow] += product[oh + offset][ow + offset]: one kernel's slice of one tap's product, a plane of the input's
-/// size, into the output plane.
+/// Adds one kernel's plane of one tap's product, of the input's size, to the output plane at the tap's offset:
+/// dst[oh][ow] += product[oh + offset][ow + offset].
 inline void shift_add(ConvShape const& s, int fh, int fw, const float* product, float* dst) noexcept {
     const Range rows = tap_rows(s, fh), columns = tap_columns(s, fw);
     for (int oh = rows.begin; oh < rows.end; ++oh) {
@@ -17,7 +17,7 @@ inline void shift_add(ConvShape const& s, int fh, int fw, const float* product, 
     }
 }
 
-/// The same from an image-major product, whose pixels are `stride` floats apart.
+/// Adds a tap's plane from an image-major product, whose pixels are `stride` floats apart.
 inline void shift_add_pixels(ConvShape const& s, int fh, int fw, const float* product, std::size_t stride,
                              float* dst) noexcept {
     const Range rows = tap_rows(s, fh), columns = tap_columns(s, fw);

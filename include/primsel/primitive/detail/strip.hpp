@@ -1,5 +1,5 @@
-// The strip of mec-row-partition and im2win: what one output row reads, stored column by column, so that overlapping
-// windows of it are the row's patches.
+// The strip of mec-row-partition and im2win: the input of one output row, stored column by column, so that its
+// overlapping windows are the row's patches.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -11,13 +11,13 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Floats of a strip, padded_w x fh x c.
+/// Returns the floats of a strip, padded_w x fh x c.
 [[nodiscard]] inline std::size_t strip_floats(ConvShape const& s) {
     return round_up_floats(static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.fh) *
                            static_cast<std::size_t>(s.c));
 }
 
-/// The strip of output row `oh`, from an image in hwc.
+/// Writes the strip of output row `oh` from an image in hwc.
 inline void lower_to_strip(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
     const auto c = static_cast<std::size_t>(s.c);
     for (int column = 0; column < s.padded_w(); ++column) {

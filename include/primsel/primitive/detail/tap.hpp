@@ -12,7 +12,7 @@ struct Range {
     [[nodiscard]] constexpr int size() const { return end > begin ? end - begin : 0; }
 };
 
-/// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
+/// Returns the output positions for which a tap reads inside the image: 0 <= position * stride + offset < extent.
 [[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
     const auto steps = [stride](int distance) { return stride == 1 ? distance : distance / stride; };
     const int begin = offset >= 0 ? 0 : steps(-offset + stride - 1);
@@ -21,7 +21,7 @@ struct Range {
     return {std::min(begin, out), std::min(end, out)};
 }
 
-/// Where the kernel row or column reads, relative to position * stride.
+/// Returns the position that a kernel row or column reads, relative to position * stride.
 [[nodiscard]] constexpr int tap_offset_h(ConvShape const& s, int fh) { return fh * s.dilation_h - s.pad_top; }
 [[nodiscard]] constexpr int tap_offset_w(ConvShape const& s, int fw) { return fw * s.dilation_w - s.pad_left; }
 [[nodiscard]] constexpr Range tap_rows(ConvShape const& s, int fh) {
@@ -31,7 +31,7 @@ struct Range {
     return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
 }
 
-/// The element of the kernel k x c/groups x fh x fw.
+/// Returns the index of an element in the kernel k x c/groups x fh x fw.
 [[nodiscard]] constexpr std::size_t kernel_index(ConvShape const& s, int k, int c, int fh, int fw) {
     return ((static_cast<std::size_t>(k) * static_cast<std::size_t>(s.group_c()) + static_cast<std::size_t>(c)) *
                 static_cast<std::size_t>(s.fh) +

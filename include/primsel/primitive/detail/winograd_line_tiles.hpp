@@ -1,4 +1,4 @@
-// The tiles of Winograd's minimal filtering in one dimension: where they lie, and how they are transformed.
+// The tiles of one-dimensional Winograd filtering: their positions and transforms.
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>
@@ -11,9 +11,10 @@ enum class KernelForm { square, row, column };
 
 namespace primitive::detail {
 
-/// A tile is m + r - 1 pixels in a row (for column kernels: in a column), of which m outputs come. Tiles stand in
-/// lines: for tiles along rows, a line is an image row and a position m columns; for tiles along columns, a line is m
-/// rows and a position a column. An output tile sums over `lines` lines of input tiles, its own and those below.
+/// A tile is m + r - 1 pixels in a row (for column kernels: in a column), from which m outputs are computed. Tiles form
+/// lines. For tiles along rows, a line is an image row and a position m columns; for tiles along columns, a line is m
+/// rows and a position one column. An output tile sums over `lines` consecutive lines of input tiles, starting with its
+/// own.
 template <int m, int r, KernelForm form, class P>
 struct WinogradLineTiles {
     static constexpr int taps = m + r - 1;
@@ -35,13 +36,13 @@ struct WinogradLineTiles {
         return along_rows ? (s.out_w() + m - 1) / m : s.out_w();
     }
 
-    /// Tap after tap and line after line, the transformed kernel as a packed matrix c x k.
+    /// Packs the transformed kernel, tap after tap and line after line, each as a packed matrix c x k.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const std::size_t matrix = gemm::packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel.
+        // The transform writes into the panels directly, panel after panel.
         for (int first = 0; first < s.k; first += gemm::panel_width<Arch>) {
             const auto width = static_cast<std::size_t>(gemm::panel_columns<Arch>(first, s.k));
             for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
@@ -61,7 +62,7 @@ struct WinogradLineTiles {
         }
     }
 
-    /// One input tile, all channels: dst[tap * tap_stride + c].
+    /// Transforms one input tile, all channels: dst[tap * tap_stride + c].
     template <int vec>
     static void transform_input(ConvShape const& s, const float* src, int line, int position, float* dst,
                                 std::size_t tap_stride) noexcept {
@@ -78,7 +79,7 @@ struct WinogradLineTiles {
         });
     }
 
-    /// One output tile, all kernels.
+    /// Computes one output tile, all kernels.
     template <int vec>
     static void transform_output(ConvShape const& s, ConvArgs const& args, int line, int position, const float* src,
                                  std::size_t tap_stride) noexcept {
@@ -94,7 +95,7 @@ struct WinogradLineTiles {
     }
 
 private:
-    /// Functions of their own: one for each width, not for each pair of a width and its rest.
+    /// A function for each width, to compile once and not for each pair of a width and its remainder.
     template <int n>
     PRIMSEL_NOINLINE static void transform_channels(const float* const* pixels, std::size_t begin, std::size_t end,
                                                     float* dst, std::size_t tap_stride) noexcept {
@@ -107,7 +108,7 @@ private:
         }
     }
 
-    /// Where a tile's outputs go: the first float, floats from one to the next, and how many of the m there are.
+    /// The positions of a tile's outputs: the first float, the distance between outputs, and how many of the m exist.
     struct Target {
         std::size_t first, step, count;
     };

@@ -1,4 +1,4 @@
-// The tiles of Winograd's minimal filtering: what F(m x m, r x r) is, whatever the width of its vectors.
+// The tiles of Winograd filtering F(m x m, r x r), independent of the width of vectors.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -20,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 template <std::size_t rows, std::size_t columns>
 using Factors = std::array<std::array<double, columns>, rows>;
 
-/// The factors of `matrix` in columns of the given parity, zeros in the others.
+/// Returns the factors in columns of the given parity, with zeros in the other columns.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr Factors<rows, columns> with_parity(Factors<rows, columns> matrix, std::size_t parity) {
     for (auto& row : matrix) {
@@ -33,7 +33,8 @@ inline constexpr auto even_columns = with_parity(matrix, 0);
 template <auto const& matrix>
 inline constexpr auto odd_columns = with_parity(matrix, 1);
 
-/// Whether rows i and i + 1 belong to interpolation points p and -p: they differ in the sign of the odd columns alone.
+/// Returns whether rows i and i + 1 belong to interpolation points p and -p, so that only the signs of their odd
+/// columns differ.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr bool rows_mirrored(Factors<rows, columns> const& matrix, std::size_t i) {
     if (i + 1 >= rows) return false;
@@ -42,7 +43,7 @@ template <std::size_t rows, std::size_t columns>
     }
     return true;
 }
-/// The same of columns j and j + 1, in the sign of the odd rows.
+/// Returns whether columns j and j + 1 differ only in the signs of their odd rows.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr bool columns_mirrored(Factors<rows, columns> const& matrix, std::size_t j) {
     if (j + 1 >= columns) return false;
@@ -51,7 +52,7 @@ template <std::size_t rows, std::size_t columns>
     }
     return true;
 }
-/// The column that begins the mirrored pair which column j belongs to, or `columns`.
+/// Returns the first column of the mirrored pair to which column j belongs, or `columns` if there is none.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr std::size_t pair_of_column(Factors<rows, columns> const& matrix, std::size_t j) {
     for (std::size_t first = 0; first <= j; ++first) {
@@ -61,8 +62,8 @@ template <std::size_t rows, std::size_t columns>
     }
     return columns;
 }
-/// The factors that remain once each mirrored pair of columns is replaced by its sum and its difference: even rows take
-/// the sum, odd rows the difference.
+/// Returns the factors that remain when each mirrored pair of columns is replaced by its sum and its difference. Even
+/// rows use the sum, odd rows the difference.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr Factors<rows, columns> after_pairing(Factors<rows, columns> const& matrix) {
     Factors<rows, columns> left = matrix;
@@ -77,7 +78,7 @@ template <std::size_t rows, std::size_t columns>
 template <auto const& matrix>
 inline constexpr auto paired = after_pairing(matrix);
 
-/// The sum of matrix[row][j] * in[j] over j: nothing for a zero, no multiplication by one.
+/// Returns the sum of matrix[row][j] * in[j] over j; zeros are skipped and ones need no multiplication.
 template <auto const& matrix, std::size_t row, class V>
 PRIMSEL_INLINE V combine(const V* in) {
     constexpr auto factors = matrix[row];
@@ -108,7 +109,8 @@ PRIMSEL_INLINE V combine(const V* in) {
     return sum;
 }
 
-/// Hands each element of matrix * in to put(i, value). What interpolation points p and -p share is computed once.
+/// Calls put(i, value) with each element of matrix * in. Terms that interpolation points p and -p share are computed
+/// once.
 template <auto const& matrix, class V, class Put>
 PRIMSEL_INLINE void transform(V (&in)[matrix[0].size()], Put const& put) {
     constexpr std::size_t rows = matrix.size(), columns = matrix[0].size();
@@ -136,8 +138,8 @@ PRIMSEL_INLINE void transform(V (&in)[matrix[0].size()], Put const& put) {
     }(std::make_index_sequence<rows>{});
 }
 
-/// Hands each element of matrix * in * matrix' to put(row, column, value); get(row, column) gives those of `in`, which
-/// is square.
+/// Calls put(row, column, value) with each element of matrix * in * matrix'. get(row, column) returns the elements of
+/// the square matrix `in`.
 template <auto const& matrix, class V, class Get, class Put>
 PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
     constexpr std::size_t rows = matrix.size(), size = matrix[0].size();
@@ -153,14 +155,15 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
     }
 }
 
-/// Floats between tiles: 16 more than whole cache lines, so that neighbours do not meet in one cache set.
+/// Returns the distance in floats between tiles: whole cache lines plus 16 floats, so that neighbouring tiles use
+/// different cache sets.
 [[nodiscard]] constexpr std::size_t tile_stride(int channels) {
     return round_up_floats(static_cast<std::size_t>(channels)) + 16;
 }
 
-/// Calls work(width, begin, end) for the channels in vectors of `vec`. Where the last of these is not full it ends at
-/// the last channel, and so does some again, which must do no harm. Fewer channels than a vector take vectors of half
-/// as many, and fewer than four are taken one by one.
+/// Calls work(width, begin, end) for the channels in vectors of `vec`. A last vector that is not full ends at the last
+/// channel and overlaps the one before, so computing a channel twice must do no harm. Fewer channels than a vector use
+/// vectors of half the width; fewer than four are taken one by one.
 template <int vec, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
     if (channels >= vec) {
@@ -172,7 +175,7 @@ PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
     }
 }
 
-/// The transforms of for_channels: `operations` for each of so many channels, those done again included.
+/// Returns the phase of transforms by for_channels: `operations` for each channel, including those computed twice.
 template <class Arch, int vec>
 [[nodiscard]] Phase transform_phase(int channels, double operations, double bytes, double working_set) {
     if constexpr (vec > 1) {
@@ -187,8 +190,8 @@ template <class Arch, int vec>
             .working_set = working_set};
 }
 
-/// Finishes an output pixel of n channels: dst = clamp(value + bias + residual). Copies what it needs, since
-/// the compiler must take any store of floats for a change of the arguments.
+/// Stores an output pixel of n channels: dst = clamp(value + bias + residual). It copies the arguments, because the
+/// compiler must assume that a store of floats may change them.
 template <int n>
 class Finish {
 public:
@@ -211,11 +214,11 @@ private:
     Clamp clamp_;
 };
 
-/// Elements of as many kernels as a vector has lanes, side by side.
+/// One element of each of several kernels, one for each lane of a vector.
 template <class Arch>
 using KernelLanes = std::array<double, static_cast<std::size_t>(lanes<Arch>)>;
 
-/// The sum of factors[t] * in[t * step] over t.
+/// Returns the sum of factors[t] * in[t * step] over t.
 template <class Arch, std::size_t r>
 [[nodiscard]] PRIMSEL_INLINE KernelLanes<Arch> weigh(std::array<double, r> const& factors, const KernelLanes<Arch>* in,
                                                      std::size_t step) {
@@ -226,7 +229,7 @@ template <class Arch, std::size_t r>
     }
     return sum;
 }
-/// `count` elements of each of so many kernels, which follow one another at `stride` floats; zeros for those beyond.
+/// Reads `count` elements of each of `kernels` kernels, which are `stride` floats apart; missing kernels give zeros.
 template <class Arch, std::size_t count>
 PRIMSEL_INLINE void gather(KernelLanes<Arch> (&to)[count], const float* src, std::size_t stride, std::size_t kernels) {
     for (std::size_t t = 0; t < count; ++t) to[t] = {};
@@ -239,7 +242,7 @@ PRIMSEL_INLINE void scatter(KernelLanes<Arch> const& from, float* dst) {
     for (std::size_t i = 0; i < from.size(); ++i) dst[i] = static_cast<float>(from[i]);
 }
 
-/// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
+/// A tile is (m + r - 1) squared pixels of the image, from which m squared outputs are computed.
 template <int m, int r, class P>
 struct WinogradTiles {
     static constexpr int size = m + r - 1, taps = size * size;
@@ -248,7 +251,7 @@ struct WinogradTiles {
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
 
-    /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels. Independent are panels.
+    /// Packs the transformed kernel, tap after tap, each as a matrix c x k in panels. Parallel over panels.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         const std::size_t matrix = gemm::packed_size<Arch>(s.c, s.k);
@@ -262,8 +265,8 @@ struct WinogradTiles {
         });
     }
 
-    /// One tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` are as many as there are channels, and
-    /// stand for the pixels outside.
+    /// Transforms one tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` has as many floats as there
+    /// are channels and stands for pixels outside the image.
     template <int vec>
     static void transform_input(ConvShape const& s, const float* src, const float* zeros, int tile, float* dst,
                                 std::size_t tap_stride) noexcept {
@@ -280,7 +283,7 @@ struct WinogradTiles {
         });
     }
 
-    /// One tile of the result of the image whose pixels begin at `first`.
+    /// Computes one tile of the result of the image whose pixels begin at `first`.
     template <int vec>
     static void transform_output(ConvShape const& s, ConvArgs const& args, std::size_t first, int tile,
                                  const float* src, std::size_t tap_stride) noexcept {
@@ -294,7 +297,7 @@ struct WinogradTiles {
                           });
     }
 
-    /// One tile of the gradient of the result, all its channels: the transpose of transform_output.
+    /// Transforms one tile of the gradient of the result, all channels: the transpose of transform_output.
     template <int vec>
     static void transform_gradient(ConvShape const& s, const float* gradient, const float* zeros, int tile, float* dst,
                                    std::size_t tap_stride) noexcept {
@@ -310,8 +313,8 @@ struct WinogradTiles {
             spread_channels<n>(pixels, begin, end, dst, tap_stride);
         });
     }
-    /// From the sums of all taps, of n kernels side by side, to the gradients of the kernels' taps, dst[tap][kernel]:
-    /// the transpose of transform_kernels.
+    /// Transforms the sums of all taps, of n kernels side by side, into the gradients of the kernels' taps,
+    /// dst[tap][kernel]: the transpose of transform_kernels.
     template <int n>
     static void transform_sums(const float* sums, std::size_t tap_stride, float* dst) noexcept {
         using V = Lanes<n>;
@@ -333,7 +336,7 @@ private:
                 });
         }
     }
-    /// The taps of a channel of `width` kernels side by side.
+    /// Transforms one channel of `width` kernels side by side.
     template <class Arch>
     PRIMSEL_NOINLINE static void transform_kernels(bool rotated, const float* rows, float* dst, int width,
                                                    std::size_t tap_stride) noexcept {
@@ -351,7 +354,7 @@ private:
         }
     }
 
-    /// Functions of their own: one for each width, not for each pair of a width and its rest.
+    /// A function for each width, to compile once and not for each pair of a width and its remainder.
     template <int n>
     PRIMSEL_NOINLINE static void transform_channels(const float* const* pixels, std::size_t begin, std::size_t end,
                                                     float* dst, std::size_t tap_stride) noexcept {
@@ -365,8 +368,8 @@ private:
         }
     }
 
-    /// Where a tile's outputs go: the first pixel, pixels to a row, floats to a pixel, and how many of the m squared
-    /// there are.
+    /// The positions of a tile's outputs: the first pixel, the pixels of a row, the floats of a pixel, and how many
+    /// rows and columns exist.
     struct Target {
         std::size_t first, row, stride, height, width;
     };
