@@ -6,7 +6,7 @@ CLANG ?= clang++-16
 CLANG_FORMAT ?= clang-format-16
 FUZZ_SECONDS ?= 60
 
-.PHONY: demo test bench examples asan tsan fuzz tidy format check-format reference single-include compile-time setup setup-ci configure clean
+.PHONY: demo test bench examples asan tsan fuzz tidy format check-format docs check-docs single-include compile-time setup setup-ci configure clean
 
 configure: setup
 	cmake --preset release -DPRIMSEL_TEST_UNITY=ON $(OPTIONS)
@@ -53,8 +53,20 @@ format:
 check-format:
 	CLANG_FORMAT=$(CLANG_FORMAT) scripts/check_format.sh
 
-reference:
-	python3 scripts/reference.py
+# The site, in build/docs: open build/docs/index.html.
+docs: build/docs-venv/made
+	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
+	@echo "open build/docs/index.html"
+
+# Walks it in headless Chromium.
+check-docs: docs
+	build/docs-venv/bin/python scripts/check_site.py build/docs --screenshots build/docs-screenshots
+
+build/docs-venv/made: docs/site/requirements.txt
+	@scripts/setup.sh docs
+	python3 -m venv build/docs-venv
+	build/docs-venv/bin/pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
+	touch $@
 
 single-include:
 	python3 scripts/amalgamate.py

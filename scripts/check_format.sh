@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Names the committed C++ files that clang-format would change (its own --dry-run also reports namespace comments that
-# it would replace by themselves), comments that do not begin with their subject, and the pages of docs/reference/ that do
-# not say what the headers do.
+# it would replace by themselves), and comments that do not begin with their subject.
 set -euo pipefail
 format=${CLANG_FORMAT:-clang-format-16}
 
@@ -20,5 +19,4 @@ if [ $found = 1 ]; then
     echo "these comments do not begin with a subject or a verb"
     changed=1
 fi
-python3 scripts/reference.py --check || changed=1
 exit $changed

@@ -7,7 +7,7 @@
 Read from the sources: files, programs, targets of make and options exist; every other name is a word of the sources; a name
 like `Type` is one of the headers; a `function(a, b)` takes so many arguments somewhere in the headers. By the compiler:
 `Type::member`, `Type{.member = ...}`, `Type{member, ...}` and `object.member().member`, where OBJECTS tells the object's type.
-docs/reference/ is generated and left out. UNCHECKED matches what other software names.
+UNCHECKED matches what other software names.
 """
 import fnmatch
 import pathlib
@@ -274,7 +274,7 @@ def check(top, scratch, headers, command, objects=None, arguments=None):
     pages = [page for page in [top / "README.md", top / "HACKING.md", *sorted(top.glob("docs/**/*.md"))] if page.is_file()]
     texts = {page.relative_to(top).as_posix(): page.read_text(encoding="utf-8") for page in pages}
     repository = Repository(top, texts.values())
-    spans = [span for name, text in texts.items() if not name.startswith("docs/reference/") for span in spans_of(text, name)]
+    spans = [span for name, text in texts.items() for span in spans_of(text, name)]
     findings = [f"{span.where()}: {finding}" for span in spans for finding in check_names(span, repository)]
     scratch.mkdir(parents=True, exist_ok=True)
     source = scratch / "spans.cpp"

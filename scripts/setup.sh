@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci]
+# Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci|docs]
 # With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator,
-# and a Redis server for the tests of queues.
+# and a Redis server for the tests of queues. With `docs` what the site of docs/ needs, and nothing else.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
@@ -9,9 +9,12 @@ packages=(g++ cmake ninja-build python3
           doctest-dev librapidcheck-dev libbenchmark-dev libprotozero-dev libcli11-dev libspng-dev libturbojpeg0-dev libwebp-dev libyaml-cpp-dev
           libonnx-testdata
           dataset-fashion-mnist)
-if [[ ${1:-} == ci ]]; then
+docs=(make python3-venv doxygen chromium fonts-dejavu-core)
+if [[ ${1:-} == docs ]]; then
+    packages=("${docs[@]}")
+elif [[ ${1:-} == ci ]]; then
     packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 clang-15 clang-19 libc++-19-dev g++-aarch64-linux-gnu qemu-user
-               python3-venv pkg-config libhiredis-dev redis-server)
+               pkg-config libhiredis-dev redis-server "${docs[@]}")
 fi
 
 if ! command -v apt-get >/dev/null; then
