@@ -97,7 +97,8 @@ def check_in_browser(site, pages, options):
             try:
                 if device == "phone":
                     tab.locator("label[for=__search]:visible").first.click()
-                tab.locator("input.md-search__input").press_sequentially("Engine")
+                tab.locator("input.md-search__input").fill("Engin")
+                tab.keyboard.press("e")  # it searches when a key goes up
                 result = tab.locator(".md-search-result__link[href*='reference/engine.html'][href*='#engine']").first
                 result.wait_for(state="attached", timeout=60000)
                 if options.screenshots:
