@@ -1,5 +1,12 @@
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "skipped.hpp"
+
 #include <doctest/doctest.h>
+
+int main(int argc, char** argv) {
+    const int status = doctest::Context(argc, argv).run();
+    return status == 0 && tests::any_skipped ? 77 : status;
+}
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

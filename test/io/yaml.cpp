@@ -79,12 +79,17 @@ TEST_CASE("the sweep of Fay and Hunt 2021, figure 16, is the same in JSON") {
     CHECK(yaml.space.parameters()[2] == ps::Parameter::constant("epochs", std::int64_t{3}));
     CHECK(yaml.goals == json.goals);
     CHECK(yaml.method == json.method);
+    std::size_t reads = 0;
     for (std::size_t end = 0; end < figure16.size(); ++end) {  // throws error, or reads what is there
         try {
             (void)ps::parse_sweep(ps::parse_yaml("s.yaml", figure16.substr(0, end)));
-        } catch (ps::error const&) {
+            ++reads;
+        } catch (ps::error const& fault) {
+            CHECK(std::string_view(fault.what()).starts_with("s.yaml:"));
         }
     }
+    CHECK(reads > 0);
+    CHECK(reads < figure16.size());
     const auto refused = [](std::string_view old, std::string_view by, const char* why) {
         std::string other(figure16);
         other.replace(other.find(old), old.size(), by);
@@ -127,12 +132,17 @@ TEST_CASE("what is no such YAML is refused with its line") {
     CHECK_THROWS_WITH_AS((void)ps::parse_yaml("s.yaml", bomb), doctest::Contains("more than 100000 values"), ps::error);
     CHECK_THROWS_WITH_AS((void)ps::parse_yaml("s.yaml", std::string(50, '[') + std::string(50, ']')),
                          doctest::Contains("levels"), ps::error);
+    std::size_t reads = 0;
     for (std::size_t end = 0; end < figure14.size(); ++end) {  // throws error, or reads what is there
         try {
             (void)ps::parse_schedule(ps::parse_yaml("s.yaml", figure14.substr(0, end)));
-        } catch (ps::error const&) {
+            ++reads;
+        } catch (ps::error const& fault) {
+            CHECK(std::string_view(fault.what()).starts_with("s.yaml:"));
         }
     }
+    CHECK(reads > 0);
+    CHECK(reads < figure14.size());
 }
 
 }  // namespace

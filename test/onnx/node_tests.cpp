@@ -1,6 +1,8 @@
 // The ONNX standard's own tests, those in node_tests.txt and more_node_tests.txt: each is imported, planned and run,
 // and all of its results are compared with the tolerance of the standard's runner. Needs Debian's libonnx-testdata, or
 // PRIMSEL_ONNX_TESTS naming a folder with node/, simple/, pytorch-operator/ and pytorch-converted/.
+#include "../skipped.hpp"
+
 #include <doctest/doctest.h>
 
 #include <primsel/kernels/extern_kernels.hpp>
@@ -110,7 +112,7 @@ void run_list(std::string const& path, std::size_t wanted) {
     const char* chosen = std::getenv("PRIMSEL_ONNX_TESTS");
     const fs::path folder = chosen != nullptr ? chosen : "/usr/share/libonnx-testdata/data";
     if (!fs::exists(folder)) {
-        MESSAGE("there is no ", folder.string(), ": the ONNX standard's tests are passed over");
+        tests::skip(folder.string() + ": the ONNX standard's tests");
         return;
     }
     std::ifstream list(path);
@@ -135,7 +137,10 @@ void run_list(std::string const& path, std::size_t wanted) {
 
 }  // namespace
 
-TEST_CASE("the tests of the ONNX standard for the operators of convolutional networks") {
+TEST_CASE("the tests of the ONNX standard for the operators of convolutional networks" *
+          doctest::test_suite("outside")) {
     run_list("test/onnx/node_tests.txt", 202);
 }
-TEST_CASE("more tests of the ONNX standard") { run_list("test/onnx/more_node_tests.txt", 529); }
+TEST_CASE("more tests of the ONNX standard" * doctest::test_suite("outside")) {
+    run_list("test/onnx/more_node_tests.txt", 529);
+}

@@ -1,5 +1,6 @@
 // The Conv tests of the ONNX standard through every primitive that supports them. Needs Debian's libonnx-testdata, or
 // PRIMSEL_ONNX_TESTS naming a folder with node/ and pytorch-converted/.
+#include "../skipped.hpp"
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
@@ -15,24 +16,24 @@ using namespace laws;
 
 namespace {
 
-constexpr const char* tests[] = {"node/test_basic_conv_with_padding",
-                                 "node/test_basic_conv_without_padding",
-                                 "node/test_conv_with_autopad_same",
-                                 "node/test_conv_with_strides_and_asymmetric_padding",
-                                 "node/test_conv_with_strides_no_padding",
-                                 "node/test_conv_with_strides_padding",
-                                 "pytorch-operator/test_operator_conv",
-                                 "pytorch-converted/test_Conv2d",
-                                 "pytorch-converted/test_Conv2d_depthwise",
-                                 "pytorch-converted/test_Conv2d_depthwise_padded",
-                                 "pytorch-converted/test_Conv2d_depthwise_strided",
-                                 "pytorch-converted/test_Conv2d_depthwise_with_multiplier",
-                                 "pytorch-converted/test_Conv2d_dilated",
-                                 "pytorch-converted/test_Conv2d_groups",
-                                 "pytorch-converted/test_Conv2d_groups_thnn",
-                                 "pytorch-converted/test_Conv2d_no_bias",
-                                 "pytorch-converted/test_Conv2d_padding",
-                                 "pytorch-converted/test_Conv2d_strided"};
+constexpr const char* conv_tests[] = {"node/test_basic_conv_with_padding",
+                                      "node/test_basic_conv_without_padding",
+                                      "node/test_conv_with_autopad_same",
+                                      "node/test_conv_with_strides_and_asymmetric_padding",
+                                      "node/test_conv_with_strides_no_padding",
+                                      "node/test_conv_with_strides_padding",
+                                      "pytorch-operator/test_operator_conv",
+                                      "pytorch-converted/test_Conv2d",
+                                      "pytorch-converted/test_Conv2d_depthwise",
+                                      "pytorch-converted/test_Conv2d_depthwise_padded",
+                                      "pytorch-converted/test_Conv2d_depthwise_strided",
+                                      "pytorch-converted/test_Conv2d_depthwise_with_multiplier",
+                                      "pytorch-converted/test_Conv2d_dilated",
+                                      "pytorch-converted/test_Conv2d_groups",
+                                      "pytorch-converted/test_Conv2d_groups_thnn",
+                                      "pytorch-converted/test_Conv2d_no_bias",
+                                      "pytorch-converted/test_Conv2d_padding",
+                                      "pytorch-converted/test_Conv2d_strided"};
 
 std::string read(std::filesystem::path const& path) {
     std::ifstream file(path, std::ios::binary);
@@ -179,16 +180,17 @@ ps::ConvShape shape_of(Model const& model, Tensor const& image, Tensor const& ke
 
 }  // namespace
 
-TEST_CASE("the Conv tests of the ONNX standard, through every primitive that supports them") {
+TEST_CASE("the Conv tests of the ONNX standard, through every primitive that supports them" *
+          doctest::test_suite("outside")) {
     const char* chosen = std::getenv("PRIMSEL_ONNX_TESTS");
     const std::filesystem::path folder = chosen != nullptr ? chosen : "/usr/share/libonnx-testdata/data";
     if (!std::filesystem::exists(folder)) {
-        MESSAGE("there is no ", folder.string(), ": the ONNX standard's tests are passed over");
+        tests::skip(folder.string() + ": the ONNX standard's tests");
         return;
     }
     const List list = all_primitives();
     ps::Sequential sequential;
-    for (const char* test : tests) {
+    for (const char* test : conv_tests) {
         CAPTURE(test);
         Model model = read_model(read(folder / test / "model.onnx"));
         const std::filesystem::path data = folder / test / "test_data_set_0";

@@ -7,6 +7,7 @@
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"
+#include "../skipped.hpp"
 #include "profiled.hpp"
 #include "queue_laws.hpp"
 
@@ -194,10 +195,10 @@ TEST_CASE("URLs of Redis servers") {
     CHECK(none.database == 0);
 }
 
-TEST_CASE("a Redis server with a password and databases") {
+TEST_CASE("a Redis server with a password and databases" * doctest::test_suite("outside")) {
     const std::string program = server_program();
     if (program.empty()) {
-        MESSAGE("skipped: there is no program redis-server");
+        tests::skip("redis-server");
         return;
     }
     const Server server(program, "a secret/@:");
@@ -222,10 +223,10 @@ TEST_CASE("a Redis server with a password and databases") {
     }
 }
 
-TEST_CASE("laws of queues: in a Redis server") {
+TEST_CASE("laws of queues: in a Redis server" * doctest::test_suite("outside")) {
     const std::string program = server_program();
     if (program.empty()) {
-        MESSAGE("skipped: there is no program redis-server");
+        tests::skip("redis-server");
         return;
     }
     const Server server(program);
@@ -256,10 +257,11 @@ TEST_CASE("laws of queues: in a Redis server") {
     CHECK(tests::error_of([&] { raw.call({"NONSENSE"}); }).find("unknown command") != std::string::npos);
 }
 
-TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server killed and started again: none is lost") {
+TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server killed and started again: none is lost" *
+          doctest::test_suite("outside")) {
     const std::string program = server_program();
     if (program.empty()) {
-        MESSAGE("skipped: there is no program redis-server");
+        tests::skip("redis-server");
         return;
     }
     Server server(program);
@@ -298,10 +300,11 @@ TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server kille
     }
 }
 
-TEST_CASE("a dead worker among thirty, ten times: its trial is handed out again, and every trial comes back once") {
+TEST_CASE("a dead worker among thirty, ten times: its trial is handed out again, and every trial comes back once" *
+          doctest::test_suite("outside")) {
     const std::string program = server_program();
     if (program.empty()) {
-        MESSAGE("skipped: there is no program redis-server");
+        tests::skip("redis-server");
         return;
     }
     const Server server(program);
@@ -332,10 +335,11 @@ TEST_CASE("a dead worker among thirty, ten times: its trial is handed out again,
     }
 }
 
-TEST_CASE("what others delete from the server is done again, and every trial is logged once") {
+TEST_CASE("what others delete from the server is done again, and every trial is logged once" *
+          doctest::test_suite("outside")) {
     const std::string program = server_program();
     if (program.empty()) {
-        MESSAGE("skipped: there is no program redis-server");
+        tests::skip("redis-server");
         return;
     }
     const Server server(program);
@@ -416,10 +420,11 @@ pid_t start_profiler(std::string const& url, ps::RedisQueueOptions const& option
     ::_exit(1);
 }
 
-TEST_CASE("three profiles, of each a worker killed in mid-part, the server too, and junk in the queue: none is lost") {
+TEST_CASE("three profiles, of each a worker killed in mid-part, the server too, and junk in the queue: none is lost" *
+          doctest::test_suite("outside")) {
     const std::string program = server_program();
     if (program.empty()) {
-        MESSAGE("skipped: there is no program redis-server");
+        tests::skip("redis-server");
         return;
     }
     Server server(program);

@@ -123,8 +123,7 @@ private:
             return network::detail::NameTaken<network::detail::fixed<name.size>(name)>::value;
         }
     }();
-    // The name is said by then.
-    static_assert(names_differ || true);
+    static_assert(names_differ);
 };
 
 /// A type that describes a network: whatever inherits from Network.

@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1 installed=$2 folder=$3 compiler=$4
 if ! command -v pkg-config >/dev/null; then
-    echo "passed over: pkg-config is not installed (Debian: pkg-config)"
+    echo "skipped: pkg-config is not installed (Debian: pkg-config)"
     exit 77
 fi
 source=$PWD/main.cpp
