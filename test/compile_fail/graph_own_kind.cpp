@@ -1,4 +1,4 @@
-// expect: primsel: this type is not a layer's parameters: it is of no kind in layer/all.hpp; see
+// expect: primsel: this type is not a layer: it has no constexpr text `name`; see docs/layer/own_layer.md
 #include <primsel/network/graph.hpp>
 
 /// A kind of layer that no engine has an op for.

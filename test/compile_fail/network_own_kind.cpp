@@ -1,4 +1,4 @@
-// expect: primsel: this type is not a layer: its params are of no kind in layer/all.hpp; see docs/layer/layers.md
+// expect: primsel: this type is not a layer: it has no constexpr text `name`; see docs/layer/own_layer.md
 #include <primsel/network/network.hpp>
 
 using namespace primsel::layer;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../fixed_machines.hpp"
+#include "../layer/own_layers.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/cost/cost_model.hpp>
@@ -116,6 +117,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add_on(ps::RepeatParams{}, {channels});
     add(ps::AsStridedGradientParams{{.dims = {size}, .strides = {-1}, .offset = size - 1, .shape = shape}, shape});
     add(ps::ResizeGradientParams{{.size = {shape.h, shape.w}}, half});
+    add(own::Mirror{1});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());
     // All but the gradients of convolutions, which primitives compute.

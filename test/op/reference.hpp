@@ -517,9 +517,10 @@ inline Image run(ps::ConvTransposeParams const& p, Images const& inputs, ps::OpW
     return result;
 }
 
-/// Layers of a training step have references of their own (gradient_laws.hpp), some of a whole batch: none here.
+/// Layers of a training step have references of their own (gradient_laws.hpp), some of a whole batch: none here. Nor
+/// has a user's own layer.
 template <class Params>
-    requires ps::trains<Params>
+    requires(ps::trains<Params> || std::same_as<Params, ps::OwnLayerParams>)
 Image run(Params const&, Images const&, ps::OpWeights const&, ps::Shape output) {
     return build(output, [](int, int, int) { return std::numeric_limits<double>::quiet_NaN(); });
 }

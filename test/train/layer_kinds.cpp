@@ -3,6 +3,8 @@
 // compile.
 #include "layer_kinds.hpp"
 
+#include "../layer/own_layers.hpp"
+
 #include <doctest/doctest.h>
 #include <primsel/train/training_step.hpp>
 
@@ -118,6 +120,7 @@ Kinds examples(Of<ps::SliceParams>) {
 }
 
 constexpr std::string_view none = "this kind of layer has no gradient here";
+Kinds examples(Of<ps::OwnLayerParams>) { return {{own::Mirror{1}, 1, none}}; }
 Kinds examples(Of<ps::AsStridedParams>) {
     return {{ps::AsStridedParams{{30}, {4}, 0, {1, 6, 5}}},                     // some are left out
             {ps::AsStridedParams{{4, 30}, {0, 1}, 0, {4, 6, 5}}},               // some are repeated

@@ -128,9 +128,13 @@ public:
             if (op.operations != nullptr) {
                 result.operations = op.operations(*query.layer, query.inputs, query.output);
             }
-            if (op.in_place && result.operations == 0) return {};  // the same elements under another name or shape
-            result.bytes = 4 * size;
-            for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            if (op.bytes != nullptr) result.bytes = op.bytes(*query.layer, query.inputs);
+            if (op.in_place && result.operations == 0 && result.bytes == 0)
+                return {};  // the same elements under another name or shape
+            if (result.bytes == 0) {
+                result.bytes = 4 * size;
+                for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            }
             if (op.packed_bytes != nullptr) {
                 result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
             }

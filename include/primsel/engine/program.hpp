@@ -331,6 +331,17 @@ private:
             if (kernel.bias != nullptr) last_bias = kernel.bias;
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
             const std::size_t bytes = packed.op->packed_bytes(node.layer, packed.src_shapes[0]);
+            if (std::holds_alternative<OwnLayerParams>(node.layer)) {
+                float* const dst = keep(bytes, node);
+                std::span<float> rest(dst, bytes / sizeof(float));
+                for (WeightSpec const& spec : weight_specs(graph, node)) {
+                    StoredFloats const& values = weights.at(spec.name).values;
+                    values.read(0, rest.first(values.size()));
+                    rest = rest.subspan(values.size());
+                }
+                result.weights = settled(dst, node);
+                return result;
+            }
             const auto pack = [&](float* dst) {
                 if (packed.op->outputs_apart != 0) return pack_parts(packed, graph, weights, dst, packing);
                 const PreparedWeights prepared = prepare_weights(node, weights);
@@ -445,6 +456,7 @@ private:
                                       .first_image = first,
                                       .weights = packed.weights,
                                       .clamp = step.clamp,
+                                      .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
                                       .executor = executor});
         }
     }

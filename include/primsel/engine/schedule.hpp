@@ -352,6 +352,13 @@ private:
             fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
                  planned.out_layout);
         }
+        if (step.op->scratch_bytes != nullptr) {
+            const std::size_t scratch = step.op->scratch_bytes(step.layer, step.src_shapes, workers_);
+            if (scratch > most_elements * sizeof(float)) {
+                fail("plan: layer ", planned.name, " (", planned.kind, ") asks for ", scratch, " bytes of scratch");
+            }
+            if (scratch > 0) step.scratch = book(scratch);
+        }
         step.dst = tensor_[step.node] = may_overwrite(step) ? step.src[0] : destination(step);
         add(std::move(step));
     }

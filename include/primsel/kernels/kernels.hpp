@@ -56,6 +56,10 @@ struct OpEntry {
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
     /// The number of outputs that are packed independently of others, one part after the other; 0: only all together.
     std::size_t outputs_apart = 0;
+    /// Bytes that an image moves; null, or 0: each input and the output once.
+    double (*bytes)(AnyLayer const&, std::span<const Shape>) = nullptr;
+    /// Bytes of OpArgs::scratch; null: none.
+    std::size_t (*scratch_bytes)(AnyLayer const&, std::span<const Shape>, std::size_t workers) = nullptr;
 };
 
 /// One entry for each alternative of AnyLayer, in its order.
@@ -148,6 +152,7 @@ struct Kernels {
     }
     /// The op of a layer in a layout.
     [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
+        if (const auto* own = std::get_if<OwnLayerParams>(&layer)) return own->op(layouts[layout].name);
         return layouts[layout].ops()[layer.index()];
     }
 };

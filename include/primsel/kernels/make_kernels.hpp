@@ -4,6 +4,7 @@
 #include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/kernels/op_table.hpp>
+#include <primsel/kernels/own_layer.hpp>
 #include <primsel/kernels/primitive_table.hpp>
 #include <primsel/kernels/transform_work.hpp>
 #include <primsel/machine/measure_machine.hpp>

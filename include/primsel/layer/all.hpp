@@ -10,6 +10,7 @@
 #include <primsel/layer/gradient.hpp>
 #include <primsel/layer/input.hpp>
 #include <primsel/layer/norm.hpp>
+#include <primsel/layer/own_layer.hpp>
 #include <primsel/layer/pool.hpp>
 #include <primsel/layer/reshape.hpp>
 #include <primsel/layer/training.hpp>
@@ -30,7 +31,7 @@ using AnyLayer =
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
-                 AsStridedGradientParams, ResizeGradientParams>;
+                 AsStridedGradientParams, ResizeGradientParams, OwnLayerParams>;
 
 /// Whether a type is the parameters of one of these kinds.
 template <class Params, class Kinds = AnyLayer>
@@ -40,6 +41,13 @@ inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::s
 
 [[nodiscard]] constexpr std::string_view layer_kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+
+/// The parameters of a layer of the user's own, or null where the layer is another.
+template <OwnLayer P>
+[[nodiscard]] P const* own_params(AnyLayer const& layer) {
+    const auto* own = std::get_if<OwnLayerParams>(&layer);
+    return own == nullptr ? nullptr : own->as<P>();
 }
 
 /// Whether only a training step has such layers.

@@ -28,6 +28,7 @@ enum class Fault {
     padding_exceeds_kernel,
     padding_exceeds_input,
     too_large,
+    refused,
 };
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
@@ -55,6 +56,8 @@ enum class Fault {
         case Fault::too_large:
             return "a size is beyond the library's bounds (2^29 for an extent or for pixels under a kernel, 2^45 "
                    "floats for what a layer needs)";
+        case Fault::refused:
+            return "the layer refuses these inputs";
     }
     return "";
 }

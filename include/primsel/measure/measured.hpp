@@ -172,12 +172,15 @@ private:
         AlignedBuffer weights(
             op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
+        AlignedBuffer scratch(
+            op.scratch_bytes == nullptr ? 0 : floats_for_bytes(op.scratch_bytes(*query.layer, query.inputs, 1)));
         const OpArgs args{.src = src,
                           .src_shape = query.inputs,
                           .dst = dst.data(),
                           .dst_shape = query.output,
                           .batch = query.run.batch,
                           .weights = weights.data(),
+                          .scratch = scratch.data(),
                           .executor = executor_};
         return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }

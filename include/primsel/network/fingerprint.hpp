@@ -55,6 +55,10 @@ public:
     }
     /// Which of them are trained changes nothing that is computed.
     void add(ScaleParams const& params) { add(params.known), add(params.factor), add(params.shift); }
+    void add(OwnLayerParams const& params) {
+        add(params.name());
+        params.each_field([this](std::string_view name, std::string_view value) { add(name), add(value); });
+    }
     template <LayerParams P>
     void add(P const& params) {
         params.each_field([this](std::string_view, auto const& value) { this->add(value); });

@@ -25,9 +25,12 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
-/// The fault in words: names an impossible parameter, and the shape that the layer asks for.
-[[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
+/// The fault in words: names an impossible parameter, the shape that the layer asks for, or the reason why a layer of
+/// the user's own refuses its inputs.
+[[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault, std::span<const Shape> inputs) {
     std::string text(message(fault));
+    const auto* own = std::get_if<OwnLayerParams>(&layer);
+    if (own != nullptr && fault == Fault::refused) return std::string(own->supports(inputs).reason());
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
     std::visit(
         [&]<class Params>([[maybe_unused]] Params const& params) {
@@ -78,13 +81,11 @@ public:
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
-    /// Says that a type is no layer.
+    /// Says what a type lacks that is no kind of layer in layer/all.hpp.
     template <class Layer>
         requires(!network::detail::MakesLayer<Layer>)
     std::size_t add(std::string const&, Layer const&, std::vector<std::size_t> const&, Epilogue const& = {}) {
-        static_assert(network::detail::MakesLayer<Layer>,
-                      "primsel: this type is not a layer's parameters: it is of no kind in layer/all.hpp; see "
-                      "docs/layer/layers.md");
+        static_assert(CheckOwnLayer<Layer>::value);
         return 0;
     }
     /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken,
@@ -109,7 +110,7 @@ public:
             std::string list;
             for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
             fail("graph: layer ", name, " (", layer_kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
-                 message(layer, fault), batched ? join(", in a batch of ", batch_) : "");
+                 message(layer, fault, own), batched ? join(", in a batch of ", batch_) : "");
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
         const Shape shape = output(layer, own);

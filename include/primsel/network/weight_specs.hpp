@@ -95,8 +95,10 @@ struct WeightOwner {
     return specs;
 }
 
-/// Whether training may change a node's weight: not running statistics, constants, nor the constant half of a scale.
+/// Whether training may change a node's weight: not running statistics, constants, the constant half of a scale, nor
+/// weights of a layer of the user's own.
 [[nodiscard]] inline bool is_trainable(Node const& node, std::string_view weight) {
+    if (std::holds_alternative<OwnLayerParams>(node.layer)) return false;
     if (weight.ends_with(".running_mean") || weight.ends_with(".running_var")) return false;
     if (const auto* constant = std::get_if<ConstantParams>(&node.layer)) return constant->parameter;
     const auto* scale = std::get_if<ScaleParams>(&node.layer);

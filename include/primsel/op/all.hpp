@@ -1,4 +1,5 @@
-// Every op, and the check that every kind of layer but input, constant, parameter and convolution has one.
+// Every op, and the check that every kind of layer but input, constant, parameter, convolution and the user's own has
+// one.
 #pragma once
 
 #include <primsel/layer/all.hpp>
@@ -54,8 +55,8 @@ template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
                     std::same_as<Params, ParameterParams> || std::same_as<Params, ConvParams> ||
-                    std::same_as<Params, ConvInputGradientParams> ||
-                    std::same_as<Params, ConvWeightGradientParams>)&&...));
+                    std::same_as<Params, ConvInputGradientParams> || std::same_as<Params, ConvWeightGradientParams> ||
+                    std::same_as<Params, OwnLayerParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace op::detail

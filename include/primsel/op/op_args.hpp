@@ -23,6 +23,8 @@ struct OpArgs {
     const float* weights = nullptr;
     /// Bounds of the result; only for dense layers, sums and normalisations.
     Clamp clamp{};
+    /// Room that belongs to the op while it runs; null where it asks for none.
+    float* scratch = nullptr;
     ExecutorRef executor;
 };
 

@@ -2,6 +2,7 @@
 
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/support.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <cstddef>
@@ -16,22 +17,6 @@ enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
     constexpr std::string_view names[] = {"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec", "other"};
     return names[static_cast<std::size_t>(family)];
 }
-
-/// The answer yes, or no with a reason that a user can read ("needs stride 1").
-class Support {
-public:
-    [[nodiscard]] static constexpr Support yes() { return Support(nullptr); }
-    /// Returns the answer no. The reason must be a string literal.
-    [[nodiscard]] static constexpr Support no(const char* reason) { return Support(reason); }
-
-    constexpr explicit operator bool() const { return reason_ == nullptr; }
-    /// Returns the reason; empty for yes.
-    [[nodiscard]] constexpr std::string_view reason() const { return reason_ == nullptr ? "" : reason_; }
-
-private:
-    constexpr explicit Support(const char* reason) : reason_(reason) {}
-    const char* reason_;
-};
 
 /// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
 /// the gradient of the result.

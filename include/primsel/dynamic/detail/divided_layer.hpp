@@ -112,6 +112,10 @@ private:
         if (softmax.axis != Axis::c || !reads_divided(layer)) return softmax;
         refuse(layer);
     }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, OwnLayerParams const& own) const {
+        if (own.channel_wise() || !reads_divided(layer)) return own;
+        refuse(layer);
+    }
     template <WorksInGroups Params>
     [[nodiscard]] AnyLayer divide(std::size_t, Params const& params) const {
         return params;

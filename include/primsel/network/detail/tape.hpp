@@ -21,6 +21,8 @@ template <class L>
 concept HasParams = requires { L::params; };
 template <class L>
 concept Leaf = HasParams<L> && is_kind_of_layer<std::remove_cvref_t<decltype(L::params)>>;
+template <class L>
+concept OwnLeaf = HasParams<L> && OwnLayer<std::remove_cvref_t<decltype(L::params)>>;
 /// A layer whose parts depend on its input's shape: expansion<shape> is a layer, or several.
 template <class L>
 concept Expanding = requires { requires L::expands; };
@@ -59,15 +61,29 @@ struct Tape {
 
 template <class L>
 inline constexpr AnyLayer any_layer{L::params};
+template <OwnLeaf L>
+inline constexpr AnyLayer any_layer<L>{OwnLayerParams::of_constant(L::params)};
 
 template <class L>
 struct IsLayer {
     static_assert(HasParams<L>, "primsel: this type is not a layer: it has no params; see docs/layer/layers.md");
-    static_assert(!HasParams<L> || Leaf<L>,
-                  "primsel: this type is not a layer: its params are of no kind in layer/all.hpp; see "
-                  "docs/layer/layers.md");
-    static constexpr bool value = Leaf<L>;
+    static constexpr bool value = false;
 };
+template <HasParams L>
+struct IsLayer<L> : CheckOwnLayer<std::remove_cvref_t<decltype(L::params)>> {};
+
+/// Says why a layer of the user's own does not take its input.
+template <FixedString reason>
+struct RefusedInput {
+    static_assert(sizeof(reason) == 0, "primsel: a layer of your own refuses its input; this RefusedInput says why");
+    static constexpr bool value = false;
+};
+template <std::size_t size>
+constexpr FixedString<size + 1> fixed(std::string_view text) {
+    FixedString<size + 1> result;
+    std::copy_n(text.data(), size, result.text);
+    return result;
+}
 
 /// How a layer type changes a shape at compile time, and what it adds to a graph. Its name may be empty.
 template <class L>
@@ -117,6 +133,23 @@ struct Describe<L> {
     template <Shape in>
     static constexpr void record(Tape& tape, std::string_view name = {}) {
         tape.add({is_source ? TapeMark::Kind::source : TapeMark::Kind::layer, name, &any_layer<L>, in});
+    }
+};
+
+template <OwnLeaf L>
+struct Describe<L> {
+    template <Shape in>
+    static constexpr Shape out = [] {
+        constexpr std::array<Shape, 1> inputs{in};
+        constexpr std::string_view reason = own_supports(L::params, inputs).reason();
+        if constexpr (reason.empty())
+            return L::params.output(inputs);
+        else
+            return RefusedInput<fixed<reason.size()>(reason)>::value ? in : in;
+    }();
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        tape.add({TapeMark::Kind::layer, name, &any_layer<L>, in});
     }
 };
 

@@ -136,7 +136,7 @@ public:
         if (const Fault fault = check(layer, shapes); fault != Fault::none) {
             std::string list;
             for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
-            fail(layer_kind(layer), " on ", list.empty() ? "nothing" : list, ": ", message(layer, fault));
+            fail(layer_kind(layer), " on ", list.empty() ? "nothing" : list, ": ", message(layer, fault, shapes));
         }
         const Shape shape = output(layer, shapes);
         (void)elements({shape.c, shape.h, shape.w});

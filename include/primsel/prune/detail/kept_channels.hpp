@@ -108,7 +108,8 @@ public:
         for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
         // The weights of a transposed convolution have a row for each channel that it reads.
         const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
-        if (std::holds_alternative<ParameterParams>(node.layer)) {
+        const auto* own = std::get_if<OwnLayerParams>(&node.layer);
+        if (std::holds_alternative<ParameterParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
             rows_ = all(dim(0)), columns_ = all(width_);
             return;
         }

@@ -153,6 +153,13 @@ struct PassesChannels {
     }
     Channels operator()(BinaryParams const&) const { return channel_by_channel(); }
     Channels operator()(MatMulParams const&) const { return channel_by_channel(); }
+    Channels operator()(OwnLayerParams const& own) const {
+        const auto as_many = [&](std::size_t node) { return graph[node].shape.c == graph[at].shape.c; };
+        if (!own.channel_wise() || !std::ranges::all_of(graph[at].inputs, as_many))
+            return other("is the user's own and not channel_wise");
+        for (std::size_t place = 1; place < graph[at].inputs.size(); ++place) join_all(input(), input(place));
+        return input();
+    }
     Channels operator()(ReduceParams const& reduce) const { return reduce.axis == Axis::c ? other() : input(); }
     Channels operator()(SoftmaxParams const& softmax) const { return softmax.axis == Axis::c ? other() : input(); }
     /// Channel i of the result is made of channel i of both inputs; a single one meets all of the other's.

@@ -1,0 +1,40 @@
+// A layer of your own is a plain type: no base class, no registration, no macro.
+#include <primsel/primsel.hpp>
+
+#include <cmath>
+#include <cstdio>
+
+namespace ps = primsel;
+using namespace ps::layer;
+
+/// Mish (Misra 2019), x * tanh(log(1 + exp(sharpness * x))).
+struct Mish {
+    static constexpr std::string_view name = "mish";
+    static constexpr bool in_place = true, channel_wise = true;
+    int sharpness = 1;
+
+    constexpr void each_field(auto const& visit) const { visit("sharpness", sharpness); }
+    static constexpr ps::Shape output(std::span<const ps::Shape> inputs) { return inputs[0]; }
+    static ps::LayerWork work(std::span<const ps::Shape> inputs) {
+        return {.operations = 300.0 * static_cast<double>(inputs[0].size())};
+    }
+    /// Elementwise: the same in every layout.
+    template <class Arch, class Layout>
+    void run(ps::OpArgs const& args) const noexcept {
+        const std::size_t size = static_cast<std::size_t>(args.batch) * args.dst_shape.size();
+        for (std::size_t i = 0; i < size; ++i) {
+            const float x = args.src[0][i];
+            args.dst[i] = x * std::tanh(std::log1p(std::exp(static_cast<float>(sharpness) * x)));
+        }
+    }
+    friend bool operator==(Mish const&, Mish const&) = default;
+};
+
+struct Net : ps::Network<Input<8, 16, 16>, Conv<16, 3>, Own<Mish>, Conv<16, 3>, Own<Mish, 2>, GlobalAvgPool> {};
+
+int main() {
+    ps::Engine<Net> engine{ps::random_weights(Net::graph())};
+    for (const char* name : {"mish1", "mish2"}) std::printf("%s", engine.plan().explain(name).c_str());
+    ps::Tensor<> image(Net::input_shape), result(Net::output_shape);
+    engine.run(image.span(), result.span());
+}
