@@ -5,6 +5,7 @@
 #include <primsel/onnx/detail/export_elementwise.hpp>
 #include <primsel/onnx/detail/export_movement.hpp>
 #include <primsel/onnx/detail/export_normalization.hpp>
+#include <primsel/onnx/detail/export_own.hpp>
 #include <primsel/onnx/detail/export_products.hpp>
 #include <primsel/onnx/detail/export_reductions.hpp>
 

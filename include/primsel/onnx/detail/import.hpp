@@ -4,6 +4,7 @@
 #include <primsel/network/graph_editor.hpp>
 #include <primsel/onnx/detail/operators.hpp>
 #include <primsel/onnx/detail/order.hpp>
+#include <primsel/onnx/detail/own_operator.hpp>
 #include <primsel/onnx/detail/shared_weights.hpp>
 #include <primsel/onnx/detail/signature.hpp>
 
@@ -12,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +39,8 @@ struct OnnxOptions {
     /// trainer's; otherwise a BatchNormalization normalises by the batch at hand, and a Dropout is refused. A file's
     /// batch of 1 is then that of `batch`.
     bool trains = false;
+    /// Operators of the user's own, which come before the library's of the same name.
+    std::vector<OnnxOwnOperator> own_operators{};
 };
 
 /// Which tensor of the file a weight is.
@@ -67,12 +71,14 @@ inline constexpr std::int64_t newest_opset = 28;
     return is_own_domain(node.domain) ? find_operator(node.op) : find_operator(join(node.domain, '.', node.op));
 }
 /// Throws error, naming each operator that is not supported, how many nodes have it and the first of them.
-inline void require_operators(ModelProto const& graph, Order const& order) {
+inline void require_operators(ModelProto const& graph, Order const& order,
+                              std::span<const OnnxOwnOperator> own_operators) {
     std::map<std::string, std::vector<const NodeProto*>> unknown;
     for (const std::size_t i : order.nodes) {
         NodeProto const& node = graph.nodes[i];
         const bool is_own = is_own_domain(node.domain);
-        if (operator_of(node) != nullptr || (is_own && node.op == "If")) continue;
+        if (find_own(own_operators, node) != nullptr || operator_of(node) != nullptr || (is_own && node.op == "If"))
+            continue;
         unknown[is_own ? std::string(node.op) : join(node.domain, '.', node.op)].push_back(&node);
     }
     if (unknown.empty()) return;
@@ -94,7 +100,7 @@ public:
           files_(files),
           options_(options),
           build_(images, options.max_constant_bytes, options.trains) {
-        require_operators(model, order);
+        require_operators(model, order, options.own_operators);
         enter(model, order);
         read_inputs();
     }
@@ -278,7 +284,10 @@ private:
             }
             build_.set_name(name_of(node));
             Call call(build_, files_, node, model_.opset, std::move(inputs), outputs);
-            operator_of(node)->translate(call);
+            if (const auto* own = find_own(options_.own_operators, node))
+                translate_own(call, *own);
+            else
+                operator_of(node)->translate(call);
             for (const Value* output : outputs) {
                 if (output != nullptr && output->type == OnnxType::undefined) {
                     fail("its output ", output->name, " is not supported");
@@ -304,7 +313,7 @@ private:
         detail::read_graph(branch->g, graph);
         if (graph.outputs.size() != node.outputs.size()) fail("its ", name, " has another number of outputs");
         const Order order = order_of(graph);
-        require_operators(graph, order);
+        require_operators(graph, order, options_.own_operators);
         enter(graph, order);
         for (const std::size_t i : order.nodes) translate(graph.nodes[i]);
         std::vector<Value> results;

@@ -7,6 +7,7 @@
 #include <primsel/network/weights.hpp>
 #include <primsel/onnx/detail/signature.hpp>
 #include <primsel/onnx/detail/writer.hpp>
+#include <primsel/onnx/own_operator.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,6 +32,8 @@ struct OnnxExportOptions {
     /// The names, types and dimensions that the file shall have outside, as an OnnxModel has them; if it is empty,
     /// those of the graph. The batch is open then where both say so.
     OnnxSignature signature{};
+    /// As which operators layers of the user's own are written: the first that has attributes for the layer.
+    std::vector<OnnxOwnOperator> own_operators{};
 };
 
 namespace onnx {
@@ -109,6 +112,7 @@ public:
 
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Weights const& weights() const { return weights_; }
+    [[nodiscard]] std::vector<OnnxOwnOperator> const& own_operators() const { return options_.own_operators; }
     [[nodiscard]] int opset() const { return options_.opset; }
     /// open_dimension where it is open.
     [[nodiscard]] std::int64_t batch() const { return batch_; }
@@ -154,8 +158,8 @@ public:
     }
 
     /// A node; gives the name of its result.
-    std::string step(std::string_view op, Names inputs, Attributes attributes = {}) {
-        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes), {}});
+    std::string step(std::string_view op, Names inputs, Attributes attributes = {}, std::string_view domain = {}) {
+        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes), {}, domain});
         return steps_.back().outputs[0];
     }
     /// The names of all that the last step gives.
@@ -256,6 +260,7 @@ private:
         Attributes attributes;
         /// Empty: that of its first result.
         std::string name;
+        std::string_view domain = {};
     };
 
     /// How the layer shares the weight; null where it has it alone.
@@ -278,7 +283,7 @@ private:
     void flush() {
         for (Step const& step : steps_) {
             model_.node(step.name.empty() ? step.outputs[0] : step.name, step.op, step.inputs, step.outputs,
-                        step.attributes);
+                        step.attributes, step.domain);
         }
         steps_.clear();
     }

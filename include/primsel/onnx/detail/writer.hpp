@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,7 +68,9 @@ public:
         node.add_string(NodeField::name, name);
         node.add_string(NodeField::op_type, view(op));
         for (NewAttribute const& attribute : attributes) add(node, attribute);
-        if (!domain.empty()) node.add_string(NodeField::domain, view(domain));
+        if (domain.empty()) return;
+        node.add_string(NodeField::domain, view(domain));
+        domains_.emplace(domain);
     }
     /// Throws error when the model becomes larger than a protocol buffer may be.
     void initializer(std::string const& name, std::span<const std::int64_t> dims, std::span<const float> values) {
@@ -106,6 +109,11 @@ public:
     /// The model's bytes. Nothing can be added after.
     [[nodiscard]] std::string finish(std::span<const std::pair<std::string, std::string>> metadata = {}) {
         graph_.commit();
+        for (std::string const& domain : domains_) {
+            protozero::pbf_builder<OperatorSetIdField> import(model_, ModelField::opset_import);
+            import.add_string(OperatorSetIdField::domain, domain);
+            import.add_int64(OperatorSetIdField::version, 1);
+        }
         for (auto const& [key, value] : metadata) {
             protozero::pbf_builder<StringStringEntryField> entry(model_, ModelField::metadata_props);
             entry.add_string(StringStringEntryField::key, key);
@@ -160,6 +168,7 @@ private:
     protozero::pbf_builder<ModelField> model_;
     protozero::pbf_builder<GraphField> graph_;
     std::unordered_set<std::string> names_;
+    std::set<std::string> domains_;  // of operators that are not ONNX's own
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
