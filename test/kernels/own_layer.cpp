@@ -219,7 +219,7 @@ TEST_CASE("pruning takes channels through it where it is channel_wise") {
     const std::size_t group = coupling.groups_of(1)[2];
     CHECK(coupling.groups_of(3)[2] == group);
     REQUIRE(coupling.groups()[group].fixed.empty());
-    const ps::Pruned pruned = ps::prune(graph, weights, coupling, {group});
+    const ps::Pruned pruned = ps::remove_channels(graph, weights, coupling, {group});
     CHECK(pruned.graph[3].shape == ps::Shape{7, 6, 7});
     const auto gain = weights.at("gate.gain").values, left = pruned.weights.at("gate.gain").values;
     REQUIRE(left.size() == 7);
