@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every fuzzer of a build for a while, as many at once as there are cores: scripts/fuzz.sh <build folder> <seconds each>
-# Starts from test/fuzz/corpus/<name>/ where that exists. What a fuzzer learns stays in <build folder>/corpus/<name>/, an
-# input that breaks a parser in <build folder>/findings/.
+# Starts from test/fuzz/corpus/<name>/ where that exists: inputs that each reach code that the others do not, chosen from more
+# of them by `fuzz_<name> -set_cover_merge=1 -use_counters=0 <chosen> <all>`. What a fuzzer learns stays in
+# <build folder>/corpus/<name>/, an input that breaks a parser in <build folder>/findings/.
 set -euo pipefail
 export build=$1 seconds=$2
 
