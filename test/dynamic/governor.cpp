@@ -16,6 +16,7 @@
 #include "../../bench/reproduce/xun2019/boards/simulated_platforms.hpp"
 #include "../allocations.hpp"
 #include "../error_of.hpp"
+#include "points.hpp"
 
 namespace governing {
 namespace {
@@ -24,17 +25,6 @@ namespace ps = primsel;
 using Kind = boards::PlatformEvent::Kind;
 
 const std::vector<double> accuracies{0.66, 0.69, 0.70, 0.712};
-
-std::vector<ps::OperatingPoint> any_points(std::mt19937& bits, std::size_t count) {
-    std::uniform_real_distribution<double> any(0.1, 1.0);
-    std::vector<ps::OperatingPoint> points(count);
-    for (ps::OperatingPoint& point : points) {
-        point.core_set = bits() % 3, point.level = bits() % 4;
-        point.seconds = any(bits), point.accuracy = std::ceil(10 * any(bits)) / 10;
-        point.joules = bits() % 4 == 0 ? ps::OperatingPoint::unknown : any(bits);
-    }
-    return points;
-}
 
 /// Every image a second, for so many images.
 struct Outcome {
@@ -75,37 +65,6 @@ double oracle(boards::SimulatedPlatform const& platform, std::vector<ps::Operati
 }
 
 }  // namespace
-
-TEST_CASE("A budget is exceeded by the largest of its parts, and by what is unknown") {
-    ps::OperatingPoint point{.seconds = 2, .watts = 3, .accuracy = 0.5};
-    CHECK(ps::excess(point, {}) == 0);
-    CHECK(ps::excess(point, {.seconds = 4}) == 0.5);
-    CHECK(ps::excess(point, {.seconds = 4, .watts = 1, .accuracy = 0.6}) == 3);
-    CHECK(ps::excess(point, {.accuracy = 0.75}) == doctest::Approx(1.5));
-    CHECK_FALSE(ps::keeps(point, {.joules = 1e9}));
-    point.accuracy = ps::OperatingPoint::unknown;
-    CHECK_FALSE(ps::keeps(point, {.accuracy = 1e-9}));
-}
-
-TEST_CASE("Of a Pareto front none dominates another; each point beside it is dominated by one of it") {
-    std::mt19937 bits(1);
-    for (int round = 0; round < 50; ++round) {
-        const std::vector<ps::OperatingPoint> points = any_points(bits, 1 + bits() % 40);
-        const std::vector<ps::OperatingPoint> front = ps::pareto_front(points);
-        REQUIRE(!front.empty());
-        std::size_t beside = 0;
-        for (ps::OperatingPoint const& point : points) {
-            const bool dominated =
-                std::ranges::any_of(front, [&](auto const& other) { return ps::dominates(other, point); });
-            beside += dominated ? 1 : 0;
-        }
-        CHECK(front.size() + beside == points.size());
-        for (auto const& a : front) {
-            CHECK_FALSE(ps::dominates(a, a));
-            for (auto const& b : front) CHECK_FALSE(ps::dominates(a, b));
-        }
-    }
-}
 
 TEST_CASE_TEMPLATE("What is chosen is never dominated by another point that can be used", O, ps::MostAccurate,
                    ps::LeastEnergy, ps::LeastTime) {
