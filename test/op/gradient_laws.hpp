@@ -146,4 +146,37 @@ inline Images random_images(Random& random, ps::Shape shape, int count, float ra
     return result;
 }
 
+/// The layer's own result, as its op computes it.
+template <class Params>
+[[nodiscard]] Images by_op(Params const& params, Images const& x) {
+    return run_step<ps::chw>(params, {{x}, static_cast<int>(x.size())});
+}
+
+/// dx of a linear layer: the products of dy with its result for each image that has a single pixel of 1.
+template <class Params>
+[[nodiscard]] Images transposed(Params const& params, ps::Shape input, Images const& dy) {
+    Images result;
+    for (Image const& gradient : dy) {
+        Image of(input);
+        for (std::size_t at = 0; at < of.data.size(); ++at) {
+            Image one(input);
+            one.data[at] = 1;
+            const Image y = by_op(params, {one})[0];
+            for (std::size_t i = 0; i < y.data.size(); ++i) of.data[at] += y.data[i] * gradient.data[i];
+        }
+        result.push_back(std::move(of));
+    }
+    return result;
+}
+
+template <class Params>
+void check_transposed(Params const& params, ps::Shape input, auto const& gradient) {
+    Random random(3);
+    CAPTURE(ps::to_string(input));
+    const std::vector<ps::Shape> inputs{input};
+    REQUIRE(params.check(inputs) == ps::Fault::none);
+    const Images dy = random_images(random, params.output(inputs), 3);
+    check_images(run_step<ps::chw>(gradient, {{dy}, 3}), transposed(params, input, dy), 2e-6);
+}
+
 }  // namespace laws

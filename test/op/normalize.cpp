@@ -1,4 +1,4 @@
-// Ops over the whole batch: statistics, normalisation and its gradients, sums.
+#include "batches.hpp"
 #include "gradient_laws.hpp"
 
 #include <primsel/op/batch_sums.hpp>
@@ -10,38 +10,7 @@ namespace ps = primsel;
 using laws::Image;
 using laws::Images;
 
-/// Shapes with their batches: odd ones, and some of several blocks and pieces.
-std::vector<std::pair<ps::Shape, int>> batches() {
-    std::vector<std::pair<ps::Shape, int>> result;
-    for (ps::Shape const& shape : laws::odd_shapes()) result.push_back({shape, 1}), result.push_back({shape, 3});
-    result.push_back({{3, 71, 70}, 2}), result.push_back({{70, 13, 11}, 4}), result.push_back({{600, 2, 2}, 2});
-    return result;
-}
-
-ps::Shape vector_of(int n) { return {n, 1, 1}; }
-
-template <class F>
-void each_pixel(Images const& x, F const& f) {
-    for (std::size_t n = 0; n < x.size(); ++n) {
-        for (int h = 0; h < x[n].shape.h; ++h) {
-            for (int w = 0; w < x[n].shape.w; ++w) f(n, h, w);
-        }
-    }
-}
-
-Image statistics(Images const& x) {
-    const int channels = x[0].shape.c;
-    const double count = static_cast<double>(x.size() * x[0].shape.pixels());
-    Image result(vector_of(2 * channels));
-    for (int c = 0; c < channels; ++c) {
-        double sum = 0, squares = 0;
-        each_pixel(x, [&](std::size_t n, int h, int w) { sum += x[n](c, h, w); });
-        const double mean = sum / count;
-        each_pixel(x, [&](std::size_t n, int h, int w) { squares += (x[n](c, h, w) - mean) * (x[n](c, h, w) - mean); });
-        result(c, 0, 0) = mean, result(channels + c, 0, 0) = squares / count;
-    }
-    return result;
-}
+using namespace batches_of_images;  // NOLINT(google-build-using-namespace)
 
 Images normalized(Images const& x, Image const& of, Image const& gamma, Image const& beta, double epsilon) {
     Images y = x;
@@ -61,59 +30,6 @@ Images held(Images y, ps::Clamp clamp) {
         for (double& value : image.data) value = reference::held(value, clamp);
     }
     return y;
-}
-
-/// As float, so that op and reference start from the same numbers.
-Image rounded(Image image) {
-    for (double& value : image.data) value = static_cast<double>(static_cast<float>(value));
-    return image;
-}
-
-TEST_CASE("batch statistics: means and variances of each channel over the batch") {
-    laws::Random random(3);
-    for (auto const& [shape, batch] : batches()) {
-        for (const double mean : {0.0, 100.0}) {
-            Images x = laws::random_images(random, shape, batch);
-            for (Image& image : x) {
-                for (double& value : image.data) value += mean;
-                image = rounded(image);
-            }
-            const Image expected = statistics(x);
-            laws::check_step(ps::BatchStatisticsParams{}, {{x}, batch}, {expected}, 1e-6);
-            // The variances by themselves.
-            const Image actual = laws::run_step<ps::hwc>(ps::BatchStatisticsParams{}, {{x}, batch})[0];
-            for (int c = 0; c < shape.c; ++c) {
-                const double want = expected(shape.c + c, 0, 0), got = actual(shape.c + c, 0, 0);
-                CHECK(std::abs(got - want) <= 1e-5 * want);
-            }
-        }
-    }
-}
-
-TEST_CASE("batch statistics of many pixels keep their digits, wherever the channel's values begin") {
-    laws::Random random(4);
-    for (const int c : {1, 5, 64}) {
-        Images x = laws::random_images(random, {c, 60, 70}, 4, 1.7F);
-        for (std::size_t n = 0; n < x.size(); ++n) {
-            for (double& value : x[n].data) value += n == 0 ? 0 : 100;
-            x[n] = rounded(x[n]);
-        }
-        laws::check_step(ps::BatchStatisticsParams{}, {{x}, 4}, {statistics(x)}, 1e-6);
-        for (Image& image : x) std::ranges::fill(image.data, 0.1F);
-        laws::check_step(ps::BatchStatisticsParams{}, {{x}, 4}, {statistics(x)}, 1e-12);
-    }
-}
-
-TEST_CASE("channel sums") {
-    laws::Random random(5);
-    for (auto const& [shape, batch] : batches()) {
-        const Images dy = laws::random_images(random, shape, batch);
-        Image expected(vector_of(shape.c));
-        for (int c = 0; c < shape.c; ++c) {
-            each_pixel(dy, [&](std::size_t n, int h, int w) { expected(c, 0, 0) += dy[n](c, h, w); });
-        }
-        laws::check_step(ps::ChannelSumParams{}, {{dy}, batch}, {expected}, 2e-6);
-    }
 }
 
 constexpr double epsilon = 1e-3;
