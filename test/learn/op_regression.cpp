@@ -49,25 +49,6 @@ TEST_CASE("coefficients that made the times are found again, and so predict othe
     }
 }
 
-TEST_CASE("a mean is halfway, and has the layers that either knows") {
-    std::vector<Sample> samples = made_by({0, 1, 0, 0, 0}, 40, "relu");
-    for (Sample const& sample : made_by({0, 2, 0, 0, 0}, 40, "concat")) samples.push_back(sample);
-    const ps::OpCoefficients others[] = {{"relu", "chw", {1e-6, 0.5, 0.25, 1, 2e-9}},
-                                         {"dense", "hwc", {0, 0, 0, 3, 0}}};
-    const ps::OpRegression fitted = ps::OpRegression::fit(samples), mean = fitted.mean_with(others);
-    const std::vector<ps::OpCoefficients> before = fitted.coefficients(), after = mean.coefficients();
-    REQUIRE(before.size() == 2);
-    REQUIRE(after.size() == 3);
-    CHECK(after[0].op == "concat");
-    CHECK(after[0].values == before[0].values);
-    CHECK(after[1].op == "dense");
-    CHECK(after[1].values == others[1].values);
-    CHECK(after[2].op == "relu");
-    for (std::size_t i = 0; i < after[2].values.size(); ++i) {
-        CHECK(after[2].values[i] == (before[1].values[i] + others[0].values[i]) / 2);
-    }
-}
-
 TEST_CASE("what only weights or arithmetic can explain is the way of the weights") {
     std::vector<Sample> samples;
     for (int i = 1; i <= 20; ++i) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -94,7 +95,11 @@ std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths) 
             const auto found = data.about.find(key);
             return found == data.about.end() ? "" : found->second;
         };
-        ProfileSamples profile{.path = path, .cpu = about("cpu")};
+        ProfileSamples profile{.path = path, .cpu = about("cpu"), .processor = about("cpu")};
+        const std::string name = std::filesystem::path(path).filename().string();
+        if (const std::size_t hyphen = name.find('-'); hyphen != std::string::npos) {
+            profile.processor = name.substr(0, hyphen);
+        }
         const std::string arch = about("arch");
         const bool known = [&]<class... A>(ps::TypeList<A...>) {
             return (add_profile<A>(arch, data, machine, profile) || ...);
@@ -107,10 +112,11 @@ std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths) 
 }
 
 std::vector<ps::ConvRegression::Sample> samples_without(std::vector<ProfileSamples> const& profiles,
-                                                        std::string const& cpu) {
+                                                        std::string const& processor) {
     std::vector<ps::ConvRegression::Sample> samples;
     for (ProfileSamples const& profile : profiles) {
-        if (profile.cpu != cpu) samples.insert(samples.end(), profile.samples.begin(), profile.samples.end());
+        if (profile.processor != processor)
+            samples.insert(samples.end(), profile.samples.begin(), profile.samples.end());
     }
     return samples;
 }

@@ -13,6 +13,9 @@ namespace ps = primsel;
 /// The times of a profile: rows[i] is the choice that samples[i] belongs to, a configuration and a pass.
 struct ProfileSamples {
     std::string path, cpu;
+    /// Tells processors apart that have the same name: the file's name to its first hyphen; without one, the CPU's
+    /// name.
+    std::string processor;
     std::vector<ps::ConvRegression::Sample> samples{};
     std::vector<std::size_t> rows{};
 };
@@ -24,7 +27,7 @@ struct ProfileSamples {
 
 /// The samples of all profiles but those of a processor.
 [[nodiscard]] std::vector<ps::ConvRegression::Sample> samples_without(std::vector<ProfileSamples> const& profiles,
-                                                                      std::string const& cpu);
+                                                                      std::string const& processor);
 
 /// How good choices and predictions on a profile are.
 struct Choices {

@@ -8,7 +8,6 @@
 #include "session.hpp"
 #include "text.hpp"
 
-#include <primsel/cost/semi_empirical.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/learn/op_regression.hpp>
@@ -40,7 +39,7 @@ namespace {
 struct PretrainOptions {
     std::string ops, training_ops, convolutions;
     std::vector<std::string> profiles;
-    bool mean_with_shipped = false, leave_one_out = false, json = false;
+    bool leave_one_out = false, json = false;
 };
 
 /// A network whose steps of training show what their layers take.
@@ -72,21 +71,6 @@ ps::OpRegression learn_training_ops(Progress& progress) {
         progress.tick();
     }
     return fit_ops(sampler.times());
-}
-
-/// The library's own coefficients of other layers for an instruction set, and where they were learned.
-struct ShippedOps {
-    std::span<const ps::OpCoefficients> ops;
-    std::string_view cpu;
-};
-ShippedOps shipped_ops(std::string_view arch) {
-    ShippedOps shipped;
-    const auto take = [&]<class Model>(Model) {
-        if (arch == Model::arch) shipped = {Model::ops, Model::cpu};
-    };
-    take(ps::pretrained::ops_avx512{}), take(ps::pretrained::ops_avx2{}), take(ps::pretrained::ops_sse4_2{});
-    if (shipped.ops.empty()) ps::fail("--mean-with-shipped: there are none for the instruction set ", arch);
-    return shipped;
 }
 
 using About = std::map<std::string, std::string>;
@@ -136,7 +120,7 @@ ps::Json::Array leave_one_out(std::vector<ProfileSamples> const& profiles, std::
     table.add({"profile", "rows", "analytical", "error", "other machines", "error", "all", "error"});
     ps::Json::Array rows;
     for (ProfileSamples const& profile : profiles) {
-        const std::vector<ps::ConvRegression::Sample> others = samples_without(profiles, profile.cpu);
+        const std::vector<ps::ConvRegression::Sample> others = samples_without(profiles, profile.processor);
         std::vector<std::pair<const char*, Choices>> models{{"analytical", judge_analytical(profile)}};
         if (!others.empty()) models.emplace_back("others", judge(profile, ps::ConvRegression::fit(others)));
         models.emplace_back("all", judge(profile, all));
@@ -182,14 +166,9 @@ void pretrain(PretrainOptions const& options) {
     std::string text;
     if (ops) {
         const bool timed_here = options.profiles.empty();
-        OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
-        ps::OpRegression learned =
+        const OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
+        const ps::OpRegression learned =
             timed_here ? fit_ops(time_ops(networks_of({}), progress)) : ps::OpRegression::fit(of.samples);
-        if (options.mean_with_shipped) {
-            const ShippedOps shipped = shipped_ops(kernels().arch);
-            learned = learned.mean_with(shipped.ops);
-            of.about["cpu"] = ps::join(shipped.cpu, ", ", of.about["cpu"]);
-        }
         ps::write_file(options.ops, ops_header(ops_name, of.about, learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("ops_header", options.ops);
@@ -232,11 +211,6 @@ void add_pretrain(CLI::App& app) {
             "none are named, for SemiEmpirical")
         ->check(writable_file)
         ->type_name("NAME.hpp");
-    command
-        .add_flag("--mean-with-shipped", options->mean_with_shipped,
-                  "Of --ops: halfway to the coefficients that the library comes with, of machines whose times were not "
-                  "kept")
-        ->needs("--ops");
     command
         .add_option("--training-ops", options->training_ops,
                     "A header of what the layers take that only steps of training have, timed here, for SemiEmpirical")

@@ -48,24 +48,6 @@ public:
         return result;
     }
 
-    /// Halfway between these coefficients and others, of a machine whose times are not at hand; of layers that only one
-    /// of the two knows, as they are.
-    [[nodiscard]] OpRegression mean_with(std::span<const OpCoefficients> others) const {
-        OpRegression result = *this;
-        for (OpCoefficients const& other : others) {
-            const auto known = std::ranges::find_if(result.entries_, [&](Entry const& entry) {
-                return entry.op == other.op && entry.layout == other.layout;
-            });
-            if (known == result.entries_.end()) {
-                result.entries_.push_back({std::string(other.op), std::string(other.layout), other.values});
-                continue;
-            }
-            for (std::size_t i = 0; i < terms; ++i) known->values[i] = 0.5 * (known->values[i] + other.values[i]);
-        }
-        std::ranges::sort(result.entries_, {}, [](Entry const& entry) { return std::pair(entry.op, entry.layout); });
-        return result;
-    }
-
     /// For predict_ops, while this lives.
     [[nodiscard]] std::vector<OpCoefficients> coefficients() const {
         std::vector<OpCoefficients> result;
@@ -76,8 +58,8 @@ public:
     [[nodiscard]] std::vector<std::string> lines() const {
         std::vector<std::string> result;
         for (Entry const& entry : entries_) {
-            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " + learn::detail::initializer(entry.values) +
-                             "}");
+            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " +
+                             learn::detail::initializer(entry.values) + "}");
         }
         return result;
     }
