@@ -24,12 +24,12 @@ SOURCES = (".hpp", ".cpp", ".py", ".sh", ".cmake", ".txt", ".in", ".json", ".yml
 GRAPH = "primsel::Graph"
 OBJECTS = {"engine": f"primsel::Engine<{GRAPH}>", "args": "primsel::ConvArgs", "query": "primsel::ConvQuery", "plan": "primsel::Plan",
            "graph": GRAPH, "kernels": "primsel::Kernels", "trainer": f"primsel::Trainer<{GRAPH}>", "coord": "primsel::Coord"}
-OBJECTS_OF_PAGE = {"docs/dynamic/dynamic.md": {"engine": "primsel::DynamicEngine<>"},
-                   "docs/dynamic/governor.md": {"engine": "primsel::DynamicEngine<>"},
+OBJECTS_OF_PAGE = {"docs/dynamic/dynamic.md": {"engine": "primsel::dynamic::DynamicEngine<>"},
+                   "docs/dynamic/governor.md": {"engine": "primsel::dynamic::DynamicEngine<>"},
                    "docs/primitive/gemm.md": {"args": "primsel::GemmArgs"}}
 # How to write a template that has parameters without defaults.
 ARGUMENTS = {"Engine": f"primsel::Engine<{GRAPH}>", "Trainer": f"primsel::Trainer<{GRAPH}>",
-             "Governed": "primsel::Governed<primsel::LinuxPlatform, primsel::MostAccurate>"}
+             "Governed": "primsel::dynamic::Governed<primsel::dynamic::LinuxPlatform, primsel::dynamic::MostAccurate>"}
 UNCHECKED = re.compile(r"""
     /usr/bin/python3 | proc/stat | sys/.* | cpufreq/.* | hwmon.* | sched_\w+ | scaling_\w+ | unix:SOCKET |  # the system
     os\.fsencode | safetensors\.torch\..* |  # Python

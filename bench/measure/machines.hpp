@@ -33,8 +33,8 @@ class Records {
 public:
     static constexpr std::string_view name = "records";
 
-    explicit Records(ps::Profile const& profile)
-        : recorded_(std::make_shared<const ps::Recorded>(profile.primitives.data, profile.layouts->data)) {
+    explicit Records(ps::learn::Profile const& profile)
+        : recorded_(std::make_shared<const ps::learn::Recorded>(profile.primitives.data, profile.layouts->data)) {
         for (std::size_t row = 0; row < profile.primitives.data.rows(); ++row) {
             const ps::ConvShape shape = profile.primitives.data.conv(row);
             strided_shortcuts_ = strided_shortcuts_ || (shape.fh == 1 && shape.stride_h > 1);
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    std::shared_ptr<const ps::Recorded> recorded_;
+    std::shared_ptr<const ps::learn::Recorded> recorded_;
     bool strided_shortcuts_ = false;
 };
 
@@ -69,7 +69,7 @@ class Guess {
 public:
     static constexpr std::string_view name = "guess";
 
-    Guess(ps::Trained<ps::AnyRegression> const& trained, Records records)
+    Guess(ps::Trained<ps::learn::AnyRegression> const& trained, Records records)
         : subjects_(trained.subjects), learned_(trained, records), records_(std::move(records)) {}
 
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) {
@@ -94,25 +94,25 @@ private:
         std::vector<double> recorded(queries.size()), learned(queries.size());
         records_.predict(kernels, std::span<const ps::ConvQuery>(queries), std::span(recorded));
         learned_.predict(kernels, std::span<const ps::ConvQuery>(records_.as_measured(queries)), std::span(learned));
-        std::vector<double> all(kernels.primitives.size(), ps::Recorded::beyond);
+        std::vector<double> all(kernels.primitives.size(), ps::learn::Recorded::beyond);
         for (std::size_t i = 0; i < queries.size(); ++i) {
             const std::size_t p = queries[i].primitive;
             const bool known = std::ranges::count(subjects_, kernels.primitives[p].id) > 0 && std::isfinite(learned[i]);
-            if (known && recorded[i] < ps::Recorded::beyond) all[p] = learned[i];
+            if (known && recorded[i] < ps::learn::Recorded::beyond) all[p] = learned[i];
         }
         return known_.emplace_back(shape, std::move(all)).second;
     }
 
     std::vector<std::string> subjects_;
-    ps::LearnedCost<ps::AnyRegression, Records> learned_;
+    ps::LearnedCost<ps::learn::AnyRegression, Records> learned_;
     Records records_;
     std::vector<std::pair<ps::ConvShape, std::vector<double>>> known_;
 };
 
 struct Machine {
     std::string name;
-    ps::Profile profile;
-    ps::Trained<ps::AnyRegression> model;
+    ps::learn::Profile profile;
+    ps::Trained<ps::learn::AnyRegression> model;
 };
 
 inline std::string layouts_path(std::string const& path) {
@@ -123,20 +123,21 @@ inline std::string layouts_path(std::string const& path) {
 
 inline Machine read_machine(std::string const& path, ps::ExecutorRef executor) {
     constexpr std::size_t most = 800;  // rows to learn from
-    Machine machine{
-        .name = path.substr(path.rfind('/') + 1), .profile = ps::read_profile(path, layouts_path(path)), .model = {}};
+    Machine machine{.name = path.substr(path.rfind('/') + 1),
+                    .profile = ps::learn::read_profile(path, layouts_path(path)),
+                    .model = {}};
     machine.name.resize(machine.name.find_first_of("_."));
-    ps::Profile some = machine.profile;
-    std::vector<std::size_t> rows = ps::shuffled(some.primitives.data.rows(), 1);
+    ps::learn::Profile some = machine.profile;
+    std::vector<std::size_t> rows = ps::learn::shuffled(some.primitives.data.rows(), 1);
     rows.resize(std::min(rows.size(), most));
     some.primitives.data = some.primitives.data.select(rows);
     some.layouts.reset();
-    machine.model = ps::fit_model(some, {}, executor).model.primitives;
+    machine.model = ps::learn::fit_model(some, {}, executor).model.primitives;
     return machine;
 }
 
 /// The primitives that the profile has.
-inline ps::Kernels kernels_of(ps::Profile const& profile, std::vector<ps::PrimitiveEntry>& entries) {
+inline ps::Kernels kernels_of(ps::learn::Profile const& profile, std::vector<ps::PrimitiveEntry>& entries) {
     ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     for (ps::PrimitiveEntry const& entry : kernels.primitives) {
         if (profile.primitives.data.find(entry.id) < profile.primitives.data.subjects.size()) entries.push_back(entry);
@@ -157,7 +158,7 @@ public:
         guess_.predict(kernels, queries, std::span(guessed));
         records_.predict(kernels, queries, seconds);
         for (std::size_t i = 0; i < guessed.size(); ++i) {
-            if (guessed[i] >= ps::Recorded::beyond) seconds[i] = ps::Recorded::beyond;
+            if (guessed[i] >= ps::learn::Recorded::beyond) seconds[i] = ps::learn::Recorded::beyond;
         }
     }
     template <class Query>
@@ -171,9 +172,9 @@ private:
 };
 
 /// Some of a profile's convolutions, as a network without connections.
-inline ps::Graph convolutions_of(ps::Profile const& profile, std::size_t most) {
+inline ps::Graph convolutions_of(ps::learn::Profile const& profile, std::size_t most) {
     ps::Graph graph;
-    std::vector<std::size_t> rows = ps::shuffled(profile.primitives.data.rows(), 1);
+    std::vector<std::size_t> rows = ps::learn::shuffled(profile.primitives.data.rows(), 1);
     rows.resize(std::min(rows.size(), most));
     for (const std::size_t row : rows) {
         const ps::ConvShape shape = profile.primitives.data.conv(row);
@@ -189,16 +190,16 @@ inline ps::Graph convolutions_of(ps::Profile const& profile, std::size_t most) {
 
 /// Refines a guess by records, until it settles or so many have been looked up; calls each(query) for each of them.
 template <class Each>
-ps::Refinement refine_by(Records const& truth, ps::Graph const& graph, ps::Kernels const& kernels,
-                         ps::Corrected<Guess>& model, std::size_t most, Each&& each) {
+ps::measure::Refinement refine_by(Records const& truth, ps::Graph const& graph, ps::Kernels const& kernels,
+                                  ps::measure::Corrected<Guess>& model, std::size_t most, Each&& each) {
     const auto measure = [&](ps::ConvQuery const& query) {
         double seconds = 0;
         truth.predict(kernels, std::span(&query, 1), std::span(&seconds, 1));
         each(query);
-        return ps::Measurement{.seconds = seconds, .spent = 0};
+        return ps::measure::Measurement{.seconds = seconds, .spent = 0};
     };
-    return ps::refine(graph, kernels, model, ps::ExactPbqp{}, measure,
-                      {.seconds = std::numeric_limits<double>::infinity(), .most = most});
+    return ps::measure::refine(graph, kernels, model, ps::ExactPbqp{}, measure,
+                               {.seconds = std::numeric_limits<double>::infinity(), .most = most});
 }
 
 /// All there are records of and that a guess knows: what it deviates by, the logarithm of recorded over guessed.
@@ -217,7 +218,7 @@ void each_deviation(ps::Graph const& graph, ps::Kernels const& kernels, Guess& g
             double recorded = 0, guessed = 0;
             truth.predict(kernels, std::span(&query, 1), std::span(&recorded, 1));
             guess.predict(kernels, std::span(&query, 1), std::span(&guessed, 1));
-            if (recorded >= ps::Recorded::beyond || guessed >= ps::Recorded::beyond) continue;
+            if (recorded >= ps::learn::Recorded::beyond || guessed >= ps::learn::Recorded::beyond) continue;
             each(query, guessed, std::log(recorded / guessed));
         }
     }

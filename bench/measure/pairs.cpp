@@ -20,14 +20,14 @@ struct Coverage {
     double all = 0, within = 0;
 
     void add(ps::Graph const& graph, ps::Kernels const& kernels, machines::Guess& guess,
-             ps::Corrected<machines::Guess>& model, machines::Records const& truth) {
+             ps::measure::Corrected<machines::Guess>& model, machines::Records const& truth) {
         machines::each_deviation(
             graph, kernels, guess, truth, [&](ps::ConvQuery const& query, double guessed, double deviation) {
                 if (model.measured(kernels, query)) return;
                 double believed = 0;
                 model.predict(kernels, std::span(&query, 1), std::span(&believed, 1));
                 const double away = std::abs(deviation - std::log(believed / guessed));
-                ++all, within += away <= ps::BeliefTails::within_95 * model.deviation(kernels, query) ? 1 : 0;
+                ++all, within += away <= ps::measure::BeliefTails::within_95 * model.deviation(kernels, query) ? 1 : 0;
             });
     }
     [[nodiscard]] double percent() const { return 100 * within / std::max(all, 1.0); }
@@ -46,14 +46,14 @@ void judge(ps::Graph const& graph, Machine const& from, Machine const& to, Line&
     machines::Guess guess(from.model, truth);
     machines::Judged records(guess, truth);
     const double best = ps::make_plan(graph, kernels, records, ps::ExactPbqp{}).total_seconds;
-    if (best >= ps::Recorded::beyond) {
+    if (best >= ps::learn::Recorded::beyond) {
         line.text += "       -    -";
         return;
     }
-    ps::Corrected<machines::Guess> model(kernels, guess);
+    ps::measure::Corrected<machines::Guess> model(kernels, guess);
     std::size_t measured = 0;
     const auto refine = [&](std::size_t most) {
-        ps::Refinement refined = machines::refine_by(truth, graph, kernels, model, most, [](auto const&) {});
+        ps::measure::Refinement refined = machines::refine_by(truth, graph, kernels, model, most, [](auto const&) {});
         measured += refined.steps.back().measurements;
         return refined;
     };
@@ -61,7 +61,7 @@ void judge(ps::Graph const& graph, Machine const& from, Machine const& to, Line&
     line.early.add(graph, kernels, guess, model, truth);
     (void)refine(64 - measured);
     line.late.add(graph, kernels, guess, model, truth);
-    const ps::Refinement refined = refine(std::numeric_limits<std::size_t>::max());
+    const ps::measure::Refinement refined = refine(std::numeric_limits<std::size_t>::max());
     const double above = 100 * (ps::reprice(refined.plan, graph, kernels, records) / best - 1);
     char text[64];
     std::snprintf(text, sizeof(text), "%8.2f %4zu", above, measured);

@@ -17,7 +17,7 @@
 namespace {
 
 using machines::Machine;
-constexpr std::size_t parameters = ps::MultitaskPrior::parameters;
+constexpr std::size_t parameters = ps::learn::MultitaskPrior::parameters;
 
 void print(const char* name, std::span<const double> values) {
     std::printf("%-27s", name);
@@ -29,20 +29,20 @@ void print(const char* name, std::span<const double> values) {
 /// The hyperparameters that make some deviations of the one machine's times from the other's model most likely.
 std::vector<double> hyperparameters(Machine const& from, Machine const& to) {
     constexpr std::size_t observed = 250;
-    constexpr ps::MultitaskPrior start{.mean = {-5, -3, -3, -3, -3, -3, -6, -1, -1, -1, -1, -1},
-                                       .deviation = {3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3}};
-    ps::Dataset const& data = to.profile.primitives.data;
+    constexpr ps::learn::MultitaskPrior start{.mean = {-5, -3, -3, -3, -3, -3, -6, -1, -1, -1, -1, -1},
+                                              .deviation = {3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3}};
+    ps::learn::Dataset const& data = to.profile.primitives.data;
     std::vector<std::size_t> labels, subject_of;
     for (std::string const& id : data.subjects) {
         const auto found = std::ranges::find(from.model.subjects, id);
         subject_of.push_back(static_cast<std::size_t>(found - from.model.subjects.begin()));
-        labels.push_back(static_cast<std::size_t>(ps::family_of_id(id)));
+        labels.push_back(static_cast<std::size_t>(ps::learn::family_of_id(id)));
     }
-    const ps::FloatTable features = ps::features_of(data), predicted = from.model.regression.predict(features);
-    ps::MultitaskProcess process(labels, start);
+    const ps::FloatTable features = ps::learn::features_of(data), predicted = from.model.regression.predict(features);
+    ps::learn::MultitaskProcess process(labels, start);
     std::vector<std::size_t> row_of(data.rows(), data.rows());
     std::size_t count = 0;
-    for (const std::size_t at : ps::shuffled(data.rows() * data.subjects.size(), 1)) {
+    for (const std::size_t at : ps::learn::shuffled(data.rows() * data.subjects.size(), 1)) {
         const std::size_t row = at / data.subjects.size(), subject = at % data.subjects.size();
         if (data.time(row, subject) <= 0 || subject_of[subject] == from.model.subjects.size()) continue;
         const double deviation =
@@ -86,7 +86,7 @@ void print_of_samples(std::vector<Machine> const& all) {
 struct Pair {
     struct One {
         std::size_t row = 0;
-        ps::PredictedPrimitive what;
+        ps::learn::PredictedPrimitive what;
         double deviation = 0;
     };
     std::string to;
@@ -102,7 +102,7 @@ struct Pair {
         const ps::Graph graph = machines::convolutions_of(machine.profile, 16);
         const machines::Records truth(machine.profile);
         machines::Guess guess(from.model, truth);
-        ps::Corrected<machines::Guess> model(kernels, guess);
+        ps::measure::Corrected<machines::Guess> model(kernels, guess);
         std::vector<ps::ConvShape> shapes;
         std::vector<std::vector<double>> guessed;
         machines::each_deviation(graph, kernels, guess, truth,
@@ -115,7 +115,7 @@ struct Pair {
                                      guessed.back()[query.primitive] = std::log(seconds);
                                      others.push_back({rows.size() - 1, {query.primitive, 0}, deviation});
                                  });
-        for (One& one : others) one.what = ps::predicted_primitives(guessed[one.row])[one.what.primitive];
+        for (One& one : others) one.what = ps::learn::predicted_primitives(guessed[one.row])[one.what.primitive];
         (void)machines::refine_by(truth, graph, kernels, model, most, [&](ps::ConvQuery const& query) {
             const auto found = std::ranges::find_if(others, [&](One const& one) {
                 return shapes[one.row] == query.shape && one.what.primitive == query.primitive;
@@ -131,8 +131,8 @@ struct Pair {
     };
     /// After so many measurements: the mean of the negative logarithm of how likely the others are, and how many of
     /// them lie within 95 %.
-    void judge(std::size_t count, ps::MultitaskPrior const& prior, Judgement& sum) const {
-        ps::MultitaskProcess process(labels, prior);
+    void judge(std::size_t count, ps::learn::MultitaskPrior const& prior, Judgement& sum) const {
+        ps::learn::MultitaskProcess process(labels, prior);
         for (auto const& row : rows) process.add_row(row);
         count = std::min(count, measured.size());
         for (std::size_t i = 0; i < count; ++i)
@@ -145,19 +145,20 @@ struct Pair {
         double surprise = 0;
         for (std::size_t first = 0; first < left.size();) {
             std::size_t last = first;
-            std::vector<ps::PredictedPrimitive> what;
+            std::vector<ps::learn::PredictedPrimitive> what;
             while (last < left.size() && left[last].row == left[first].row) what.push_back(left[last++].what);
-            std::vector<ps::Belief> beliefs(what.size());
+            std::vector<ps::learn::Belief> beliefs(what.size());
             process.predict(rows[left[first].row], what, beliefs);
-            for (ps::Belief const& belief : beliefs) {
+            for (ps::learn::Belief const& belief : beliefs) {
                 const double deviation = std::sqrt(std::max(1e-6, process.scale() * belief.variance)),
                              z = (left[first++].deviation - belief.mean) / deviation;
                 const auto normal = [](double at) { return std::exp(-0.5 * at * at); };
-                surprise -= std::log(
-                    ((1 - ps::BeliefTails::outliers) * normal(z) +
-                     ps::BeliefTails::outliers * normal(z / ps::BeliefTails::outlying) / ps::BeliefTails::outlying) /
-                    deviation);
-                ++sum.all, sum.within += std::abs(z) <= ps::BeliefTails::within_95 ? 1 : 0;
+                surprise -=
+                    std::log(((1 - ps::measure::BeliefTails::outliers) * normal(z) +
+                              ps::measure::BeliefTails::outliers * normal(z / ps::measure::BeliefTails::outlying) /
+                                  ps::measure::BeliefTails::outlying) /
+                             deviation);
+                ++sum.all, sum.within += std::abs(z) <= ps::measure::BeliefTails::within_95 ? 1 : 0;
             }
         }
         sum.surprise += surprise / static_cast<double>(left.size());
@@ -165,7 +166,7 @@ struct Pair {
     static constexpr std::size_t few = 16, most = 64;
 };
 
-double surprise(std::span<const Pair* const> pairs, ps::MultitaskPrior const& prior, ps::ThreadPool& pool) {
+double surprise(std::span<const Pair* const> pairs, ps::learn::MultitaskPrior const& prior, ps::ThreadPool& pool) {
     std::vector<Pair::Judgement> each(pairs.size());
     pool.parallel_for(pairs.size(), [&](std::size_t i, std::size_t) {
         pairs[i]->judge(Pair::few, prior, each[i]);
@@ -177,13 +178,14 @@ double surprise(std::span<const Pair* const> pairs, ps::MultitaskPrior const& pr
 }
 
 /// The hyperparameters of least surprise, one after the other by steps that shrink; the machine's constant stays.
-ps::MultitaskPrior least_surprise(std::span<const Pair* const> pairs, ps::MultitaskPrior prior, ps::ThreadPool& pool) {
+ps::learn::MultitaskPrior least_surprise(std::span<const Pair* const> pairs, ps::learn::MultitaskPrior prior,
+                                         ps::ThreadPool& pool) {
     double step = 0.8;
     double best = surprise(pairs, prior, pool);
     for (int round = 0; round < 3; ++round, step *= 0.5) {
         for (std::size_t i = 1; i < parameters + prior.slopes.size(); ++i) {
             for (const double change : {step, -step}) {
-                ps::MultitaskPrior other = prior;
+                ps::learn::MultitaskPrior other = prior;
                 if (i < parameters)
                     other.mean[i] += change;
                 else
@@ -198,7 +200,7 @@ ps::MultitaskPrior least_surprise(std::span<const Pair* const> pairs, ps::Multit
     }
     return prior;
 }
-void print(std::string const& name, ps::MultitaskPrior const& prior) {
+void print(std::string const& name, ps::learn::MultitaskPrior const& prior) {
     std::vector<double> values(prior.mean.begin(), prior.mean.end());
     values.insert(values.end(), prior.slopes.begin(), prior.slopes.end());
     print(name.c_str(), values);
@@ -219,7 +221,7 @@ void print_of_plans(std::vector<Machine> const& all) {
     std::vector<const Pair*> every;
     for (auto const& pair : pairs) every.push_back(pair.get());
     // From what samples show, lest those that are left out have had their say before.
-    ps::MultitaskPrior start = ps::MultitaskProcess::usual();
+    ps::learn::MultitaskPrior start = ps::learn::MultitaskProcess::usual();
     start.mean[0] = 0, start.slopes = {0.1, 0.1};
     print("all pairs", least_surprise(every, start, pool));
     std::map<std::string, std::vector<const Pair*>> refined_on;
@@ -229,7 +231,7 @@ void print_of_plans(std::vector<Machine> const& all) {
         for (const Pair* pair : every) {
             if (std::ranges::find(left, pair) == left.end()) kept.push_back(pair);
         }
-        const ps::MultitaskPrior without = least_surprise(kept, start, pool);
+        const ps::learn::MultitaskPrior without = least_surprise(kept, start, pool);
         Pair::Judgement early, late;
         for (const Pair* pair : left) pair->judge(Pair::few, without, early), pair->judge(Pair::most, without, late);
         print(ps::join("without ", processor), without);

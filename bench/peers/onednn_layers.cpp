@@ -151,7 +151,7 @@ std::vector<Contender> best_of_primsel(ps::Kernels const& kernels, ps::ConvShape
         if (kernels.primitives[i].supports(shape)) queries.push_back({.shape = shape, .primitive = i});
     }
     std::vector<double> seconds(queries.size());
-    ps::Measured().predict(kernels, std::span<const ps::ConvQuery>(queries), seconds);
+    ps::measure::Measured().predict(kernels, std::span<const ps::ConvQuery>(queries), seconds);
     std::vector<Contender> best;
     for (count = std::min(count, queries.size()); count > 0; --count) {
         const auto least = std::min_element(seconds.begin(), seconds.end());

@@ -83,7 +83,7 @@ ps::Plan make_plan(ps::Graph const& graph, ps::Kernels const& kernels, Options c
     const auto plan = [&](auto costs) {
         return ps::make_fitting_plan(graph, kernels, costs, ps::ExactPbqp{}, options.planning, options.threads);
     };
-    return options.costs == "measured" ? plan(ps::Measured{}) : plan(ps::SemiEmpiricalCosts{});
+    return options.costs == "measured" ? plan(ps::measure::Measured{}) : plan(ps::SemiEmpiricalCosts{});
 }
 
 struct Network {
@@ -97,7 +97,7 @@ struct Network {
         const ps::OnnxModel file = ps::load_onnx(options.model, {.batch = 1, .image = image, .dims = {}, .values = {}});
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
-        kernels.machine = &ps::KeptMachine::speeds<ps::default_arch>;
+        kernels.machine = &ps::measure::KeptMachine::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);
         ps::Program program(graph, kernels, plan, file.weights, options.threads, executor);

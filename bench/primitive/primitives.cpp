@@ -20,7 +20,7 @@ struct Layer {
 };
 
 constexpr ps::ConvShape square(int c, int k, int im, int f, int stride = 1, int groups = 1) {
-    ps::ConvShape shape = ps::ConvConfiguration{.c = c, .k = k, .im = im, .f = f, .s = stride}.shape();
+    ps::ConvShape shape = ps::learn::ConvConfiguration{.c = c, .k = k, .im = im, .f = f, .s = stride}.shape();
     shape.groups = groups;
     return shape;
 }

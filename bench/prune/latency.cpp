@@ -86,23 +86,23 @@ double median_error(std::vector<double> const& predicted, std::vector<double> co
 void report(std::string const& name, std::size_t networks, unsigned seed, std::size_t multiple) {
     const ps::Graph graph = ps::zoo::graph(name);
     const ps::Weights weights = ps::random_weights(graph);
-    const ps::Coupling coupling(graph);
+    const ps::prune::Coupling coupling(graph);
     std::mt19937 bits(seed);
     std::uniform_real_distribution<double> share(0.0, 0.9);
-    std::vector<ps::RemovedGroups> choices(networks);
-    for (ps::RemovedGroups& choice : choices) {
+    std::vector<ps::prune::RemovedGroups> choices(networks);
+    for (ps::prune::RemovedGroups& choice : choices) {
         const double most = share(bits);
-        for (ps::Ranking const& ranking :
-             ps::rank_filters(graph, weights, coupling, ps::RandomScore{static_cast<std::uint32_t>(bits())})) {
-            choice.merge(ps::choose(ranking, std::min(0.9, 2 * most * share(bits)), multiple));
+        for (ps::prune::Ranking const& ranking : ps::prune::rank_filters(
+                 graph, weights, coupling, ps::prune::RandomScore{static_cast<std::uint32_t>(bits())})) {
+            choice.merge(ps::prune::choose(ranking, std::min(0.9, 2 * most * share(bits)), multiple));
         }
-        choice = ps::sparing(graph, coupling, choice);
+        choice = ps::prune::sparing(graph, coupling, choice);
     }
     constexpr double never = std::numeric_limits<double>::infinity();
     std::vector<double> predicted(networks), planned(networks), measured(networks, never), at_clock(networks, never);
     for (int round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < networks; ++i) {
-            const ps::Pruned thin = ps::remove_channels(graph, weights, coupling, choices[i]);
+            const ps::prune::Pruned thin = ps::prune::remove_channels(graph, weights, coupling, choices[i]);
             ps::Engine<ps::Graph> engine(thin.graph, thin.weights);
             predicted[i] = engine.plan().total_seconds;
             planned[i] = engine.plan().predict_seconds + engine.plan().solve_seconds;

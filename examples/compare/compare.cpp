@@ -54,7 +54,7 @@ int main(int argc, char** argv) try {
     if (names.empty()) {
         for (ps::zoo::Entry const& entry : ps::zoo::entries) names.emplace_back(entry.name);
     }
-    ps::Measured by_measuring;
+    ps::measure::Measured by_measuring;
     ps::SemiEmpiricalCosts by_formula;
     for (std::string const& name : names) {
         if (measured)

@@ -65,7 +65,7 @@ void compare() {
         std::printf("  %-18s %8.2f ms  %5.2fx the plan\n", plan.name.c_str(), plan.seconds * 1e3,
                     plan.seconds / plans[0].seconds);
     }
-    ps::write_file("resnet18.svg", ps::to_svg(plans[0].plan, simplified));
+    ps::write_file("resnet18.svg", ps::show::to_svg(plans[0].plan, simplified));
     std::printf("the plan as a picture: %s\n", std::filesystem::absolute("resnet18.svg").c_str());
 }
 

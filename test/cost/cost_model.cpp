@@ -37,7 +37,7 @@ struct Counting {
     }
 };
 static_assert(ps::CostModel<ps::Analytical>);
-static_assert(ps::CostModel<ps::Measured>);
+static_assert(ps::CostModel<ps::measure::Measured>);
 static_assert(ps::CostModel<Counting>);
 
 struct Nameless {
@@ -110,6 +110,7 @@ TEST_CASE("answers depend on every field of the context of the run that the mode
     laws::check_context(analytical, laws::all_kernels);
     ps::SemiEmpiricalCosts semi_empirical(machine);
     laws::check_context(semi_empirical, laws::all_kernels);
-    static_assert(ps::ignores<ps::Measured>("data_reuse_bytes") && !ps::ignores<ps::Measured>("packs"));
+    static_assert(ps::ignores<ps::measure::Measured>("data_reuse_bytes") &&
+                  !ps::ignores<ps::measure::Measured>("packs"));
 }
 }  // namespace cost_cost_model

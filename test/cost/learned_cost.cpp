@@ -54,7 +54,7 @@ using Model = ps::LearnedCost<ByFirst, Dear>;
 }  // namespace
 
 static_assert(ps::CostModel<Model>);
-static_assert(ps::CostModel<ps::Recorded>);
+static_assert(ps::CostModel<ps::learn::Recorded>);
 
 TEST_CASE("a learned model answers what it learned, each configuration once, and leaves the rest to another") {
     std::size_t convs = 0, layouts = 0;
@@ -134,20 +134,20 @@ TEST_CASE("a learned model obeys the laws of cost models") {
 }
 
 TEST_CASE("records are looked up; what was not measured is beyond reach") {
-    ps::Dataset primitives;
+    ps::learn::Dataset primitives;
     primitives.inputs = {"c", "k", "im", "f", "s"};
     primitives.subjects = {"direct-sum2d", "kn2row"};
     const std::vector<int> at{16, 8, 14, 3, 1};
     primitives.add(at, std::vector<double>{3e-5, 0});
-    ps::Dataset layouts;
+    ps::learn::Dataset layouts;
     layouts.inputs = {"c", "im"};
     layouts.subjects = {"chw-to-hwc"};
     layouts.add(std::vector<int>{10, 10}, std::vector<double>{2e-6});
     layouts.add(std::vector<int>{100, 100}, std::vector<double>{9e-3});
-    const ps::Recorded recorded(primitives, layouts);
-    CHECK_THROWS_WITH_AS(ps::Recorded(layouts, layouts),
+    const ps::learn::Recorded recorded(primitives, layouts);
+    CHECK_THROWS_WITH_AS(ps::learn::Recorded(layouts, layouts),
                          "recorded: the configurations of the primitives are not c, k, im, f, s", ps::error);
-    CHECK_THROWS_WITH_AS(ps::Recorded(primitives, primitives),
+    CHECK_THROWS_WITH_AS(ps::learn::Recorded(primitives, primitives),
                          "recorded: the configurations of the changes of layout are not c, im", ps::error);
 
     const ps::ConvShape shape = laws::conv(14, 16, 8, 3);
@@ -162,7 +162,7 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     recorded.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(3e-5));
     CHECK(seconds[1] == doctest::Approx(6e-5));
-    for (std::size_t i = 2; i < seconds.size(); ++i) CHECK(seconds[i] == ps::Recorded::beyond);
+    for (std::size_t i = 2; i < seconds.size(); ++i) CHECK(seconds[i] == ps::learn::Recorded::beyond);
 
     const std::vector<ps::TransformQuery> moves{{{10, 10, 10}, layout("chw"), layout("hwc")},
                                                 {{20, 10, 10}, layout("chw"), layout("hwc")},
@@ -173,7 +173,7 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     CHECK(seconds[0] == doctest::Approx(2e-6));
     CHECK(seconds[1] == doctest::Approx(4e-6));
     CHECK(seconds[2] == doctest::Approx(9e-3 * 90 * 110 / 1e4));
-    CHECK(seconds[3] == ps::Recorded::beyond);
+    CHECK(seconds[3] == ps::learn::Recorded::beyond);
 }
 
 }  // namespace cost_learned_cost

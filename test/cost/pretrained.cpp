@@ -50,15 +50,15 @@ template <class Model>
 void check_ops() {
     const std::string_view arch = Model::arch;
     CAPTURE(arch);
-    std::vector<ps::OpRegression::Sample> samples;
+    std::vector<ps::learn::OpRegression::Sample> samples;
     for (std::string const& path : files()) {
         const ps::SharedBytes file = ps::read_file(path);
-        if (!ps::is_op_times(file.text())) continue;
+        if (!ps::learn::is_op_times(file.text())) continue;
         std::map<std::string, std::string> about;
-        const auto some = ps::op_samples(path, file.text(), about);
+        const auto some = ps::learn::op_samples(path, file.text(), about);
         if (about["arch"] == arch) samples.insert(samples.end(), some.begin(), some.end());
     }
-    const ps::OpRegression fitted = ps::OpRegression::fit(samples);
+    const ps::learn::OpRegression fitted = ps::learn::OpRegression::fit(samples);
     const std::vector<ps::OpCoefficients> made = fitted.coefficients();
     const std::span<const ps::OpCoefficients> shipped(Model::ops);
     REQUIRE(made.size() == shipped.size());
@@ -74,9 +74,9 @@ void check_ops() {
 
 #if defined(__x86_64__)  // elsewhere what primitives do by its instruction sets cannot be computed
 TEST_CASE("coefficients of convolutions are those that the profiles make") {
-    const std::vector<ps::ConvRegression::Sample> samples = cli::samples_without(cli::conv_samples(files()), "");
+    const std::vector<ps::learn::ConvRegression::Sample> samples = cli::samples_without(cli::conv_samples(files()), "");
     CHECK(samples.size() > 100'000);
-    const ps::ConvRegression fitted = ps::ConvRegression::fit(samples);
+    const ps::learn::ConvRegression fitted = ps::learn::ConvRegression::fit(samples);
     const std::vector<ps::ConvCoefficients> made = fitted.coefficients();
     constexpr std::span<const ps::ConvCoefficients> shipped(ps::pretrained::convs::convolutions);
     REQUIRE(made.size() == shipped.size());
@@ -89,11 +89,11 @@ TEST_CASE("coefficients of convolutions are those that the profiles make") {
 
 TEST_CASE("coefficients fitted to the other processors choose no worse than Analytical in the mean") {
     const std::vector<cli::ProfileSamples> profiles = cli::conv_samples(files());
-    std::map<std::string, ps::ConvRegression> without;
+    std::map<std::string, ps::learn::ConvRegression> without;
     for (cli::ProfileSamples const& profile : profiles) {
         if (without.contains(profile.processor)) continue;
         const auto samples = cli::samples_without(profiles, profile.processor);
-        without.emplace(profile.processor, ps::ConvRegression::fit(samples));
+        without.emplace(profile.processor, ps::learn::ConvRegression::fit(samples));
     }
     CHECK(without.size() >= 5);
     double regret = 0, of_analytical = 0, error = 0, error_of_analytical = 0;

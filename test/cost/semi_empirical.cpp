@@ -238,15 +238,15 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
         sizes.push_back({ps::ActivationParams{}, {shape}, shape});
     }
     const auto queries = laws::ops(all_kernels, sizes, 1);
-    std::vector<ps::OpRegression::Sample> samples;
+    std::vector<ps::learn::OpRegression::Sample> samples;
     for (ps::OpQuery const& query : queries) {
-        ps::OpRegression::Sample sample{
+        ps::learn::OpRegression::Sample sample{
             "relu", std::string(all_kernels.layouts[query.layout].name),
             ps::op_terms(analytical.terms(all_kernels, query), query.run.batch, ps::op_rows(all_kernels, query)), 1e-5};
         sample.seconds += 3 * sample.terms[1];
         samples.push_back(sample);
     }
-    const ps::OpRegression regression = ps::OpRegression::fit(samples);
+    const ps::learn::OpRegression regression = ps::learn::OpRegression::fit(samples);
     const std::vector<ps::OpCoefficients> coefficients = regression.coefficients();
     std::vector<double> seconds(queries.size());
     ps::predict_ops(coefficients, analytical, all_kernels, queries, seconds);

@@ -19,23 +19,25 @@ namespace dynamic {
 namespace {
 
 template <class Policies>
-std::vector<float> run_in(ps::DynamicEngine<Policies>& engine, int configuration, std::vector<float> const& image) {
+std::vector<float> run_in(ps::dynamic::DynamicEngine<Policies>& engine, int configuration,
+                          std::vector<float> const& image) {
     std::vector<float> result(engine.out_shape().size() * static_cast<std::size_t>(engine.batch()));
     engine.use(configuration);
     engine.run(image, result);
     return result;
 }
 
-void check_configurations(ps::Graph const& graph, std::vector<ps::Configuration> const& configurations) {
+void check_configurations(ps::Graph const& graph, std::vector<ps::dynamic::Configuration> const& configurations) {
     const ps::Weights weights = ps::random_weights(graph, 7);
-    ps::DynamicEngine<> engine(graph, weights, configurations);
+    ps::dynamic::DynamicEngine<> engine(graph, weights, configurations);
     const std::vector<float> image = image_of(graph);
     REQUIRE(engine.count() == static_cast<int>(configurations.size()));
     CHECK(engine.in_use() == engine.count());
     std::vector<std::vector<float>> expected;
     for (int c = 1; c <= engine.count(); ++c) {
-        ps::Configuration const& part = configurations[static_cast<std::size_t>(c) - 1];
-        ps::Engine<ps::Graph> alone(part.graph, ps::configuration_weights(graph, weights, part), engine.plan(c));
+        ps::dynamic::Configuration const& part = configurations[static_cast<std::size_t>(c) - 1];
+        ps::Engine<ps::Graph> alone(part.graph, ps::dynamic::configuration_weights(graph, weights, part),
+                                    engine.plan(c));
         expected.emplace_back(alone.out_shape().size() * static_cast<std::size_t>(alone.batch()));
         alone.run(image, expected.back());
     }
@@ -54,22 +56,22 @@ TEST_CASE("each configuration gives the bits of an engine for it alone") {
     for (auto const& network : in_four_groups()) {
         CAPTURE(network.name);
         ps::Graph const& graph = network.graph;
-        check_configurations(graph, ps::configurations(graph));
+        check_configurations(graph, ps::dynamic::configurations(graph));
     }
     for (ps::Graph const& graph : {Plain::graph(), Gate::graph(), ps::zoo::AlexNetCifar::graph(2)}) {
         CAPTURE(graph.size());
-        check_configurations(graph, ps::nested(graph, 4));
+        check_configurations(graph, ps::dynamic::nested(graph, 4));
     }
 }
 
 TEST_CASE("groups are packed once, and of the dense layer only what differs") {
     const ps::Graph graph = ps::zoo::AlexNetCifar::graph();
-    const ps::DynamicEngine<> engine(graph, ps::random_weights(graph, 7));
+    const ps::dynamic::DynamicEngine<> engine(graph, ps::random_weights(graph, 7));
     std::size_t dense = 0, whole = 0;
     for (int c = 1; c <= 4; ++c) {
         for (std::size_t i = 0; i < engine.graph(c).size(); ++i) {
             ps::Node const& node = engine.graph(c)[i];
-            if (ps::group_number(node.name) == 0) continue;
+            if (ps::dynamic::group_number(node.name) == 0) continue;
             ps::PlannedLayer const& here = engine.plan(c).layers[i];
             ps::PlannedLayer const& in_all = engine.plan(4).layer(node.name);
             if (!std::holds_alternative<ps::ConvParams>(node.layer)) continue;
@@ -84,8 +86,8 @@ TEST_CASE("groups are packed once, and of the dense layer only what differs") {
 }
 
 TEST_CASE("changing the configuration and running it allocate nothing") {
-    const ps::Graph graph = ps::grouped(Plain::graph(), 4);
-    ps::DynamicEngine<> engine(graph, ps::random_weights(graph, 7));
+    const ps::Graph graph = ps::dynamic::grouped(Plain::graph(), 4);
+    ps::dynamic::DynamicEngine<> engine(graph, ps::random_weights(graph, 7));
     const std::vector<float> image = image_of(graph);
     std::vector<float> result(engine.out_shape().size());
     CHECK(noexcept(engine.use(1)));
@@ -105,11 +107,11 @@ struct OnThreads : ps::DefaultPolicies {
 TEST_CASE("the same bits for any number of threads of one plan") {
     const ps::Graph graph = ps::zoo::AlexNetCifar::graph();
     const ps::Weights weights = ps::random_weights(graph, 7);
-    const std::vector<ps::Configuration> parts = ps::configurations(graph);
-    const ps::JointPlans plans = ps::plan_configurations<OnThreads>(parts);
+    const std::vector<ps::dynamic::Configuration> parts = ps::dynamic::configurations(graph);
+    const ps::JointPlans plans = ps::dynamic::plan_configurations<OnThreads>(parts);
     const std::vector<float> image = image_of(graph);
-    ps::DynamicEngine<OnThreads> one(graph, weights, parts, plans, ps::CallerPool<laws::Threads>(1, {}));
-    ps::DynamicEngine<OnThreads> three(graph, weights, parts, plans, ps::CallerPool<laws::Threads>(3, {}));
+    ps::dynamic::DynamicEngine<OnThreads> one(graph, weights, parts, plans, ps::CallerPool<laws::Threads>(1, {}));
+    ps::dynamic::DynamicEngine<OnThreads> three(graph, weights, parts, plans, ps::CallerPool<laws::Threads>(3, {}));
     for (const int c : {1, 2, 4}) CHECK(run_in(one, c, image) == run_in(three, c, image));
 }
 
@@ -135,11 +137,11 @@ struct Drawn {
 };
 
 TEST_CASE("plans together cost what their parts cost, and never less than each alone") {
-    const ps::Graph graph = ps::grouped(Plain::graph(), 2);
-    const std::vector<ps::Configuration> parts = ps::configurations(graph);
+    const ps::Graph graph = ps::dynamic::grouped(Plain::graph(), 2);
+    const std::vector<ps::dynamic::Configuration> parts = ps::dynamic::configurations(graph);
     for (const std::vector<double>& uses : {std::vector<double>{1, 1}, {10, 1}, {1, 30}}) {
         const ps::JointPlans plans =
-            ps::plan_configurations<ps::DefaultPolicies>(parts, {.uses = uses}, Drawn{}, ps::ExactPbqp{});
+            ps::dynamic::plan_configurations<ps::DefaultPolicies>(parts, {.uses = uses}, Drawn{}, ps::ExactPbqp{});
         CHECK(plans.optimal);
         const double all = uses[0] + uses[1];
         const double seconds = (uses[0] * plans.plans[0].total_seconds + uses[1] * plans.plans[1].total_seconds) / all;
@@ -156,17 +158,17 @@ TEST_CASE("plans together cost what their parts cost, and never less than each a
 }
 
 TEST_CASE("what a dynamic engine cannot be made of") {
-    const ps::Graph graph = ps::grouped(Plain::graph(), 2);
+    const ps::Graph graph = ps::dynamic::grouped(Plain::graph(), 2);
     const ps::Weights weights = ps::random_weights(graph, 7);
-    CHECK_THROWS_WITH_AS(ps::DynamicEngine<>(graph, weights, {.uses = {1, 2, 3}}),
+    CHECK_THROWS_WITH_AS(ps::dynamic::DynamicEngine<>(graph, weights, {.uses = {1, 2, 3}}),
                          "dynamic: 3 uses for 2 configurations", ps::error);
-    CHECK_THROWS_WITH_AS(ps::DynamicEngine<>(graph, weights, {.uses = {1, 0}}), doctest::Contains("is used 0"),
+    CHECK_THROWS_WITH_AS(ps::dynamic::DynamicEngine<>(graph, weights, {.uses = {1, 0}}), doctest::Contains("is used 0"),
                          ps::error);
-    CHECK_THROWS_WITH_AS(ps::DynamicEngine<>(graph, weights, {.plan = {.max_arena = 64}}),
+    CHECK_THROWS_WITH_AS(ps::dynamic::DynamicEngine<>(graph, weights, {.plan = {.max_arena = 64}}),
                          doctest::Contains("more than the 64 allowed"), ps::error);
-    CHECK_THROWS_WITH_AS(ps::DynamicEngine<>(graph, weights, std::vector<ps::Configuration>{}),
+    CHECK_THROWS_WITH_AS(ps::dynamic::DynamicEngine<>(graph, weights, std::vector<ps::dynamic::Configuration>{}),
                          doctest::Contains("no configurations"), ps::error);
-    CHECK_THROWS_WITH_AS(ps::DynamicEngine<>(Plain::graph(), ps::random_weights(Plain::graph())),
+    CHECK_THROWS_WITH_AS(ps::dynamic::DynamicEngine<>(Plain::graph(), ps::random_weights(Plain::graph())),
                          doctest::Contains("the network has no groups"), ps::error);
 }
 

@@ -27,7 +27,8 @@ using Pool = RunOn<ps::ThreadPool>;
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
 template <class Policies>
-std::vector<std::vector<float>> results_of(ps::DynamicEngine<Policies>& engine, std::vector<float> const& image) {
+std::vector<std::vector<float>> results_of(ps::dynamic::DynamicEngine<Policies>& engine,
+                                           std::vector<float> const& image) {
     std::vector<std::vector<float>> all;
     for (int c = 1; c <= engine.count(); ++c) {
         engine.use(c);
@@ -42,22 +43,23 @@ TEST_CASE("groups side by side give the bits of one thread, in every configurati
         CAPTURE(network.name);
         ps::Graph const& graph = network.graph;
         const ps::Weights weights = ps::random_weights(graph, 7);
-        const std::vector<ps::Configuration> parts = ps::configurations(graph);
-        const ps::JointPlans plans = ps::plan_configurations<Pool>(parts);
+        const std::vector<ps::dynamic::Configuration> parts = ps::dynamic::configurations(graph);
+        const ps::JointPlans plans = ps::dynamic::plan_configurations<Pool>(parts);
         const std::vector<float> image = image_of(graph);
-        ps::DynamicEngine<> alone(graph, weights, parts, plans);
+        ps::dynamic::DynamicEngine<> alone(graph, weights, parts, plans);
         const std::vector<std::vector<float>> expected = results_of(alone, image);
         for (std::size_t threads = 1; threads <= 4; ++threads) {
             CAPTURE(threads);
-            ps::DynamicEngine<Pool> groups(graph, weights, parts, plans, ps::ThreadPool(threads),
-                                           ps::GroupThreads::take_groups);
+            ps::dynamic::DynamicEngine<Pool> groups(graph, weights, parts, plans, ps::ThreadPool(threads),
+                                                    ps::dynamic::GroupThreads::take_groups);
             CHECK(results_of(groups, image) == expected);
             for (std::size_t c = 1; c <= 4; ++c) {
                 CHECK(groups.side_by_side(static_cast<int>(c)) == (threads == 1 || c == 1 ? 0 : std::min(threads, c)));
             }
         }
-        ps::DynamicEngine<Pool> layers(graph, weights, parts, plans, ps::ThreadPool(3), ps::GroupThreads::share_layers);
-        ps::DynamicEngine<Pool> faster(graph, weights, parts, plans, ps::ThreadPool(2));
+        ps::dynamic::DynamicEngine<Pool> layers(graph, weights, parts, plans, ps::ThreadPool(3),
+                                                ps::dynamic::GroupThreads::share_layers);
+        ps::dynamic::DynamicEngine<Pool> faster(graph, weights, parts, plans, ps::ThreadPool(2));
         for (int c = 1; c <= 4; ++c) CHECK(layers.side_by_side(c) == 0);
         CHECK(results_of(layers, image) == expected);
         CHECK(results_of(faster, image) == expected);
@@ -138,13 +140,15 @@ TEST_CASE("groups that run side by side share no bytes of the arena") {
 TEST_CASE("an arena that would be too large for groups side by side leaves them layer by layer") {
     const ps::Graph graph = ps::zoo::AlexNetCifar::graph();
     const ps::Weights weights = ps::random_weights(graph, 7);
-    const std::vector<ps::Configuration> parts = ps::configurations(graph);
-    const ps::JointPlans plans = ps::plan_configurations<Pool>(parts);
-    ps::DynamicEngine<Pool> layers(graph, weights, parts, plans, ps::ThreadPool(2), ps::GroupThreads::share_layers);
-    ps::DynamicEngine<Pool> groups(graph, weights, parts, plans, ps::ThreadPool(2), ps::GroupThreads::take_groups);
+    const std::vector<ps::dynamic::Configuration> parts = ps::dynamic::configurations(graph);
+    const ps::JointPlans plans = ps::dynamic::plan_configurations<Pool>(parts);
+    ps::dynamic::DynamicEngine<Pool> layers(graph, weights, parts, plans, ps::ThreadPool(2),
+                                            ps::dynamic::GroupThreads::share_layers);
+    ps::dynamic::DynamicEngine<Pool> groups(graph, weights, parts, plans, ps::ThreadPool(2),
+                                            ps::dynamic::GroupThreads::take_groups);
     REQUIRE(groups.memory().arena > layers.memory().arena);
-    ps::DynamicEngine<Pool> small(graph, weights, parts, plans, ps::ThreadPool(2), ps::GroupThreads::take_groups,
-                                  layers.memory().arena);
+    ps::dynamic::DynamicEngine<Pool> small(graph, weights, parts, plans, ps::ThreadPool(2),
+                                           ps::dynamic::GroupThreads::take_groups, layers.memory().arena);
     CHECK(small.memory().arena == layers.memory().arena);
     CHECK(small.side_by_side(4) == 0);
     CHECK(groups.memory().weights == layers.memory().weights);
@@ -190,10 +194,10 @@ struct InTurns {
 
 TEST_CASE("running groups side by side allocates nothing") {
     using InTurnsPool = ps::CallerPool<InTurns>;
-    const ps::Graph graph = ps::grouped(Plain::graph(), 4);
-    ps::DynamicEngine<RunOn<InTurnsPool>> engine(graph, ps::random_weights(graph, 7),
-                                                 ps::DynamicOptions{.threads = ps::GroupThreads::take_groups},
-                                                 InTurnsPool(2, {}));
+    const ps::Graph graph = ps::dynamic::grouped(Plain::graph(), 4);
+    ps::dynamic::DynamicEngine<RunOn<InTurnsPool>> engine(
+        graph, ps::random_weights(graph, 7),
+        ps::dynamic::DynamicOptions{.threads = ps::dynamic::GroupThreads::take_groups}, InTurnsPool(2, {}));
     REQUIRE(engine.side_by_side(3) == 2);
     const std::vector<float> image = image_of(graph);
     std::vector<float> result(engine.out_shape().size());

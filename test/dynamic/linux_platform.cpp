@@ -54,7 +54,7 @@ public:
         fs::remove_all(root_ / path);
         fs::create_directories(root_ / path);
     }
-    [[nodiscard]] ps::LinuxOptions options() const { return {.root = root_.string()}; }
+    [[nodiscard]] ps::dynamic::LinuxOptions options() const { return {.root = root_.string()}; }
 
 private:
     fs::path root_;
@@ -85,15 +85,15 @@ void fill(System const& system) {
                  "cpu3 100 0 0 100 0 0 0 0 0 0\nintr 1\n");
 }
 
-bool tells(ps::LinuxPlatform const& platform, std::string_view part) {
+bool tells(ps::dynamic::LinuxPlatform const& platform, std::string_view part) {
     for (std::string const& line : platform.limits()) {
         if (line.find(part) != std::string::npos) return true;
     }
     return false;
 }
 
-void use_all(ps::LinuxPlatform& platform) {
-    std::vector<ps::CoreState> states(platform.core_sets().size());
+void use_all(ps::dynamic::LinuxPlatform& platform) {
+    std::vector<ps::dynamic::CoreState> states(platform.core_sets().size());
     for (int round = 0; round < 2; ++round) {
         platform.observe(states);
         for (std::size_t set = 0; set < states.size(); ++set) {
@@ -117,7 +117,7 @@ void use_all(ps::LinuxPlatform& platform) {
 TEST_CASE("Clusters, frequencies, temperature, energy and load of a system are found") {
     System system;
     fill(system);
-    ps::LinuxPlatform platform(system.options());
+    ps::dynamic::LinuxPlatform platform(system.options());
     REQUIRE(platform.core_sets().size() == 2);
     CHECK(platform.core_sets()[0].cores == std::vector<std::size_t>{0, 1});
     CHECK(platform.core_sets()[1].cores == std::vector<std::size_t>{2, 3});
@@ -131,7 +131,7 @@ TEST_CASE("Clusters, frequencies, temperature, energy and load of a system are f
     CHECK(platform.joules() == doctest::Approx(0.15));
 
     system.write("proc/stat", "cpu0 150 0 0 150 0 0 0 0 0 0\ncpu2 190 0 0 110 0 0 0 0\ncpu3 110 0 0 190 0 0 0 0\nx\n");
-    std::vector<ps::CoreState> states(2);
+    std::vector<ps::dynamic::CoreState> states(2);
     platform.observe(states);
     CHECK(states[0].cores == 2);
     CHECK(states[1].top == 2);
@@ -148,11 +148,11 @@ TEST_CASE("Frequencies are set, caps are seen, and what was before comes back") 
     fill(system);
     const std::string least = cpu + "cpu2/cpufreq/scaling_min_freq", most = cpu + "cpu2/cpufreq/scaling_max_freq";
     {
-        ps::LinuxPlatform platform(system.options());
+        ps::dynamic::LinuxPlatform platform(system.options());
         CHECK(platform.apply({.core_set = 1, .level = 1}));
         CHECK(system.read(least) == "1000000");
         CHECK(system.read(most) == "1000000");
-        std::vector<ps::CoreState> states(2);
+        std::vector<ps::dynamic::CoreState> states(2);
         platform.observe(states);
         CHECK(states[1].top == 2);
         system.write(most, "300000\n");  // the system allows less than was asked
@@ -171,7 +171,7 @@ TEST_CASE("Frequencies are set, caps are seen, and what was before comes back") 
 TEST_CASE("What is missing is told and left out") {
     System system;
     {
-        ps::LinuxPlatform platform(system.options());
+        ps::dynamic::LinuxPlatform platform(system.options());
         CHECK(platform.core_sets().size() == 1);
         CHECK(tells(platform, "tells no cores"));
         CHECK(tells(platform, "no cpufreq"));
@@ -184,22 +184,24 @@ TEST_CASE("What is missing is told and left out") {
     system.remove("sys/class/powercap");
     system.write("sys/class/hwmon/hwmon3/power1_input", "2000000\n");
     system.spoil(cpu + "cpu0/cpufreq/scaling_max_freq");
-    ps::LinuxPlatform platform(system.options());
+    ps::dynamic::LinuxPlatform platform(system.options());
     CHECK(platform.core_sets()[0].hertz.size() == 1);
     CHECK(platform.core_sets()[1].hertz.size() == 3);
     CHECK(platform.limits().size() == 1);
     CHECK(platform.joules() == 0);
     CHECK(platform.joules() >= 0);  // 2 W for a moment
     use_all(platform);
-    ps::LinuxOptions options = system.options();
+    ps::dynamic::LinuxOptions options = system.options();
     options.set_frequency = false;
-    CHECK(ps::LinuxPlatform(options).core_sets()[1].hertz == std::vector<double>{1800e6});
+    CHECK(ps::dynamic::LinuxPlatform(options).core_sets()[1].hertz == std::vector<double>{1800e6});
     options.core_sets = {{3}, {0, 1}};
-    CHECK(ps::LinuxPlatform(options).core_sets()[0].name == "cpu3");
+    CHECK(ps::dynamic::LinuxPlatform(options).core_sets()[0].name == "cpu3");
     options.core_sets = {{4}};
-    CHECK(tests::error_of([&] { ps::LinuxPlatform other(options); }) == "linux platform: core 4 cannot be used");
+    CHECK(tests::error_of([&] { ps::dynamic::LinuxPlatform other(options); }) ==
+          "linux platform: core 4 cannot be used");
     options.core_sets = {{}};
-    CHECK(tests::error_of([&] { ps::LinuxPlatform other(options); }) == "linux platform: a core set has no cores");
+    CHECK(tests::error_of([&] { ps::dynamic::LinuxPlatform other(options); }) ==
+          "linux platform: a core set has no cores");
 }
 
 TEST_CASE("Whatever stands in the files, it runs") {
@@ -247,7 +249,7 @@ TEST_CASE("Whatever stands in the files, it runs") {
                 system.write(file, text);
         }
         {
-            ps::LinuxPlatform platform(system.options());
+            ps::dynamic::LinuxPlatform platform(system.options());
             use_all(platform);
         }
         for (std::string const& file : files) {
@@ -278,14 +280,14 @@ TEST_CASE("On this machine a governed loop runs, allocates nothing, and leaves t
     cpu_set_t before, after;
     REQUIRE(::sched_getaffinity(0, sizeof(before), &before) == 0);
     {
-        ps::LinuxPlatform platform;
-        ps::Governor governor({{.configuration = 1, .seconds = 1e-6, .accuracy = 0.5},
-                               {.configuration = 2, .seconds = 2e-6, .accuracy = 0.6}},
-                              {.seconds = 10});
-        ps::Governed governed(platform, governor);
+        ps::dynamic::LinuxPlatform platform;
+        ps::dynamic::Governor governor({{.configuration = 1, .seconds = 1e-6, .accuracy = 0.5},
+                                        {.configuration = 2, .seconds = 2e-6, .accuracy = 0.6}},
+                                       {.seconds = 10});
+        ps::dynamic::Governed governed(platform, governor);
         const std::size_t allocated = scratch::allocations;
         for (int i = 0; i < 200; ++i) {
-            const ps::GovernedImage image = governed.run([](int) {}, [] {});
+            const ps::dynamic::GovernedImage image = governed.run([](int) {}, [] {});
             if (image.seconds < 0 || image.missed) FAIL("time goes back");
         }
         CHECK(scratch::allocations == allocated);
@@ -307,7 +309,7 @@ TEST_CASE("Threads that are taken along move as the caller's does, and come back
     REQUIRE(handles.size() == 1);
     const cpu_set_t before = cores_of(handles[0]);
     {
-        ps::LinuxPlatform platform;
+        ps::dynamic::LinuxPlatform platform;
         platform.take_along(handles);
         const bool moved = platform.apply({.core_set = 0, .threads = 1});
         const cpu_set_t own = cores_of(::pthread_self()), other = cores_of(handles[0]);

@@ -38,11 +38,11 @@ struct Named4 {
 inline std::vector<Named4> in_four_groups() {
     namespace zoo = ps::zoo;
     const auto of = [](ps::Graph const& graph, int size) {
-        return ps::grouped(ps::resized(graph, {3, size, size}), 4);
+        return ps::dynamic::grouped(ps::resized(graph, {3, size, size}), 4);
     };
-    return {{"plain", ps::grouped(Plain::graph(), 4)},     {"gate", ps::grouped(Gate::graph(), 4)},
-            {"alexnet_cifar", zoo::AlexNetCifar::graph()}, {"googlenet", of(zoo::GoogLeNet::graph(), 32)},
-            {"resnet18", of(zoo::ResNet18::graph(), 32)},  {"squeezenet1_1", of(zoo::SqueezeNet11::graph(), 48)}};
+    return {{"plain", ps::dynamic::grouped(Plain::graph(), 4)}, {"gate", ps::dynamic::grouped(Gate::graph(), 4)},
+            {"alexnet_cifar", zoo::AlexNetCifar::graph()},      {"googlenet", of(zoo::GoogLeNet::graph(), 32)},
+            {"resnet18", of(zoo::ResNet18::graph(), 32)},       {"squeezenet1_1", of(zoo::SqueezeNet11::graph(), 48)}};
 }
 
 inline std::vector<float> image_of(ps::Graph const& graph, unsigned seed = 3) {

@@ -19,7 +19,7 @@ using Kind = boards::PlatformEvent::Kind;
 
 double seconds_of(boards::SimulatedDescription const& description, std::size_t core_set, double hertz) {
     boards::SimulatedPlatform platform(description);
-    ps::CoreSet const& set = platform.core_sets()[core_set];
+    ps::dynamic::CoreSet const& set = platform.core_sets()[core_set];
     const auto level = static_cast<std::size_t>(std::ranges::lower_bound(set.hertz, hertz * 0.999) - set.hertz.begin());
     REQUIRE(platform.apply({.core_set = core_set, .level = level}));
     const double began = platform.seconds();
@@ -58,24 +58,24 @@ TEST_CASE("The platforms take the times of table I, and the Odroid has the range
     const boards::SimulatedPlatform odroid(boards::odroid_xu3());
     CHECK(odroid.core_sets()[0].hertz.size() == 17);
     CHECK(odroid.core_sets()[1].hertz.size() == 12);
-    const auto range = [&](double ps::OperatingPoint::*value, std::size_t core_sets) {
+    const auto range = [&](double ps::dynamic::OperatingPoint::*value, std::size_t core_sets) {
         std::vector<double> values;
         for (auto const& point : odroid.points({})) {
             if (point.core_set < core_sets) values.push_back(point.*value);
         }
         return std::ranges::max(values) / std::ranges::min(values);
     };
-    CHECK(range(&ps::OperatingPoint::seconds, 1) == doctest::Approx(30.8).epsilon(0.005));
-    CHECK(range(&ps::OperatingPoint::seconds, 2) == doctest::Approx(53.7).epsilon(0.005));
-    CHECK(range(&ps::OperatingPoint::joules, 1) == doctest::Approx(6.76).epsilon(0.005));
-    CHECK(range(&ps::OperatingPoint::joules, 2) == doctest::Approx(15.73).epsilon(0.005));
+    CHECK(range(&ps::dynamic::OperatingPoint::seconds, 1) == doctest::Approx(30.8).epsilon(0.005));
+    CHECK(range(&ps::dynamic::OperatingPoint::seconds, 2) == doctest::Approx(53.7).epsilon(0.005));
+    CHECK(range(&ps::dynamic::OperatingPoint::joules, 1) == doctest::Approx(6.76).epsilon(0.005));
+    CHECK(range(&ps::dynamic::OperatingPoint::joules, 2) == doctest::Approx(15.73).epsilon(0.005));
 }
 
 TEST_CASE("Configurations are numbered from 1, the smallest, as those of an engine") {
     const boards::SimulatedPlatform platform(boards::odroid_xu3());
     boards::SimulatedCores const& a15 = platform.description().cores[0];
     std::vector<int> numbers;
-    for (ps::OperatingPoint const& point : platform.points({})) {
+    for (ps::dynamic::OperatingPoint const& point : platform.points({})) {
         if (point.core_set != 0 || point.level != 0) continue;
         numbers.push_back(point.configuration);
         CHECK(point.seconds == a15.seconds(point.configuration, 0, 1));
@@ -91,7 +91,7 @@ TEST_CASE("Points tell what an undisturbed image takes") {
     for (boards::SimulatedDescription description : {boards::odroid_xu3(), boards::jetson_nano()}) {
         for (boards::SimulatedCores& cores : description.cores) cores.parallel = 0.8;
         const boards::SimulatedPlatform start(description);
-        for (ps::OperatingPoint const& point : start.points({}, {}, 4)) {
+        for (ps::dynamic::OperatingPoint const& point : start.points({}, {}, 4)) {
             boards::SimulatedPlatform platform = start;
             REQUIRE(platform.apply(point));
             const double began = platform.seconds();
@@ -106,7 +106,7 @@ TEST_CASE("Virtual time never goes back and energy is the integral of power") {
     std::mt19937 bits(1);
     for (int round = 0; round < 20; ++round) {
         boards::SimulatedPlatform platform(any_odroid(bits));
-        const std::vector<ps::OperatingPoint> points = platform.points({});
+        const std::vector<ps::dynamic::OperatingPoint> points = platform.points({});
         double summed = 0;
         while (platform.seconds() < 32) {
             platform.apply(points[bits() % points.size()]);
@@ -153,7 +153,7 @@ TEST_CASE("Heat caps the frequency, and lets it rise once it has gone") {
     platform.apply({.level = 16});
     double hottest = 0;
     for (int i = 0; i < 200; ++i) platform.execute(4), hottest = std::max(hottest, platform.celsius());
-    std::vector<ps::CoreState> states(2);
+    std::vector<ps::dynamic::CoreState> states(2);
     platform.observe(states);
     CHECK(states[0].top < 16);
     CHECK(hottest > 60);

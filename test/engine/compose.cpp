@@ -94,7 +94,7 @@ struct CountingSolver {
 
 /// Says what the forest in it says.
 struct CountingForest {
-    ps::Forest forest;
+    ps::learn::Forest forest;
     [[nodiscard]] ps::FloatTable predict(ps::FloatTable const& features) const {
         ++predicted;
         return forest.predict(features);
@@ -124,8 +124,8 @@ struct Everything : ps::DefaultPolicies {
 };
 
 /// Times by which each primitive is the cheapest somewhere: the definition for few channels, the pointwise one for 1x1.
-ps::Dataset times() {
-    ps::Dataset data;
+ps::learn::Dataset times() {
+    ps::learn::Dataset data;
     data.inputs = {"c", "k", "im", "f", "s"};
     data.subjects = {"definition", "kn2row-eigen", "conv-1x1-gemm-ab-ki-eigen"};
     for (const int c : {3, 6, 8}) {
@@ -144,8 +144,8 @@ ps::Dataset times() {
 TEST_CASE("compose: every policy at once") {
     const ps::Weights weights = ps::random_weights(Net::graph());
     ps::Sequential sequential;
-    const ps::LearnedCost costs(ps::fit_costs(times(), [&](ps::FloatTable const& x, ps::FloatTable const& y) {
-        return CountingForest{ps::Forest::fit(x, y, {.trees = 8}, sequential)};
+    const ps::LearnedCost costs(ps::learn::fit_costs(times(), [&](ps::FloatTable const& x, ps::FloatTable const& y) {
+        return CountingForest{ps::learn::Forest::fit(x, y, {.trees = 8}, sequential)};
     }));
     ps::Engine<Net, Everything> engine{weights, ps::Predict{costs}};
     CHECK(predicted > 0);

@@ -195,17 +195,17 @@ TEST_CASE("the picture of a trace is XML with a bar for each step in both lanes"
     ps::Sequential executor;
     Traced traced(executor);
     traced.trace.steps[0].layer = "a <name> & \"more\"";
-    const std::string text = ps::to_svg(traced.trace, {.operations = 1e11, .bytes = 1e10});
+    const std::string text = ps::show::to_svg(traced.trace, {.operations = 1e11, .bytes = 1e10});
     CHECK(xml_fault(text) == "");
     std::size_t bars = 0;
     for (std::size_t at = text.find("<g>"); at != std::string::npos; at = text.find("<g>", at + 1)) ++bars;
     CHECK(bars == 2 * traced.trace.steps.size());
     for (ps::TracedStep const& step : traced.trace.steps) {
         CHECK(step.bytes > 0);
-        CHECK(text.find(ps::xml_text(step.computed_by)) != std::string::npos);
+        CHECK(text.find(ps::show::xml_text(step.computed_by)) != std::string::npos);
     }
     CHECK(text.find("a &lt;name&gt; &amp; ") != std::string::npos);
-    CHECK_THROWS_WITH_AS((void)ps::to_svg(traced.trace, {}), "trace: a picture needs the limits of the machine",
+    CHECK_THROWS_WITH_AS((void)ps::show::to_svg(traced.trace, {}), "trace: a picture needs the limits of the machine",
                          ps::error);
 }
 

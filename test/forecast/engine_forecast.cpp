@@ -34,7 +34,7 @@ TEST_CASE("the memory of a training is forecast to what its trainer holds") {
             if (frozen) options.groups = {{"a.*", 0}};
             const ps::Graph graph = Small::graph(batch);
             const ps::Sgd momentum{.momentum = 0.9};
-            const ps::EngineForecast forecast = ps::forecast_training(graph, options, momentum);
+            const ps::forecast::EngineForecast forecast = ps::forecast::forecast_training(graph, options, momentum);
             ps::Trainer<ps::Graph> trainer(graph, ps::random_weights(graph), options, {.optimizer = momentum});
             CAPTURE(frozen);
             CHECK(apart(forecast.memory.arena, trainer.arena_bytes()) < 64);
@@ -45,8 +45,9 @@ TEST_CASE("the memory of a training is forecast to what its trainer holds") {
         }
     }
     // In parts: what is added up is there, too.
-    const ps::EngineForecast whole = ps::forecast_training(Small::graph(2), {.batch = 2}),
-                             parts = ps::forecast_training(Small::graph(2), {.batch = 6, .part = 2});
+    const ps::forecast::EngineForecast whole = ps::forecast::forecast_training(Small::graph(2), {.batch = 2}),
+                                       parts =
+                                           ps::forecast::forecast_training(Small::graph(2), {.batch = 6, .part = 2});
     CHECK(parts.memory.optimizer > whole.memory.optimizer);
     CHECK(parts.seconds - parts.update_seconds == doctest::Approx(3 * (whole.seconds - whole.update_seconds)));
 }
@@ -71,7 +72,7 @@ TEST_CASE("a training takes the memory that was forecast, within 1 % and 5 MiB")
     const ps::Sgd momentum{.momentum = 0.9};
     const ps::TrainingOptions options{.batch = batch};
     const std::vector<float> images(std::size_t{batch} * 3 * 64 * 64, 0.5F), targets(batch, 1.0F);
-    const std::size_t expected = ps::forecast_training(graph, options, momentum).memory.total();
+    const std::size_t expected = ps::forecast::forecast_training(graph, options, momentum).memory.total();
     REQUIRE(expected > std::size_t{40} << 20U);
     const std::size_t before = resident_bytes();
     if (before == 0) return;
@@ -88,7 +89,7 @@ TEST_CASE("a training takes the memory that was forecast, within 1 % and 5 MiB")
 TEST_CASE("the memory of an engine is forecast to the byte") {
     for (const int batch : {1, 4}) {
         const ps::Graph graph = Small::graph(batch), simple = ps::simplify(graph);
-        const ps::EngineForecast forecast = ps::forecast_inference(graph);
+        const ps::forecast::EngineForecast forecast = ps::forecast::forecast_inference(graph);
         const ps::Kernels kernels = ps::policy_kernels<ps::DefaultPolicies>();
         const ps::Plan plan = ps::Predict<>().plan<ps::DefaultPolicies>(simple, kernels, 1);
         const ps::Program program(simple, kernels, plan, ps::random_weights(graph), 1);
@@ -107,10 +108,10 @@ TEST_CASE("the memory of weights that layers share is forecast once") {
                       {"b.bias", {"bias"}},
                       {"in.weight", {"matrix"}},
                       {"out.weight", {"matrix", true}}});
-    const ps::EngineForecast inference = ps::forecast_inference(graph);
+    const ps::forecast::EngineForecast inference = ps::forecast::forecast_inference(graph);
     CHECK(inference.memory.packed == ps::Engine<ps::Graph>(graph, ps::random_weights(graph)).program().weight_bytes());
     ps::TrainingOptions options{.batch = 1};
-    const ps::EngineForecast training = ps::forecast_training(graph, options);
+    const ps::forecast::EngineForecast training = ps::forecast::forecast_training(graph, options);
     const ps::Trainer<ps::Graph> trainer(graph, ps::random_weights(graph), options);
     CHECK(training.memory.packed == trainer.weight_bytes());
     CHECK(apart(training.memory.total(), trainer.memory_bytes()) <= trainer.memory_bytes() / 100 + 256);
@@ -118,12 +119,12 @@ TEST_CASE("the memory of weights that layers share is forecast once") {
 
 TEST_CASE("a few runs correct a forecast, and say how far it may be off") {
     const std::vector<double> runs{2.1, 2.0, 2.2};
-    const ps::Estimate by = ps::corrected_by(1, runs);
+    const ps::forecast::Estimate by = ps::forecast::corrected_by(1, runs);
     CHECK(by.value == 2.1);
     CHECK(by.deviation == doctest::Approx(1.4826 * 1.2533 * 0.1 / std::sqrt(3.0)));
     const std::vector<double> one{1.5};
-    CHECK(ps::corrected_by(1, one).deviation == 0.25);
-    CHECK_THROWS_AS((void)ps::corrected_by(1, {}), ps::error);
+    CHECK(ps::forecast::corrected_by(1, one).deviation == 0.25);
+    CHECK_THROWS_AS((void)ps::forecast::corrected_by(1, {}), ps::error);
 }
 
 }  // namespace

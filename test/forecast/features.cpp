@@ -18,11 +18,11 @@ namespace {
 namespace ps = primsel;
 
 /// 6 filters over 4 channels in 2 groups, kernels of 3 x 3, 8 x 8 to 4 x 4 (stride 2, padding 1); batch 5.
-constexpr ps::ConvSizes grouped{
+constexpr ps::forecast::ConvSizes grouped{
     .n = 6, .m = 4, .kernel_h = 3, .kernel_w = 3, .groups = 2, .in_h = 8, .in_w = 8, .out_h = 4, .out_w = 4};
 
 TEST_CASE("the features of a convolution are those worked by hand") {
-    const ps::NetworkFeatures f = ps::network_features(grouped, 5);
+    const ps::forecast::NetworkFeatures f = ps::forecast::network_features(grouped, 5);
     CHECK(f(1) == 108);     // 6 * 2 * 9
     CHECK(f(2) == 540);     // 5 * 108
     CHECK(f(3) == 1280);    // 5 * 4 * 64
@@ -55,7 +55,7 @@ TEST_CASE("the features of a convolution are those worked by hand") {
 }
 
 TEST_CASE("the features of Winograd are those worked by hand, for both tiles") {
-    const ps::NetworkFeatures f = ps::network_features(grouped, 5);
+    const ps::forecast::NetworkFeatures f = ps::forecast::network_features(grouped, 5);
     // (4, 3): 36 products; tiles of 8: 2 * 2, of 4: 1; kernel: 1; of the gradient, 4 by 3: 2 * 2.
     CHECK(f(29) == 12960);  // 5 * 6 * 4 * 108
     CHECK(f(30) == 2160);   // 5 * 4 * 1 * 108
@@ -84,7 +84,7 @@ TEST_CASE("the features of Winograd are those worked by hand, for both tiles") {
 
 TEST_CASE("features of images that are not square have areas in the place of squares") {
     // 2 filters of 1 x 3 over 3 channels, 4 x 16 to 4 x 14.
-    const ps::NetworkFeatures f = ps::network_features(
+    const ps::forecast::NetworkFeatures f = ps::forecast::network_features(
         {.n = 2, .m = 3, .kernel_h = 1, .kernel_w = 3, .in_h = 4, .in_w = 16, .out_h = 4, .out_w = 14}, 1);
     CHECK(f(1) == 18);                      // 2 * 3 * 3
     CHECK(f(3) == 192);                     // 3 * 64
@@ -98,14 +98,15 @@ TEST_CASE("features of images that are not square have areas in the place of squ
 TEST_CASE("features add up over layers, none is negative, and they grow with the batch") {
     for (ps::Graph const& graph :
          {ps::zoo::ResNet18::graph(), ps::zoo::MobileNetV2::graph(), ps::zoo::SqueezeNet11::graph()}) {
-        const std::vector<ps::ConvSizes> convolutions = ps::conv_sizes(graph);
+        const std::vector<ps::forecast::ConvSizes> convolutions = ps::forecast::conv_sizes(graph);
         REQUIRE(convolutions.size() > 10);
-        const ps::NetworkFeatures whole = ps::network_features(graph, 7), twice = ps::network_features(graph, 14),
-                                  thrice = ps::network_features(graph, 21);
-        ps::NetworkFeatures sum;
-        for (ps::ConvSizes const& conv : convolutions) sum += ps::network_features(conv, 7);
-        for (std::size_t i = 0; i < ps::NetworkFeatures::count; ++i) {
-            CAPTURE(ps::network_feature_names[i]);
+        const ps::forecast::NetworkFeatures whole = ps::forecast::network_features(graph, 7),
+                                            twice = ps::forecast::network_features(graph, 14),
+                                            thrice = ps::forecast::network_features(graph, 21);
+        ps::forecast::NetworkFeatures sum;
+        for (ps::forecast::ConvSizes const& conv : convolutions) sum += ps::forecast::network_features(conv, 7);
+        for (std::size_t i = 0; i < ps::forecast::NetworkFeatures::count; ++i) {
+            CAPTURE(ps::forecast::network_feature_names[i]);
             CHECK(whole.values[i] == sum.values[i]);
             CHECK(whole.values[i] >= 0);
             CHECK(twice.values[i] >= whole.values[i]);
@@ -121,13 +122,14 @@ TEST_CASE("features add up over layers, none is negative, and they grow with the
 }
 
 TEST_CASE("the sizes of a graph's convolutions are those of its layers") {
-    const std::vector<ps::ConvSizes> of = ps::conv_sizes(ps::zoo::ResNet18::graph());
+    const std::vector<ps::forecast::ConvSizes> of = ps::forecast::conv_sizes(ps::zoo::ResNet18::graph());
     REQUIRE(of.size() == 20);
     CHECK(of[0] ==
-          ps::ConvSizes{
+          ps::forecast::ConvSizes{
               .n = 64, .m = 3, .kernel_h = 7, .kernel_w = 7, .in_h = 224, .in_w = 224, .out_h = 112, .out_w = 112});
-    CHECK(std::set<std::string_view>(ps::network_feature_names.begin(), ps::network_feature_names.end()).size() ==
-          ps::NetworkFeatures::count);
+    CHECK(std::set<std::string_view>(ps::forecast::network_feature_names.begin(),
+                                     ps::forecast::network_feature_names.end())
+              .size() == ps::forecast::NetworkFeatures::count);
 }
 
 TEST_CASE("a graph's multiply-adds are in its features, those of transposed convolutions too") {
@@ -139,19 +141,20 @@ TEST_CASE("a graph's multiply-adds are in its features, those of transposed conv
                        ps::ConvTransposeParams{.k = 8, .kernel = {4, 3}, .stride = 2, .padding = 1, .groups = groups},
                        {at});
     }
-    CHECK(ps::conv_sizes(graph).size() == 4);
-    CHECK(ps::network_features(graph, 5)(13) == 5 * ps::multiply_adds(graph));
-    CHECK(ps::network_features(graph, 1)(1) == 8 * 3 * 9 + (8 + 4 + 1) * 8 * 12);  // weights
+    CHECK(ps::forecast::conv_sizes(graph).size() == 4);
+    CHECK(ps::forecast::network_features(graph, 5)(13) == 5 * ps::multiply_adds(graph));
+    CHECK(ps::forecast::network_features(graph, 1)(1) == 8 * 3 * 9 + (8 + 4 + 1) * 8 * 12);  // weights
 }
 
 TEST_CASE("impossible sizes are refused") {
-    CHECK_THROWS_WITH_AS((void)ps::network_features(grouped, 0), "forecast: impossible batch 0", ps::error);
-    ps::ConvSizes wrong = grouped;
+    CHECK_THROWS_WITH_AS((void)ps::forecast::network_features(grouped, 0), "forecast: impossible batch 0", ps::error);
+    ps::forecast::ConvSizes wrong = grouped;
     wrong.groups = 3;
-    CHECK_THROWS_WITH_AS((void)ps::network_features(wrong, 1), "forecast: 3 groups do not divide 4 channels",
+    CHECK_THROWS_WITH_AS((void)ps::forecast::network_features(wrong, 1), "forecast: 3 groups do not divide 4 channels",
                          ps::error);
     wrong.groups = 0;
-    CHECK_THROWS_WITH_AS((void)ps::network_features(wrong, 1), "forecast: a convolution with a size of 0", ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::forecast::network_features(wrong, 1), "forecast: a convolution with a size of 0",
+                         ps::error);
 }
 
 }  // namespace

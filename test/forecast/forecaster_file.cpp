@@ -22,27 +22,27 @@ namespace ps = primsel;
 using scratch::content;
 using tests::error_of;
 
-ps::NetworkLoad load_of(int channels, int batch) {
-    const ps::ConvSizes conv{.n = channels,
-                             .m = 16,
-                             .kernel_h = 3,
-                             .kernel_w = 3,
-                             .groups = 1,
-                             .in_h = 20,
-                             .in_w = 20,
-                             .out_h = 20,
-                             .out_w = 20};
-    return ps::network_load(std::vector{conv}, batch);
+ps::forecast::NetworkLoad load_of(int channels, int batch) {
+    const ps::forecast::ConvSizes conv{.n = channels,
+                                       .m = 16,
+                                       .kernel_h = 3,
+                                       .kernel_w = 3,
+                                       .groups = 1,
+                                       .in_h = 20,
+                                       .in_w = 20,
+                                       .out_h = 20,
+                                       .out_w = 20};
+    return ps::forecast::network_load(std::vector{conv}, batch);
 }
-ps::Forecaster<> forecaster() {
-    std::vector<ps::ProfiledNetwork> profile;
+ps::forecast::Forecaster<> forecaster() {
+    std::vector<ps::forecast::ProfiledNetwork> profile;
     for (const int channels : {8, 24, 64}) {
         for (const int batch : {1, 3, 8}) {
-            const ps::NetworkLoad load = load_of(channels, batch);
+            const ps::forecast::NetworkLoad load = load_of(channels, batch);
             profile.push_back({load, 0.01 + 1e-9 * load.features(13), 1e6 + 4 * load.features(4)});
         }
     }
-    ps::Forecaster<> result = ps::Forecaster<>::fit(profile);
+    ps::forecast::Forecaster<> result = ps::forecast::Forecaster<>::fit(profile);
     result.about["cpu"] = "made up";
     return result;
 }
@@ -50,12 +50,13 @@ ps::Forecaster<> forecaster() {
 TEST_CASE("a forecaster is read as it was written, and a file that is cut off is refused, with its name") {
     const scratch::Folder folder;
     const std::string path = folder.file("forecaster.model");
-    const ps::Forecaster<> written = forecaster();
-    ps::write_forecaster(path, written);
-    const ps::Forecaster<> read = ps::read_forecaster(path);
+    const ps::forecast::Forecaster<> written = forecaster();
+    ps::forecast::write_forecaster(path, written);
+    const ps::forecast::Forecaster<> read = ps::forecast::read_forecaster(path);
     CHECK(read.about == written.about);
     for (const int channels : {5, 30, 100}) {
-        const ps::NetworkForecast a = written.forecast(load_of(channels, 5)), b = read.forecast(load_of(channels, 5));
+        const ps::forecast::NetworkForecast a = written.forecast(load_of(channels, 5)),
+                                            b = read.forecast(load_of(channels, 5));
         CHECK(a.seconds->value == b.seconds->value);
         CHECK(a.seconds->deviation == b.seconds->deviation);
         CHECK(a.bytes->value == b.bytes->value);
@@ -65,14 +66,14 @@ TEST_CASE("a forecaster is read as it was written, and a file that is cut off is
     for (const std::size_t size :
          {std::size_t{0}, std::size_t{5}, std::size_t{25}, bytes.size() / 2, bytes.size() - 1}) {
         ps::write_file(path, std::string_view(bytes).substr(0, size));
-        const std::string fault = error_of([&] { (void)ps::read_forecaster(path); });
+        const std::string fault = error_of([&] { (void)ps::forecast::read_forecaster(path); });
         CHECK_MESSAGE(fault.starts_with(path), fault);
     }
-    CHECK(error_of([&] { (void)ps::read_forecaster(path + ".none"); }).starts_with(path));
+    CHECK(error_of([&] { (void)ps::forecast::read_forecaster(path + ".none"); }).starts_with(path));
 }
 
-std::vector<ps::ProfileRow> rows() {
-    using Outcome = ps::NetworkMeasurement::Outcome;
+std::vector<ps::forecast::ProfileRow> rows() {
+    using Outcome = ps::forecast::NetworkMeasurement::Outcome;
     return {{{"resnet18", 64, 96, {0.3, "l1", 7}, 16, true}, {Outcome::measured, 0.125, 0.1 + 0.2, 1000, 1001, 2000}},
             {{"nets/a b.onnx", 224, 224, {0, "random", 1}, 1, false}, {Outcome::too_large, 1e-9, 0, 1U << 31U, 0, 0}},
             {{"resnet18", 64, 96, {0.3, "l1", 7}, 16, false}, {Outcome::failed, 3, 0, 5, 0, 0}}};
@@ -83,23 +84,23 @@ TEST_CASE("a table of measured networks keeps every row, and goes on where it wa
     const std::string path = folder.file("networks.csv");
     const std::map<std::string, std::string> about{{"cpu", "made up"}};
     {
-        ps::NetworkProfileFile file(path, about);
-        for (ps::ProfileRow const& row : rows()) file.append(row);
-        ps::ProfileRow comma = rows()[0];
+        ps::forecast::NetworkProfileFile file(path, about);
+        for (ps::forecast::ProfileRow const& row : rows()) file.append(row);
+        ps::forecast::ProfileRow comma = rows()[0];
         comma.key.network = "a,b";
         CHECK(error_of([&] { file.append(comma); }).find("a,b") != std::string::npos);
     }
     const std::string whole = content(path);
     for (std::size_t size = 0; size <= whole.size(); size += 1 + size / 40) {
         ps::write_file(path, std::string_view(whole).substr(0, size));
-        ps::NetworkProfileFile file(path, about);
-        for (ps::ProfileRow const& row : rows()) {
-            if (!ps::has_row(file.rows(), row.key)) file.append(row);
+        ps::forecast::NetworkProfileFile file(path, about);
+        for (ps::forecast::ProfileRow const& row : rows()) {
+            if (!ps::forecast::has_row(file.rows(), row.key)) file.append(row);
         }
         CHECK(content(path) == whole);
     }
     ps::write_file(path, whole);
-    const ps::NetworkProfileFile file(path, about);
+    const ps::forecast::NetworkProfileFile file(path, about);
     REQUIRE(file.rows().size() == rows().size());
     for (std::size_t i = 0; i < rows().size(); ++i) {
         CHECK(file.rows()[i].key == rows()[i].key);
@@ -111,10 +112,10 @@ TEST_CASE("a table of measured networks keeps every row, and goes on where it wa
 
 TEST_CASE("what is no table of measured networks is refused, with the line") {
     std::map<std::string, std::string> about;
-    const std::string columns(ps::NetworkProfileFormat::columns);
-    const std::string line = ps::NetworkProfileFormat::line(rows()[0]);
+    const std::string columns(ps::forecast::NetworkProfileFormat::columns);
+    const std::string line = ps::forecast::NetworkProfileFormat::line(rows()[0]);
     const auto fault = [&](std::string const& text) {
-        return error_of([&] { (void)ps::parse_network_profile("t", text, about); });
+        return error_of([&] { (void)ps::forecast::parse_network_profile("t", text, about); });
     };
     CHECK(fault(columns + "\n" + line).empty());
     CHECK(fault("a,b\n").starts_with("t:1"));
@@ -126,9 +127,9 @@ TEST_CASE("what is no table of measured networks is refused, with the line") {
     }
     const scratch::Folder folder;
     const std::string path = folder.file("others.csv");
-    { const ps::NetworkProfileFile file(path, {{"cpu", "one"}}); }
+    { const ps::forecast::NetworkProfileFile file(path, {{"cpu", "one"}}); }
     CHECK(error_of([&] {
-              const ps::NetworkProfileFile file(path, {{"cpu", "two"}});
+              const ps::forecast::NetworkProfileFile file(path, {{"cpu", "two"}});
           }).find("cpu") != std::string::npos);
 }
 

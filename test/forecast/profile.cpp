@@ -19,7 +19,7 @@ namespace {
 
 namespace ps = primsel;
 using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
-using Outcome = ps::NetworkMeasurement::Outcome;
+using Outcome = ps::forecast::NetworkMeasurement::Outcome;
 
 struct Net
     : ps::Network<Input<3, 16, 16>, Conv<40, 3, Pad<1>>, BatchNorm, Relu, Residual<Conv<40, 3>, Relu, Conv<40, 3>>,
@@ -27,42 +27,43 @@ struct Net
 
 double filters_of(ps::Graph const& graph) {
     double filters = 0;
-    for (ps::ConvSizes const& conv : ps::conv_sizes(graph)) filters += conv.n;
+    for (ps::forecast::ConvSizes const& conv : ps::forecast::conv_sizes(graph)) filters += conv.n;
     return filters;
 }
 
 TEST_CASE("a thinned network has lost the share that was asked, and is the same for the same seed") {
     const ps::Graph whole = Net::graph();
-    for (const std::string_view strategy : ps::thinning_strategies) {
+    for (const std::string_view strategy : ps::forecast::thinning_strategies) {
         CAPTURE(strategy);
-        CHECK(ps::thinned(whole, {0, std::string(strategy), 1}) == whole);
+        CHECK(ps::forecast::thinned(whole, {0, std::string(strategy), 1}) == whole);
         for (const double level : {0.25, 0.5, 0.7}) {
-            const ps::Thinning how{level, std::string(strategy), 3};
-            const ps::Graph thin = ps::thinned(whole, how);
-            CHECK(thin == ps::thinned(whole, how));
+            const ps::forecast::Thinning how{level, std::string(strategy), 3};
+            const ps::Graph thin = ps::forecast::thinned(whole, how);
+            CHECK(thin == ps::forecast::thinned(whole, how));
             CHECK(thin[thin.output_node()].shape == whole[whole.output_node()].shape);
-            for (ps::ConvSizes const& conv : ps::conv_sizes(thin)) CHECK(conv.n >= 1);
+            for (ps::forecast::ConvSizes const& conv : ps::forecast::conv_sizes(thin)) CHECK(conv.n >= 1);
             const double gone = 1 - filters_of(thin) / filters_of(whole);
             if (strategy == "random") CHECK(gone == doctest::Approx(level).epsilon(0.03));
             CHECK(gone > 0.1);
         }
     }
     const auto first = [&](const char* strategy) {
-        return ps::conv_sizes(ps::thinned(whole, {0.4, strategy, 1})).front().n;
+        return ps::forecast::conv_sizes(ps::forecast::thinned(whole, {0.4, strategy, 1})).front().n;
     };
     const auto last = [&](const char* strategy) {
-        return ps::conv_sizes(ps::thinned(whole, {0.4, strategy, 1})).back().n;
+        return ps::forecast::conv_sizes(ps::forecast::thinned(whole, {0.4, strategy, 1})).back().n;
     };
     CHECK(first("early") < first("random"));
     CHECK(last("late") < last("random"));
     CHECK(last("early") > last("late"));
-    CHECK_THROWS_AS((void)ps::thinned(whole, {1.0, "random", 1}), ps::error);
-    CHECK_THROWS_AS((void)ps::thinned(whole, {0.5, "cleverly", 1}), ps::error);
+    CHECK_THROWS_AS((void)ps::forecast::thinned(whole, {1.0, "random", 1}), ps::error);
+    CHECK_THROWS_AS((void)ps::forecast::thinned(whole, {0.5, "cleverly", 1}), ps::error);
 }
 
 TEST_CASE("a measurement tells what a process of its own held, which was forecast") {
     for (const bool training : {false, true}) {
-        const ps::NetworkMeasurement of = ps::measure_network(Net::graph(2), {.training = training, .runs = 2});
+        const ps::forecast::NetworkMeasurement of =
+            ps::forecast::measure_network(Net::graph(2), {.training = training, .runs = 2});
         REQUIRE(of.outcome == Outcome::measured);
         CHECK(of.seconds > 0);
         CHECK(of.predicted_seconds > 0);
@@ -70,11 +71,11 @@ TEST_CASE("a measurement tells what a process of its own held, which was forecas
         CHECK(std::abs(off) <= 0.01 * static_cast<double>(of.held_bytes) + 256);
         CHECK(of.resident_bytes > of.held_bytes / 2);
     }
-    CHECK_THROWS_AS((void)ps::measure_network(Net::graph(), {.runs = 0}), ps::error);
+    CHECK_THROWS_AS((void)ps::forecast::measure_network(Net::graph(), {.runs = 0}), ps::error);
 }
 
 TEST_CASE("what would not fit is recorded and not tried") {
-    const ps::NetworkMeasurement of = ps::measure_network(Net::graph(2), {.max_bytes = 1000});
+    const ps::forecast::NetworkMeasurement of = ps::forecast::measure_network(Net::graph(2), {.max_bytes = 1000});
     CHECK(of.outcome == Outcome::too_large);
     CHECK(of.forecast_bytes > 1000);
     CHECK(of.held_bytes == 0);

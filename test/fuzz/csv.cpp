@@ -31,17 +31,17 @@ void check_same(bool same) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    if (const auto parsed = try_to([&] { return primsel::parse_dataset("fuzz", text); })) {
-        const std::string written = primsel::to_csv(*parsed);
-        check_same(primsel::to_csv(primsel::parse_dataset("again", written)) == written);
-        if (parsed->inputs == primsel::ConvConfiguration::inputs()) {
-            for (const float value : primsel::features_of(*parsed).values) check_same(std::isfinite(value));
+    if (const auto parsed = try_to([&] { return primsel::learn::parse_dataset("fuzz", text); })) {
+        const std::string written = primsel::learn::to_csv(*parsed);
+        check_same(primsel::learn::to_csv(primsel::learn::parse_dataset("again", written)) == written);
+        if (parsed->inputs == primsel::learn::ConvConfiguration::inputs()) {
+            for (const float value : primsel::learn::features_of(*parsed).values) check_same(std::isfinite(value));
         }
     }
-    if (const auto parsed = try_to([&] { return primsel::parse_samples("fuzz", text); })) {
-        const std::string written = primsel::to_csv(*parsed);
-        check_same(primsel::to_csv(primsel::parse_samples("again", written)) == written);
-        for (primsel::Sample const& sample : parsed->all) {
+    if (const auto parsed = try_to([&] { return primsel::learn::parse_samples("fuzz", text); })) {
+        const std::string written = primsel::learn::to_csv(*parsed);
+        check_same(primsel::learn::to_csv(primsel::learn::parse_samples("again", written)) == written);
+        for (primsel::learn::Sample const& sample : parsed->all) {
             for (const float value : primsel::ConvFeatures::of(sample.shape)) check_same(std::isfinite(value));
         }
     }

@@ -17,16 +17,16 @@ namespace {
 void check_refusal(primsel::error const& error) {
     if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
 }
-primsel::NetworkLoad some_load() {
-    const primsel::ConvSizes conv{
+primsel::forecast::NetworkLoad some_load() {
+    const primsel::forecast::ConvSizes conv{
         .n = 8, .m = 4, .kernel_h = 3, .kernel_w = 3, .groups = 1, .in_h = 9, .in_w = 9, .out_h = 9, .out_w = 9};
-    return primsel::network_load(std::vector{conv}, 2);
+    return primsel::forecast::network_load(std::vector{conv}, 2);
 }
 void check(std::string_view bytes) {
     try {
-        const auto forecaster = primsel::parse_forecaster("fuzz", std::as_bytes(std::span(bytes)));
-        if (primsel::to_bytes("fuzz", forecaster) != bytes) std::abort();
-        static const primsel::NetworkLoad load = some_load();
+        const auto forecaster = primsel::forecast::parse_forecaster("fuzz", std::as_bytes(std::span(bytes)));
+        if (primsel::forecast::to_bytes("fuzz", forecaster) != bytes) std::abort();
+        static const primsel::forecast::NetworkLoad load = some_load();
         (void)forecaster.forecast(load);
     } catch (primsel::error const& error) {
         check_refusal(error);
@@ -45,11 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(whole.append(bytes));
     try {
         std::map<std::string, std::string> about;
-        for (primsel::ProfileRow const& row : primsel::parse_network_profile("fuzz", bytes, about)) {
-            const std::string line =
-                primsel::join(primsel::NetworkProfileFormat::columns, '\n', primsel::NetworkProfileFormat::line(row));
+        for (primsel::forecast::ProfileRow const& row :
+             primsel::forecast::parse_network_profile("fuzz", bytes, about)) {
+            const std::string line = primsel::join(primsel::forecast::NetworkProfileFormat::columns, '\n',
+                                                   primsel::forecast::NetworkProfileFormat::line(row));
             std::map<std::string, std::string> nothing;
-            const auto again = primsel::parse_network_profile("fuzz", line, nothing);
+            const auto again = primsel::forecast::parse_network_profile("fuzz", line, nothing);
             if (again.size() != 1 || !(again[0].key == row.key)) std::abort();
         }
     } catch (primsel::error const& error) {

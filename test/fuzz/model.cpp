@@ -9,7 +9,7 @@
 
 namespace {
 
-void ask(primsel::Trained<primsel::AnyRegression> const& trained, std::size_t features) {
+void ask(primsel::Trained<primsel::learn::AnyRegression> const& trained, std::size_t features) {
     if (trained.subjects.empty()) return;
     const auto predicted = trained.regression.predict(primsel::FloatTable(2, features, 1.5F));
     if (predicted.rows() != 2 || predicted.columns != trained.subjects.size()) std::abort();
@@ -17,8 +17,8 @@ void ask(primsel::Trained<primsel::AnyRegression> const& trained, std::size_t fe
 
 void check(std::string_view bytes) {
     try {
-        const auto model = primsel::parse_model("fuzz", std::as_bytes(std::span(bytes)));
-        if (primsel::to_bytes("fuzz", model) != bytes) std::abort();
+        const auto model = primsel::learn::parse_model("fuzz", std::as_bytes(std::span(bytes)));
+        if (primsel::learn::to_bytes("fuzz", model) != bytes) std::abort();
         ask(model.primitives, primsel::ConvFeatures::count);
         ask(model.layouts, primsel::LayoutFeatures::count);
     } catch (primsel::error const& error) {

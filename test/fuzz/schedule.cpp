@@ -15,8 +15,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try {
-        const primsel::PruningSchedule schedule = primsel::parse_schedule(primsel::parse_json_settings("fuzz", text));
-        for (primsel::SchedulePolicy const& policy : schedule.policies) {
+        const primsel::prune::PruningSchedule schedule =
+            primsel::prune::parse_schedule(primsel::parse_json_settings("fuzz", text));
+        for (primsel::prune::SchedulePolicy const& policy : schedule.policies) {
             const std::size_t count = policy.prunes ? schedule.pruners.size() : schedule.rates.size();
             if (policy.instance >= count || policy.epochs.empty()) std::abort();
         }
@@ -25,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     try {
         std::map<std::string, std::string> about;
-        (void)primsel::parse_sensitivity("fuzz", text, about);
+        (void)primsel::prune::parse_sensitivity("fuzz", text, about);
     } catch (primsel::error const& error) {
         check_refusal(error);
     }

@@ -17,61 +17,62 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try {
-        const primsel::Sweep sweep = primsel::parse_sweep(primsel::parse_json_settings("fuzz", text));
+        const primsel::search::Sweep sweep = primsel::search::parse_sweep(primsel::parse_json_settings("fuzz", text));
         const std::size_t parameters = sweep.space.parameters().size();
         if (!sweep.space.has(sweep.space.at(std::vector<double>(parameters, 0.5)))) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
-    static const primsel::Space space({primsel::Parameter::real("x", 0, 1), primsel::Parameter::values("k", {"a", 2})});
+    static const primsel::search::Space space(
+        {primsel::search::Parameter::real("x", 0, 1), primsel::search::Parameter::values("k", {"a", 2})});
     try {
-        const primsel::Trial trial = primsel::parse_trial("fuzz", text, space);
-        const std::string line = primsel::line_of(space, trial);
-        if (primsel::line_of(space, primsel::parse_trial("again", line, space)) != line) std::abort();
+        const primsel::search::Trial trial = primsel::search::parse_trial("fuzz", text, space);
+        const std::string line = primsel::search::line_of(space, trial);
+        if (primsel::search::line_of(space, primsel::search::parse_trial("again", line, space)) != line) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
     try {
-        const primsel::TrialTask task = primsel::parse_task("fuzz", text, space);
-        const std::string line = primsel::line_of(space, task);
-        if (primsel::line_of(space, primsel::parse_task("again", line, space)) != line) std::abort();
+        const primsel::search::TrialTask task = primsel::search::parse_task("fuzz", text, space);
+        const std::string line = primsel::search::line_of(space, task);
+        if (primsel::search::line_of(space, primsel::search::parse_task("again", line, space)) != line) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
     try {
-        if (const auto header = primsel::parse_log_header("fuzz", text)) {
-            if (primsel::parse_log_header("again", primsel::line_of(*header)) != header) std::abort();
+        if (const auto header = primsel::search::parse_log_header("fuzz", text)) {
+            if (primsel::search::parse_log_header("again", primsel::search::line_of(*header)) != header) std::abort();
         }
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
     try {
-        const primsel::TrialMeasurement measured = primsel::parse_measurement("fuzz", text, 1);
-        const std::string line = primsel::line_of(1, measured);
-        if (primsel::line_of(1, primsel::parse_measurement("again", line, 1)) != line) std::abort();
+        const primsel::search::TrialMeasurement measured = primsel::search::parse_measurement("fuzz", text, 1);
+        const std::string line = primsel::search::line_of(1, measured);
+        if (primsel::search::line_of(1, primsel::search::parse_measurement("again", line, 1)) != line) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
     try {
-        (void)primsel::parse_profile_work("fuzz", text);
+        (void)primsel::search::parse_profile_work("fuzz", text);
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
-    static const std::vector<primsel::ProfiledTable> tables{
-        {"convolutions", primsel::ConvConfiguration::inputs(), {"one", "other"}, 1e-5},
-        {"layouts", primsel::TensorConfiguration::inputs(), {"one"}, 1e-5}};
+    static const std::vector<primsel::search::ProfiledTable> tables{
+        {"convolutions", primsel::learn::ConvConfiguration::inputs(), {"one", "other"}, 1e-5},
+        {"layouts", primsel::learn::TensorConfiguration::inputs(), {"one"}, 1e-5}};
     try {
-        const primsel::ProfilePart part = primsel::parse_part("fuzz", text, tables);
-        const std::string line = primsel::line_of(part);
-        if (primsel::line_of(primsel::parse_part("again", line, tables)) != line) std::abort();
+        const primsel::search::ProfilePart part = primsel::search::parse_part("fuzz", text, tables);
+        const std::string line = primsel::search::line_of(part);
+        if (primsel::search::line_of(primsel::search::parse_part("again", line, tables)) != line) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }
     try {
-        const primsel::ProfilePart part{.number = 1, .table = "layouts", .rows = {{1, 2}}};
-        const primsel::ProfiledRows rows = primsel::parse_rows("fuzz", text, part, 1);
-        const std::string line = primsel::line_of(part, rows);
-        if (primsel::line_of(part, primsel::parse_rows("again", line, part, 1)) != line) std::abort();
+        const primsel::search::ProfilePart part{.number = 1, .table = "layouts", .rows = {{1, 2}}};
+        const primsel::search::ProfiledRows rows = primsel::search::parse_rows("fuzz", text, part, 1);
+        const std::string line = primsel::search::line_of(part, rows);
+        if (primsel::search::line_of(part, primsel::search::parse_rows("again", line, part, 1)) != line) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }

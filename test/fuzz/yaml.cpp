@@ -16,13 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         const primsel::Settings settings = primsel::parse_yaml("fuzz", text);
         try {
-            const primsel::Sweep sweep = primsel::parse_sweep(settings);
+            const primsel::search::Sweep sweep = primsel::search::parse_sweep(settings);
             const std::size_t parameters = sweep.space.parameters().size();
             if (!sweep.space.has(sweep.space.at(std::vector<double>(parameters, 0.5)))) std::abort();
         } catch (primsel::error const& error) {
             check_refusal(error);
         }
-        (void)primsel::parse_schedule(settings);
+        (void)primsel::prune::parse_schedule(settings);
     } catch (primsel::error const& error) {
         check_refusal(error);
     }

@@ -42,7 +42,7 @@ policies:
 )";
 
 TEST_CASE("the schedule of Fay and Hunt 2021, figure 14") {
-    const ps::PruningSchedule schedule = ps::parse_schedule(ps::parse_yaml("s.yaml", figure14));
+    const ps::prune::PruningSchedule schedule = ps::prune::parse_schedule(ps::parse_yaml("s.yaml", figure14));
     REQUIRE(schedule.pruners.size() == 1);
     CHECK(schedule.pruners[0].name == "layer_1_conv_pruner");
     CHECK(schedule.pruners[0].sparsity == 0.9);
@@ -70,19 +70,19 @@ parameters:
 )";
 
 TEST_CASE("the sweep of Fay and Hunt 2021, figure 16, is the same in JSON") {
-    const ps::Sweep yaml = ps::parse_sweep(ps::parse_yaml("s.yaml", figure16));
-    const ps::Sweep json = ps::parse_sweep(ps::parse_json_settings(
+    const ps::search::Sweep yaml = ps::search::parse_sweep(ps::parse_yaml("s.yaml", figure16));
+    const ps::search::Sweep json = ps::search::parse_sweep(ps::parse_json_settings(
         "s.json", R"({"program": "pipeline.py", "method": "bayes", "metric": {"goal": "minimize", "name": "Latency"},
             "parameters": {"layer_1_conv_pruner_desired_sparsity": {"max": 0.99, "min": 0.01},
             "layer_1_conv_pruner_group_type": {"values": ["Channels", "Filters"]}, "epochs": {"value": 3}}})"));
     CHECK(yaml.space == json.space);
-    CHECK(yaml.space.parameters()[2] == ps::Parameter::constant("epochs", std::int64_t{3}));
+    CHECK(yaml.space.parameters()[2] == ps::search::Parameter::constant("epochs", std::int64_t{3}));
     CHECK(yaml.goals == json.goals);
     CHECK(yaml.method == json.method);
     std::size_t reads = 0;
     for (std::size_t end = 0; end < figure16.size(); ++end) {  // throws error, or reads what is there
         try {
-            (void)ps::parse_sweep(ps::parse_yaml("s.yaml", figure16.substr(0, end)));
+            (void)ps::search::parse_sweep(ps::parse_yaml("s.yaml", figure16.substr(0, end)));
             ++reads;
         } catch (ps::error const& fault) {
             CHECK(std::string_view(fault.what()).starts_with("s.yaml:"));
@@ -94,7 +94,8 @@ TEST_CASE("the sweep of Fay and Hunt 2021, figure 16, is the same in JSON") {
         std::string other(figure16);
         other.replace(other.find(old), old.size(), by);
         CAPTURE(by);
-        CHECK_THROWS_WITH_AS((void)ps::parse_sweep(ps::parse_yaml("s.yaml", other)), doctest::Contains(why), ps::error);
+        CHECK_THROWS_WITH_AS((void)ps::search::parse_sweep(ps::parse_yaml("s.yaml", other)), doctest::Contains(why),
+                             ps::error);
     };
     refused("method", "methd", "s.yaml:2: 'methd' is none of");
     refused("bayes", "bayse", "s.yaml:2: 'bayse' is none of grid, random, bayes; did you mean bayes?");
@@ -111,7 +112,7 @@ TEST_CASE("what is no such YAML is refused with its line") {
         std::string other(figure14);
         other.replace(other.find(old), old.size(), by);
         CAPTURE(by);
-        CHECK_THROWS_WITH_AS((void)ps::parse_schedule(ps::parse_yaml("s.yaml", other)), doctest::Contains(why),
+        CHECK_THROWS_WITH_AS((void)ps::prune::parse_schedule(ps::parse_yaml("s.yaml", other)), doctest::Contains(why),
                              ps::error);
     };
     refused("desired_sparsity", "desired_sparsty", "s.yaml:5: 'desired_sparsty' is none of");
@@ -135,7 +136,7 @@ TEST_CASE("what is no such YAML is refused with its line") {
     std::size_t reads = 0;
     for (std::size_t end = 0; end < figure14.size(); ++end) {  // throws error, or reads what is there
         try {
-            (void)ps::parse_schedule(ps::parse_yaml("s.yaml", figure14.substr(0, end)));
+            (void)ps::prune::parse_schedule(ps::parse_yaml("s.yaml", figure14.substr(0, end)));
             ++reads;
         } catch (ps::error const& fault) {
             CHECK(std::string_view(fault.what()).starts_with("s.yaml:"));

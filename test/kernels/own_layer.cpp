@@ -185,7 +185,7 @@ TEST_CASE("plans, their files, explanations and traces name it") {
 }
 
 TEST_CASE("Measured times it in its layouts") {
-    ps::Measured model(1);
+    ps::measure::Measured model(1);
     const std::array<ps::Shape, 2> inputs{ps::Shape{8, 16, 16}, ps::Shape{8, 16, 16}};
     const ps::AnyLayer gate = Gate{};
     const ps::OpQuery query{&gate, inputs, inputs[0], kernels.find_layout("hwc")};
@@ -215,11 +215,11 @@ TEST_CASE("pruning takes channels through it where it is channel_wise") {
     graph.add("gate", Gate{}, {2, 1});
     graph.add("last", ps::ConvParams{.k = 4, .kernel = 1, .bias = true}, {3});
     const ps::Weights weights = ps::random_weights(graph);
-    const ps::Coupling coupling(graph);
+    const ps::prune::Coupling coupling(graph);
     const std::size_t group = coupling.groups_of(1)[2];
     CHECK(coupling.groups_of(3)[2] == group);
     REQUIRE(coupling.groups()[group].fixed.empty());
-    const ps::Pruned pruned = ps::remove_channels(graph, weights, coupling, {group});
+    const ps::prune::Pruned pruned = ps::prune::remove_channels(graph, weights, coupling, {group});
     CHECK(pruned.graph[3].shape == ps::Shape{7, 6, 7});
     const auto gain = weights.at("gate.gain").values, left = pruned.weights.at("gate.gain").values;
     REQUIRE(left.size() == 7);
@@ -231,7 +231,7 @@ TEST_CASE("pruning takes channels through it where it is channel_wise") {
     fixed.add("conv", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1, .bias = true}, {0});
     fixed.add("times", Times{}, {1});
     fixed.add("last", ps::ConvParams{.k = 4, .kernel = 1, .bias = true}, {2});
-    const ps::Coupling kept(fixed);
+    const ps::prune::Coupling kept(fixed);
     CHECK(kept.groups()[kept.groups_of(1)[2]].fixed == "layer times (times) is the user's own and not channel_wise");
 }
 

@@ -40,7 +40,7 @@ struct Oracle {
 
 template <class Source>
 auto choose(Source source, ps::FloatTable const& some, ps::FloatTable const& targets, ps::ExecutorRef by = executor) {
-    return ps::transfer<ps::ChosenCorrection>(source, some, targets, deviating::labels, by);
+    return ps::learn::transfer<ps::learn::ChosenCorrection>(source, some, targets, deviating::labels, by);
 }
 /// About so many configurations, of all sizes of image and kernel, which take turns.
 ps::FloatTable draw(std::size_t rows) {
@@ -56,8 +56,8 @@ TEST_CASE("of an unrelated source nothing is kept: the samples alone are as good
     const ps::FloatTable targets = elsewhere(some, 0.3F), wanted = elsewhere(test, 0.3F);
     const auto model = choose(Oracle{}, some, targets);
     const auto scratch =
-        ps::GaussianProcess::fit(some, targets, deviating::labels, {.rows = 400, .shared_from = 0}, executor);
-    CHECK(model.correction().trust() == ps::Trust::samples);
+        ps::learn::GaussianProcess::fit(some, targets, deviating::labels, {.rows = 400, .shared_from = 0}, executor);
+    CHECK(model.correction().trust() == ps::learn::Trust::samples);
     CHECK(median_error(model.predict(test), wanted) < 1.1 * median_error(scratch.predict(test), wanted) + 0.01);
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("what deviates with the configuration is learned once there are rows e
     const ps::FloatTable some = draw(36), test = configurations(7, 3);
     const ps::FloatTable targets = elsewhere(some, 0.3F), wanted = elsewhere(test, 0.3F);
     const auto model = choose(Machine{}, some, targets);
-    const auto factors = ps::transfer<ps::FactorCorrection>(Machine{}, some, targets);
-    CHECK(model.correction().trust() > ps::Trust::factors);
+    const auto factors = ps::learn::transfer<ps::learn::FactorCorrection>(Machine{}, some, targets);
+    CHECK(model.correction().trust() > ps::learn::Trust::factors);
     CHECK(median_error(model.predict(test), wanted) < 0.3 * median_error(factors.predict(test), wanted));
 }
 
@@ -98,15 +98,15 @@ TEST_CASE("a source that is right stays as it is, and one wild row takes little 
 
 TEST_CASE("too few rows to tell: factors, each between its own median and that of all") {
     const ps::FloatTable some = draw(4);
-    REQUIRE(some.rows() < ps::ChosenCorrection::least_rows);
+    REQUIRE(some.rows() < ps::learn::ChosenCorrection::least_rows);
     ps::FloatTable targets = Machine{}.predict(some);
     for (std::size_t row = 0; row < targets.rows(); ++row) {
         targets(row, 0) += 1;
         targets(row, 2) = machines::missing;
     }
-    const ps::FloatTable deviations = ps::deviations(Machine{}, some, targets);
-    const auto plain = ps::FactorCorrection::fit({some, targets, deviations}),
-               shrunk = ps::FactorCorrection::shrunk({some, targets, deviations});
+    const ps::FloatTable deviations = ps::learn::deviations(Machine{}, some, targets);
+    const auto plain = ps::learn::FactorCorrection::fit({some, targets, deviations}),
+               shrunk = ps::learn::FactorCorrection::shrunk({some, targets, deviations});
     CHECK(plain.of(0) == doctest::Approx(1));
     CHECK(std::abs(plain.of(1)) < 1e-5);
     const auto rows = static_cast<float>(some.rows());
@@ -115,7 +115,7 @@ TEST_CASE("too few rows to tell: factors, each between its own median and that o
         CHECK(shrunk.of(i) == doctest::Approx(plain.of(2) + rows / (rows + 1) * (plain.of(i) - plain.of(2))));
     }
     const auto model = choose(Machine{}, some, targets);
-    CHECK(model.correction().trust() == ps::Trust::factors);
+    CHECK(model.correction().trust() == ps::learn::Trust::factors);
     CHECK(model.predict(some)(0, 0) == doctest::Approx(Machine{}.predict(some)(0, 0) + shrunk.of(0)));
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("what is chosen is the same for any number of threads, and from a file
         const ps::FloatTable predicted = model.predict(test);
         CHECK(choose(source, some, targets, pool).predict(test).values == predicted.values);
 
-        ps::ChosenCorrection correction = model.correction(), again;
+        ps::learn::ChosenCorrection correction = model.correction(), again;
         ps::Archive written("m");
         correction.archive(written, ps::ConvFeatures::count, 3);
         const auto bytes = written.bytes();

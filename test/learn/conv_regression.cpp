@@ -14,9 +14,9 @@ namespace ps = primsel;
 
 namespace {
 
-using ConvSample = ps::ConvRegression::Sample;
+using ConvSample = ps::learn::ConvRegression::Sample;
 
-std::vector<ConvSample> conv_times_by(ps::ConvRegression::Terms const& coefficients, std::size_t count,
+std::vector<ConvSample> conv_times_by(ps::learn::ConvRegression::Terms const& coefficients, std::size_t count,
                                       std::string const& primitive) {
     std::mt19937 generator(5);
     const auto draw = [&] { return static_cast<double>(1 + generator() % 1000) * 1e-6; };
@@ -32,11 +32,11 @@ std::vector<ConvSample> conv_times_by(ps::ConvRegression::Terms const& coefficie
 }  // namespace
 
 TEST_CASE("a primitive's coefficients that made the times are found again, though a tenth of the times are wild") {
-    for (ps::ConvRegression::Terms const& coefficients :
-         {ps::ConvRegression::Terms{1.1, 0.5, 1.5, 2}, ps::ConvRegression::Terms{0.9, 3, 0, 1}}) {
+    for (ps::learn::ConvRegression::Terms const& coefficients :
+         {ps::learn::ConvRegression::Terms{1.1, 0.5, 1.5, 2}, ps::learn::ConvRegression::Terms{0.9, 3, 0, 1}}) {
         auto samples = conv_times_by(coefficients, 200, "direct");
         for (std::size_t i = 0; i < samples.size(); i += 10) samples[i].seconds *= 3;
-        const ps::ConvRegression model = ps::ConvRegression::fit(samples, {0.1, 0.1, 0.1, 0.1});
+        const ps::learn::ConvRegression model = ps::learn::ConvRegression::fit(samples, {0.1, 0.1, 0.1, 0.1});
         const std::vector<ps::ConvCoefficients> found = model.coefficients();
         REQUIRE(found.size() == 1);
         CHECK(found[0].primitive == "direct");
@@ -58,7 +58,7 @@ TEST_CASE("what a primitive's samples do not show stays usual, and none of it is
         sample.seconds = 0;
         samples.push_back(sample);
     }
-    const ps::ConvRegression model = ps::ConvRegression::fit(samples);
+    const ps::learn::ConvRegression model = ps::learn::ConvRegression::fit(samples);
     const std::vector<ps::ConvCoefficients> found = model.coefficients();
     REQUIRE(found.size() == 2);
     CHECK(std::ranges::is_sorted(found, {}, &ps::ConvCoefficients::primitive));
@@ -71,7 +71,7 @@ TEST_CASE("what a primitive's samples do not show stays usual, and none of it is
 TEST_CASE("what weights cost is drawn towards the usual, the less the more samples there are") {
     const auto weights_by = [](std::size_t count) {
         const auto samples = conv_times_by({1, 1, 0, 1.5}, count, "direct");
-        return ps::ConvRegression::fit(samples).coefficients()[0].values[2];
+        return ps::learn::ConvRegression::fit(samples).coefficients()[0].values[2];
     };
     const double few = weights_by(3), more = weights_by(100), many = weights_by(10'000);
     CHECK(few < ps::ConvCoefficients::usual[2]);
@@ -81,8 +81,9 @@ TEST_CASE("what weights cost is drawn towards the usual, the less the more sampl
 }
 
 TEST_CASE("coefficients of primitives are written as initializers") {
-    ps::ConvRegression::Terms terms{1e-3, 0, 0, 0};
+    ps::learn::ConvRegression::Terms terms{1e-3, 0, 0, 0};
     const std::vector<ConvSample> samples{{"direct", terms, 1e-3}};
-    CHECK(ps::ConvRegression::fit(samples).lines() == std::vector<std::string>{"{\"direct\", {1, 1, 0.7, 1.5}}"});
-    CHECK(ps::ConvRegression::fit({}).lines().empty());
+    CHECK(ps::learn::ConvRegression::fit(samples).lines() ==
+          std::vector<std::string>{"{\"direct\", {1, 1, 0.7, 1.5}}"});
+    CHECK(ps::learn::ConvRegression::fit({}).lines().empty());
 }

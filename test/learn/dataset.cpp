@@ -16,12 +16,12 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Dataset some() {
-    ps::Dataset data{.inputs = {"c", "k", "im", "f", "s"},
-                     .subjects = {"direct-hwc", "im2"},
-                     .about = {{"cpu", "A: b"}, {"arch", "avx2"}},
-                     .configurations = {},
-                     .seconds = {}};
+ps::learn::Dataset some() {
+    ps::learn::Dataset data{.inputs = {"c", "k", "im", "f", "s"},
+                            .subjects = {"direct-hwc", "im2"},
+                            .about = {{"cpu", "A: b"}, {"arch", "avx2"}},
+                            .configurations = {},
+                            .seconds = {}};
     const int first[] = {3, 64, 224, 7, 2}, second[] = {64, 64, 56, 3, 1};
     const double times[] = {1.5e-3, 0}, others[] = {2e-6, 3e-10};
     data.add(first, times);
@@ -31,7 +31,7 @@ ps::Dataset some() {
 
 std::string message_of(std::string const& text) {
     try {
-        (void)ps::parse_dataset("times.csv", text);
+        (void)ps::learn::parse_dataset("times.csv", text);
     } catch (ps::error const& error) {
         return error.what();
     }
@@ -41,8 +41,8 @@ std::string message_of(std::string const& text) {
 }  // namespace
 
 TEST_CASE("a dataset survives its text, but for less than a nanosecond") {
-    const ps::Dataset data = some();
-    const ps::Dataset read = ps::parse_dataset("times.csv", ps::to_csv(data));
+    const ps::learn::Dataset data = some();
+    const ps::learn::Dataset read = ps::learn::parse_dataset("times.csv", ps::learn::to_csv(data));
     CHECK(read.inputs == data.inputs);
     CHECK(read.subjects == data.subjects);
     CHECK(read.about == data.about);
@@ -51,7 +51,7 @@ TEST_CASE("a dataset survives its text, but for less than a nanosecond") {
     CHECK(read.time(0, 0) == doctest::Approx(1.5e-3).epsilon(1e-12));
     CHECK(read.time(0, 1) == 0);
     CHECK(read.time(1, 1) == doctest::Approx(1e-9).epsilon(1e-12));  // measured, so not 0
-    CHECK(ps::to_csv(read) == ps::to_csv(data).replace(0, 0, ""));
+    CHECK(ps::learn::to_csv(read) == ps::learn::to_csv(data).replace(0, 0, ""));
     const ps::ConvShape conv = read.conv(0);
     CHECK(conv.out_h() == 112);
     CHECK(conv.k == 64);
@@ -60,11 +60,11 @@ TEST_CASE("a dataset survives its text, but for less than a nanosecond") {
 }
 
 TEST_CASE("a dataset cut anywhere loses the row that was being written, and no other") {
-    const std::string text = ps::to_csv(some());
+    const std::string text = ps::learn::to_csv(some());
     const std::size_t header = text.find("im2\n") + 4;
     for (std::size_t size = header; size <= text.size(); ++size) {
         CAPTURE(size);
-        const ps::Dataset read = ps::parse_dataset("times.csv", text.substr(0, size));
+        const ps::learn::Dataset read = ps::learn::parse_dataset("times.csv", text.substr(0, size));
         const auto whole = static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(header),
                                                                text.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
         CHECK(read.rows() == whole);
@@ -88,13 +88,13 @@ TEST_CASE("a wrong dataset is refused with its line") {
 
 TEST_CASE("a dataset of random bytes is read or refused") {
     std::mt19937 generator(1);
-    const std::string good = ps::to_csv(some());
+    const std::string good = ps::learn::to_csv(some());
     int reads = 0, refusals = 0;
     for (int round = 0; round < 20'000; ++round) {
         std::string text = good;
         for (int i = 0; i < 3; ++i) text[generator() % text.size()] = static_cast<char>(generator());
         try {
-            const ps::Dataset read = ps::parse_dataset("times.csv", text);
+            const ps::learn::Dataset read = ps::learn::parse_dataset("times.csv", text);
             CHECK(read.seconds.size() == read.rows() * read.subjects.size());
             ++reads;
         } catch (ps::error const& fault) {
@@ -108,8 +108,8 @@ TEST_CASE("a dataset of random bytes is read or refused") {
 
 TEST_CASE("a split gives every row once, the same ones for the same seed") {
     for (const std::size_t rows : {0U, 1U, 9U, 10U, 4665U}) {
-        const ps::Split split = ps::split_rows(rows, 7), again = ps::split_rows(rows, 7),
-                        other = ps::split_rows(rows, 8);
+        const ps::learn::Split split = ps::learn::split_rows(rows, 7), again = ps::learn::split_rows(rows, 7),
+                               other = ps::learn::split_rows(rows, 8);
         CHECK(split.train == again.train);
         CHECK((rows < 10 || split.test != other.test));
         std::set<std::size_t> all;
@@ -129,13 +129,13 @@ TEST_CASE("the published measurements are read whole" * doctest::test_suite("out
     for (const std::string machine : {"intel", "amd"}) {
         const std::string path = std::string(folder) + "/mulder2020/" + machine;
         const ps::SharedBytes file = ps::read_file(path + "_primitives.csv");
-        const ps::Dataset primitives = ps::parse_dataset(path, file.text());
+        const ps::learn::Dataset primitives = ps::learn::parse_dataset(path, file.text());
         CHECK(primitives.rows() == 4665);
         CHECK(primitives.inputs.size() == 5);
         CHECK(primitives.find("direct-sum2d") < primitives.subjects.size());
         for (std::size_t row = 0; row < primitives.rows(); ++row) REQUIRE(primitives.conv(row).valid());
         const ps::SharedBytes layouts = ps::read_file(path + "_layouts.csv");
-        const ps::Dataset changes = ps::parse_dataset(path, layouts.text());
+        const ps::learn::Dataset changes = ps::learn::parse_dataset(path, layouts.text());
         CHECK(changes.rows() == 265);
         CHECK(changes.subjects.size() == 9);
     }

@@ -95,7 +95,7 @@ TEST_CASE("the derivatives of the marginal likelihood are those of its differenc
 
 TEST_CASE("a Gaussian process recovers smooth functions, holes or not") {
     const Samples train(200, 1), test(60, 2);
-    const auto model = ps::GaussianProcess::fit(train.features, train.targets, {}, {}, executor);
+    const auto model = ps::learn::GaussianProcess::fit(train.features, train.targets, {}, {}, executor);
     const ps::FloatTable predicted = model.predict(test.features);
     CHECK(worst(predicted, test.targets, 0) < 0.05);
     CHECK(worst(predicted, test.targets, 1) < 0.05);
@@ -104,10 +104,10 @@ TEST_CASE("a Gaussian process recovers smooth functions, holes or not") {
 TEST_CASE("a Gaussian process that shares hyperparameters recovers them too, with the same bits by any threads") {
     const Samples train(200, 1), test(60, 2);
     const std::vector<std::string> labels{"one", "other"};
-    const ps::GaussianProcessOptions options{.steps = 30, .rows = 80, .shared_from = 0};
-    const auto alone = ps::GaussianProcess::fit(train.features, train.targets, labels, options, executor);
+    const ps::learn::GaussianProcessOptions options{.steps = 30, .rows = 80, .shared_from = 0};
+    const auto alone = ps::learn::GaussianProcess::fit(train.features, train.targets, labels, options, executor);
     ps::ThreadPool pool(3);
-    const auto threaded = ps::GaussianProcess::fit(train.features, train.targets, labels, options, pool);
+    const auto threaded = ps::learn::GaussianProcess::fit(train.features, train.targets, labels, options, pool);
     CHECK(worst(alone.predict(test.features), test.targets, 0) < 0.05);
     CHECK(same_bits(alone.predict(test.features), threaded.predict(test.features)));
 }
@@ -115,7 +115,7 @@ TEST_CASE("a Gaussian process that shares hyperparameters recovers them too, wit
 TEST_CASE("a Gaussian process says nothing of what it never saw") {
     Samples train(50, 1);
     for (std::size_t row = 0; row < 50; ++row) train.targets(row, 1) = missing;
-    const auto model = ps::GaussianProcess::fit(train.features, train.targets, {}, {.steps = 5}, executor);
+    const auto model = ps::learn::GaussianProcess::fit(train.features, train.targets, {}, {.steps = 5}, executor);
     Samples test(2, 2);
     test.features(1, 3) = 8;  // it was 7 in all samples
     const ps::FloatTable predicted = model.predict(test.features);

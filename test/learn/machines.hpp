@@ -25,12 +25,12 @@ inline primsel::Kernels kernels() {
 
 /// Times that grow with the operations; kn2row computes at stride 1 alone, winograd-2-3 then only 3 x 3 kernels,
 /// "never" nothing.
-inline primsel::Dataset primitives(std::size_t rows, unsigned seed, double slower = 1) {
-    primsel::Dataset data{.inputs = {"c", "k", "im", "f", "s"},
-                          .subjects = {"direct-hwc", "kn2row", "winograd-2-3", "never"},
-                          .about = {{"arch", "abacus"}, {"cpu", "wooden"}},
-                          .configurations = {},
-                          .seconds = {}};
+inline primsel::learn::Dataset primitives(std::size_t rows, unsigned seed, double slower = 1) {
+    primsel::learn::Dataset data{.inputs = {"c", "k", "im", "f", "s"},
+                                 .subjects = {"direct-hwc", "kn2row", "winograd-2-3", "never"},
+                                 .about = {{"arch", "abacus"}, {"cpu", "wooden"}},
+                                 .configurations = {},
+                                 .seconds = {}};
     std::mt19937 generator(seed);
     const auto draw = [&](unsigned least, unsigned most) {
         return static_cast<int>(least + generator() % (most - least + 1));
@@ -47,12 +47,12 @@ inline primsel::Dataset primitives(std::size_t rows, unsigned seed, double slowe
 }
 
 /// Times that grow with the elements.
-inline primsel::Dataset layouts(std::size_t rows, unsigned seed, double slower = 1) {
-    primsel::Dataset data{.inputs = {"c", "im"},
-                          .subjects = {"chw-to-chw", "chw-to-hwc", "hwc-to-chw"},
-                          .about = {{"arch", "abacus"}, {"cpu", "wooden"}},
-                          .configurations = {},
-                          .seconds = {}};
+inline primsel::learn::Dataset layouts(std::size_t rows, unsigned seed, double slower = 1) {
+    primsel::learn::Dataset data{.inputs = {"c", "im"},
+                                 .subjects = {"chw-to-chw", "chw-to-hwc", "hwc-to-chw"},
+                                 .about = {{"arch", "abacus"}, {"cpu", "wooden"}},
+                                 .configurations = {},
+                                 .seconds = {}};
     std::mt19937 generator(seed);
     for (std::size_t row = 0; row < rows; ++row) {
         const int configuration[] = {static_cast<int>(3 + generator() % 500), static_cast<int>(7 + generator() % 100)};
@@ -63,8 +63,9 @@ inline primsel::Dataset layouts(std::size_t rows, unsigned seed, double slower =
     return data;
 }
 
-inline primsel::Profile profile(std::size_t rows, unsigned seed, double slower = 1) {
-    return {{"p.csv", primitives(rows, seed, slower)}, primsel::NamedDataset{"l.csv", layouts(rows, seed, slower)}};
+inline primsel::learn::Profile profile(std::size_t rows, unsigned seed, double slower = 1) {
+    return {{"p.csv", primitives(rows, seed, slower)},
+            primsel::learn::NamedDataset{"l.csv", layouts(rows, seed, slower)}};
 }
 
 using scratch::error_of;

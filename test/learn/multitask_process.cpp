@@ -24,8 +24,8 @@ std::array<float, ps::ConvFeatures::count> features_of(int c, int k, int im, int
     return ps::ConvFeatures::of(shape);
 }
 /// The first so many, each as fast as the fastest.
-std::vector<ps::PredictedPrimitive> first(std::size_t count) {
-    std::vector<ps::PredictedPrimitive> result(count);
+std::vector<ps::learn::PredictedPrimitive> first(std::size_t count) {
+    std::vector<ps::learn::PredictedPrimitive> result(count);
     for (std::size_t p = 0; p < count; ++p) result[p].primitive = p;
     return result;
 }
@@ -68,11 +68,11 @@ TEST_CASE("a factored matrix solves what it was made from") {
 }
 
 TEST_CASE("a multitask process believes in the prediction until something is observed") {
-    ps::MultitaskProcess process({0, 0, 1});
+    ps::learn::MultitaskProcess process({0, 0, 1});
     const auto all = first(3);
-    std::array<ps::Belief, 3> before{}, after{};
+    std::array<ps::learn::Belief, 3> before{}, after{};
     process.predict(features_of(64, 64, 28, 3), all, before);
-    for (ps::Belief const& belief : before) {
+    for (ps::learn::Belief const& belief : before) {
         CHECK(belief.mean == 0);
         CHECK(belief.variance > 0.1);
     }
@@ -92,7 +92,7 @@ TEST_CASE("a multitask process believes in the prediction until something is obs
     CHECK(after[1].variance > after[0].variance);
     CHECK(after[1].variance < before[1].variance);
     // The less sure, the less alike the configuration.
-    std::array<ps::Belief, 3> near{}, far{};
+    std::array<ps::learn::Belief, 3> near{}, far{};
     process.predict(features_of(96, 64, 28, 3), all, near);
     process.predict(features_of(3, 2048, 224, 11), all, far);
     CHECK(after[0].variance < near[0].variance);
@@ -104,7 +104,7 @@ TEST_CASE("a multitask process finds what a machine, a family, a primitive and a
     const auto deviation = [](std::size_t p, int im) {
         return 0.5 + 0.2 * static_cast<double>(p / 2) - 0.1 * static_cast<double>(p % 2) + 0.1 * std::log2(im / 14.0);
     };
-    ps::MultitaskProcess process({0, 0, 1, 1});
+    ps::learn::MultitaskProcess process({0, 0, 1, 1});
     for (const int im : {7, 14, 28, 56, 112}) {
         for (const int c : {16, 64, 256}) {
             const std::size_t row = process.add_row(features_of(c, 64, im, 3));
@@ -116,7 +116,7 @@ TEST_CASE("a multitask process finds what a machine, a family, a primitive and a
     process.tune();
     process.fit();
     const auto all = first(4);
-    std::array<ps::Belief, 4> beliefs{};
+    std::array<ps::learn::Belief, 4> beliefs{};
     process.predict(features_of(128, 64, 40, 3), all, beliefs);
     for (std::size_t p = 0; p < 4; ++p) {
         CAPTURE(p);
@@ -128,9 +128,9 @@ TEST_CASE("a multitask process finds what a machine, a family, a primitive and a
 TEST_CASE("what slow primitives lose less than fast ones, a multitask process expects of others, too") {
     // 1.2 less 0.4 of slowness, whatever the primitive and its family. Of nine primitives, two are not observed.
     const auto deviation = [](double slowness) { return 1.2 - 0.4 * slowness; };
-    ps::MultitaskPrior prior = ps::MultitaskProcess::usual();
+    ps::learn::MultitaskPrior prior = ps::learn::MultitaskProcess::usual();
     prior.mean[0] = 0, prior.slopes = {0.15, 0.05};
-    ps::MultitaskProcess process({0, 1, 2, 3, 4, 5, 6, 7, 8}, prior);
+    ps::learn::MultitaskProcess process({0, 1, 2, 3, 4, 5, 6, 7, 8}, prior);
     for (const int im : {7, 14, 28, 56}) {
         const std::size_t row = process.add_row(features_of(64, 64, im, 3));
         for (std::size_t p = 0; p < 7; ++p) {
@@ -139,8 +139,8 @@ TEST_CASE("what slow primitives lose less than fast ones, a multitask process ex
         }
     }
     process.fit();
-    const std::array<ps::PredictedPrimitive, 2> asked{{{7, 0.0}, {8, 2.0}}};
-    std::array<ps::Belief, 2> beliefs{};
+    const std::array<ps::learn::PredictedPrimitive, 2> asked{{{7, 0.0}, {8, 2.0}}};
+    std::array<ps::learn::Belief, 2> beliefs{};
     process.predict(features_of(128, 64, 20, 3), asked, beliefs);
     CHECK(beliefs[0].mean == doctest::Approx(deviation(0)).epsilon(0.1));
     CHECK(beliefs[1].mean == doctest::Approx(deviation(2)).epsilon(0.3));
@@ -150,10 +150,10 @@ TEST_CASE("what slow primitives lose less than fast ones, a multitask process ex
 TEST_CASE("a multitask process whose observations lie further away than it believes is less sure in proportion") {
     const auto scale_of = [&](std::size_t count, double times) {
         // Noise of 0.3 alone, and observations so many times as far from each other.
-        ps::MultitaskPrior prior = ps::MultitaskProcess::usual();
-        for (std::size_t i = 0; i < ps::MultitaskPrior::variances; ++i) prior.mean[i] = -30;
+        ps::learn::MultitaskPrior prior = ps::learn::MultitaskProcess::usual();
+        for (std::size_t i = 0; i < ps::learn::MultitaskPrior::variances; ++i) prior.mean[i] = -30;
         prior.mean[6] = 2 * std::log(0.3);
-        ps::MultitaskProcess process({0, 0, 1}, prior);
+        ps::learn::MultitaskProcess process({0, 0, 1}, prior);
         const std::size_t row = process.add_row(features_of(64, 64, 28, 3));
         for (std::size_t i = 0; i < count; ++i) process.observe(row, i % 3, (i % 2 == 0 ? 0.3 : -0.3) * times);
         process.fit();
@@ -171,11 +171,11 @@ TEST_CASE("a multitask process whose observations lie further away than it belie
 
 namespace {
 
-const std::vector<ps::PredictedPrimitive> three = first(3);
+const std::vector<ps::learn::PredictedPrimitive> three = first(3);
 
 /// A process of 3 primitives, observed 2 x 3 times.
-ps::MultitaskProcess observed() {
-    ps::MultitaskProcess process({0, 0, 1});
+ps::learn::MultitaskProcess observed() {
+    ps::learn::MultitaskProcess process({0, 0, 1});
     for (const int im : {14, 56}) {
         const std::size_t row = process.add_row(features_of(64, 32, im, 3));
         for (std::size_t p = 0; p < 3; ++p) process.observe(row, p, 0.3 + 0.1 * static_cast<double>(p) + 0.01 * im);
@@ -184,7 +184,7 @@ ps::MultitaskProcess observed() {
     process.fit();
     return process;
 }
-std::vector<std::byte> bytes_of(ps::MultitaskProcess& process) {
+std::vector<std::byte> bytes_of(ps::learn::MultitaskProcess& process) {
     ps::Archive archive("p");
     process.archive(archive, process.primitives());
     return {archive.bytes().begin(), archive.bytes().end()};
@@ -193,7 +193,7 @@ std::vector<std::byte> bytes_of(ps::MultitaskProcess& process) {
 std::string refusal(std::vector<std::byte> const& bytes, std::size_t primitives = 3) {
     try {
         ps::Archive archive("p", bytes);
-        ps::MultitaskProcess process;
+        ps::learn::MultitaskProcess process;
         process.archive(archive, primitives);
         archive.finish();
         return "";
@@ -211,15 +211,15 @@ std::vector<std::byte> with(std::vector<std::byte> bytes, std::size_t at, T valu
 }  // namespace
 
 TEST_CASE("the means alone are those of what is believed") {
-    const ps::MultitaskProcess process = observed();
-    std::array<ps::Belief, 3> beliefs{};
+    const ps::learn::MultitaskProcess process = observed();
+    std::array<ps::learn::Belief, 3> beliefs{};
     process.predict(features_of(96, 48, 28, 3), three, beliefs);
     const std::vector<double> means = process.predict_means(features_of(96, 48, 28, 3), three);
     for (std::size_t p = 0; p < 3; ++p) CHECK(means[p] == beliefs[p].mean);
 }
 
 TEST_CASE("a multitask process that was read says the same, and learns on") {
-    ps::MultitaskProcess process = observed(), read;
+    ps::learn::MultitaskProcess process = observed(), read;
     const auto asked = features_of(96, 48, 28, 3);
     const std::vector<std::byte> bytes = bytes_of(process);
     ps::Archive archive("p", bytes);
@@ -228,10 +228,10 @@ TEST_CASE("a multitask process that was read says the same, and learns on") {
     CHECK(read.observations() == 6);
     CHECK(bytes_of(read) == bytes);
     CHECK(read.predict_means(asked, three) == process.predict_means(asked, three));
-    std::array<ps::Belief, 3> beliefs{}, again{};
+    std::array<ps::learn::Belief, 3> beliefs{}, again{};
     CHECK_THROWS_WITH_AS(read.predict(asked, three, beliefs),
                          "multitask process: it was read, and tells variances only after fit()", ps::error);
-    for (ps::MultitaskProcess* one : {&process, &read}) {
+    for (ps::learn::MultitaskProcess* one : {&process, &read}) {
         one->observe(one->add_row(features_of(8, 8, 112, 1)), 1, -0.5);
         one->fit();
     }
@@ -244,14 +244,14 @@ TEST_CASE("a multitask process that was read says the same, and learns on") {
 }
 
 TEST_CASE("a multitask process to which slowness matters is not written") {
-    ps::MultitaskPrior prior = ps::MultitaskProcess::usual();
+    ps::learn::MultitaskPrior prior = ps::learn::MultitaskProcess::usual();
     prior.slopes = {0.1, 0};
-    ps::MultitaskProcess process({0, 0, 1}, prior);
+    ps::learn::MultitaskProcess process({0, 0, 1}, prior);
     CHECK_THROWS_WITH_AS(bytes_of(process), "multitask process: files do not keep slowness", ps::error);
 }
 
 TEST_CASE("a multitask process of damaged bytes is refused with its reason") {
-    ps::MultitaskProcess process = observed();
+    ps::learn::MultitaskProcess process = observed();
     const std::vector<std::byte> good = bytes_of(process);
     CHECK(refusal(good).empty());
     CHECK(refusal(good, 4) == "p: a multitask process of 3 primitives where there are 4");

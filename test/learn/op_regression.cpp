@@ -13,9 +13,10 @@ namespace ps = primsel;
 
 namespace {
 
-using Sample = ps::OpRegression::Sample;
+using Sample = ps::learn::OpRegression::Sample;
 
-std::vector<Sample> made_by(ps::OpRegression::Terms const& coefficients, std::size_t count, std::string const& op) {
+std::vector<Sample> made_by(ps::learn::OpRegression::Terms const& coefficients, std::size_t count,
+                            std::string const& op) {
     std::mt19937 generator(3);
     const auto draw = [&] { return static_cast<double>(1 + generator() % 1000) * 1e-7; };
     std::vector<Sample> samples;
@@ -30,9 +31,9 @@ std::vector<Sample> made_by(ps::OpRegression::Terms const& coefficients, std::si
 }  // namespace
 
 TEST_CASE("coefficients that made the times are found again, and so predict others") {
-    for (ps::OpRegression::Terms const& coefficients :
-         {ps::OpRegression::Terms{1e-6, 1, 0.5, 2, 3e-9}, ps::OpRegression::Terms{0, 0.2, 0, 0, 1e-8}}) {
-        const ps::OpRegression model = ps::OpRegression::fit(made_by(coefficients, 60, "relu"));
+    for (ps::learn::OpRegression::Terms const& coefficients :
+         {ps::learn::OpRegression::Terms{1e-6, 1, 0.5, 2, 3e-9}, ps::learn::OpRegression::Terms{0, 0.2, 0, 0, 1e-8}}) {
+        const ps::learn::OpRegression model = ps::learn::OpRegression::fit(made_by(coefficients, 60, "relu"));
         const std::vector<ps::OpCoefficients> found = model.coefficients();
         REQUIRE(found.size() == 1);
         CHECK(found[0].op == "relu");
@@ -55,15 +56,15 @@ TEST_CASE("what only weights or arithmetic can explain is the way of the weights
         const double weights = 1e-4 * i;
         samples.push_back({"dense", "chw", {1, 1e-8, 0.3 * weights, weights, 1}, 0.9 * weights});
     }
-    const ps::OpRegression model = ps::OpRegression::fit(samples);
-    const ps::OpRegression::Terms found = model.coefficients()[0].values;
+    const ps::learn::OpRegression model = ps::learn::OpRegression::fit(samples);
+    const ps::learn::OpRegression::Terms found = model.coefficients()[0].values;
     CHECK(found[3] > 0.8);
     CHECK(found[3] + 0.3 * found[2] == doctest::Approx(0.9).epsilon(0.01));
 }
 
 TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its own") {
-    CHECK(ps::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu")).coefficients().empty());
-    CHECK(ps::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu"), 7).coefficients().size() == 1);
+    CHECK(ps::learn::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu")).coefficients().empty());
+    CHECK(ps::learn::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu"), 7).coefficients().size() == 1);
     auto samples = made_by({0, 1, 0, 0, 0}, 20, "relu");
     for (Sample more : made_by({0, 2, 0, 0, 0}, 20, "relu")) {
         more.layout = "hwc";
@@ -74,7 +75,7 @@ TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its o
         more.seconds = 0;  // not measured
         samples.push_back(more);
     }
-    const ps::OpRegression model = ps::OpRegression::fit(samples);
+    const ps::learn::OpRegression model = ps::learn::OpRegression::fit(samples);
     const std::vector<ps::OpCoefficients> found = model.coefficients();
     REQUIRE(found.size() == 2);
     CHECK(found[0].layout == "chw");
@@ -84,7 +85,7 @@ TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its o
 }
 
 TEST_CASE("lines are what a header needs") {
-    const ps::OpRegression model = ps::OpRegression::fit(made_by({0, 0, 0, 0, 3e-9}, 20, "relu"));
+    const ps::learn::OpRegression model = ps::learn::OpRegression::fit(made_by({0, 0, 0, 0, 3e-9}, 20, "relu"));
     REQUIRE(model.lines().size() == 1);
     CHECK(model.lines()[0].starts_with("{\"relu\", \"chw\", {"));
     CHECK(model.lines()[0].ends_with("e-09}}"));

@@ -17,10 +17,10 @@ namespace ps = primsel;
 
 std::string header_of(ps::Machine const& machine) {
     std::map<std::string, std::string> about{{"arch", "sse4.2"}};
-    ps::add_about(about, machine);
+    ps::learn::add_about(about, machine);
     std::string text;
     for (auto const& [key, value] : about) text += "# " + key + ": " + value + "\n";
-    return text + std::string(ps::OpTimesFormat::columns) + "\n";
+    return text + std::string(ps::learn::OpTimesFormat::columns) + "\n";
 }
 
 constexpr ps::Machine small{.fma_flops = 1e10,
@@ -37,11 +37,11 @@ TEST_CASE("what an op took reads back as it was, and is made of the speeds of th
                           .work = {.bytes = 4e3, .working_set = 8e3, .operations = 2e3, .weights = 1e6},
                           .rows = 12,
                           .seconds = 5e-6};
-    const std::string text = header_of(small) + ps::OpTimesFormat::line(time) + "\n";
-    CHECK(ps::is_op_times(text));
-    CHECK_FALSE(ps::is_op_times("c,im,chw-to-hwc\n"));
+    const std::string text = header_of(small) + ps::learn::OpTimesFormat::line(time) + "\n";
+    CHECK(ps::learn::is_op_times(text));
+    CHECK_FALSE(ps::learn::is_op_times("c,im,chw-to-hwc\n"));
     std::map<std::string, std::string> about;
-    const std::vector<ps::OpRegression::Sample> samples = ps::op_samples("t.csv", text, about);
+    const std::vector<ps::learn::OpRegression::Sample> samples = ps::learn::op_samples("t.csv", text, about);
     REQUIRE(samples.size() == 1);
     CHECK(about["arch"] == "sse4.2");
     CHECK(samples[0].op == "max_pool");
@@ -58,7 +58,7 @@ TEST_CASE("what an op took reads back as it was, and is made of the speeds of th
     fast.vector_flops *= 2;
     for (double& speed : fast.bandwidth) speed *= 2;
     for (std::size_t i = 1; i < 4; ++i) {
-        CHECK(ps::OpRegression::sample(fast, time).terms[i] == doctest::Approx(terms[i] / 2));
+        CHECK(ps::learn::OpRegression::sample(fast, time).terms[i] == doctest::Approx(terms[i] / 2));
     }
 }
 
@@ -69,15 +69,15 @@ TEST_CASE("a table of what ops took that is none is refused, with the file and t
                              "max_pool,hwc,1,1,1,1,1,1,nan", "max_pool,hwc,1,inf,1,1,1,1,1"}) {
         CAPTURE(line);
         try {
-            static_cast<void>(ps::op_samples("t.csv", header + line + "\n", about));
+            static_cast<void>(ps::learn::op_samples("t.csv", header + line + "\n", about));
             FAIL_CHECK("was taken");
         } catch (ps::error const& fault) {
             CHECK(std::string_view(fault.what()).find("t.csv:") != std::string_view::npos);
         }
     }
     std::map<std::string, std::string> nothing;
-    const std::string unknown = std::string(ps::OpTimesFormat::columns) + "\nlrn,chw,1,1,1,1,0,1,9\n";
-    CHECK_THROWS_WITH_AS(static_cast<void>(ps::op_samples("u.csv", unknown, nothing)),
+    const std::string unknown = std::string(ps::learn::OpTimesFormat::columns) + "\nlrn,chw,1,1,1,1,0,1,9\n";
+    CHECK_THROWS_WITH_AS(static_cast<void>(ps::learn::op_samples("u.csv", unknown, nothing)),
                          doctest::Contains("u.csv: it does not say the machine's"), ps::error);
 }
 

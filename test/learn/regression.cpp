@@ -77,7 +77,8 @@ ps::FloatTable fit_twice(Fit const& fit, ps::FloatTable const& test) {
 
 TEST_CASE("linear regression finds a linear law, whatever is missing or idle") {
     const TwoTargets train(200, 1), test(100, 2, false);
-    const ps::FloatTable predicted = ps::LinearRegression::fit(train.features, train.targets).predict(test.features);
+    const ps::FloatTable predicted =
+        ps::learn::LinearRegression::fit(train.features, train.targets).predict(test.features);
     CHECK(error(predicted, test.targets, 0) < 1e-3);
     CHECK(error(predicted, test.targets, 1) > 0.1);  // no line
 }
@@ -87,13 +88,13 @@ TEST_CASE("a target that was never measured, and one row: predictions are finite
         TwoTargets few(rows, 3, false);
         for (std::size_t row = 0; row < rows; ++row) few.targets(row, 1) = missing;
         ps::Sequential alone;
-        ps::MlpOptions options;
+        ps::learn::MlpOptions options;
         options.most_epochs = 3;
         for (ps::FloatTable const& predicted :
-             {ps::LinearRegression::fit(few.features, few.targets).predict(few.features),
-              ps::Forest::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
-              ps::BoostedTrees::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
-              ps::Mlp::fit(few.features, few.targets, few.features, few.targets, options, alone)
+             {ps::learn::LinearRegression::fit(few.features, few.targets).predict(few.features),
+              ps::learn::Forest::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
+              ps::learn::BoostedTrees::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
+              ps::learn::Mlp::fit(few.features, few.targets, few.features, few.targets, options, alone)
                   .predict(few.features)}) {
             REQUIRE(predicted.values.size() == 2 * rows);
             for (const float value : predicted.values) CHECK(std::isfinite(value));
@@ -104,15 +105,15 @@ TEST_CASE("a target that was never measured, and one row: predictions are finite
 TEST_CASE("trees find a step and more than a line does") {
     const TwoTargets train(2000, 4), test(500, 5, false);
     const double line =
-        error(ps::LinearRegression::fit(train.features, train.targets).predict(test.features), test.targets, 1);
+        error(ps::learn::LinearRegression::fit(train.features, train.targets).predict(test.features), test.targets, 1);
     const ps::FloatTable forest = fit_twice(
         [&](ps::ExecutorRef executor) {
-            return ps::Forest::fit(train.features, train.targets, {.trees = 20}, executor);
+            return ps::learn::Forest::fit(train.features, train.targets, {.trees = 20}, executor);
         },
         test.features);
     const ps::FloatTable boosted = fit_twice(
         [&](ps::ExecutorRef executor) {
-            return ps::BoostedTrees::fit(train.features, train.targets, {.trees = 200}, executor);
+            return ps::learn::BoostedTrees::fit(train.features, train.targets, {.trees = 200}, executor);
         },
         test.features);
     CHECK(error(forest, test.targets, 1) < 0.3 * line);
@@ -122,18 +123,18 @@ TEST_CASE("trees find a step and more than a line does") {
 
 TEST_CASE("a perceptron learns both, stops early and goes on from where it was") {
     const TwoTargets train(1500, 6), validation(200, 7), test(500, 8, false);
-    ps::MlpOptions options;
+    ps::learn::MlpOptions options;
     options.hidden = {32, 32};
     options.learning_rate = 5e-3;
     options.batch = 256;
     options.most_epochs = 150;
     options.patience = 40;
-    ps::MlpTraining training;
+    ps::learn::MlpTraining training;
     ps::Sequential alone;
     const ps::FloatTable predicted = fit_twice(
         [&](ps::ExecutorRef executor) {
-            return ps::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options,
-                                executor, &training);
+            return ps::learn::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options,
+                                       executor, &training);
         },
         test.features);
     CHECK(error(predicted, test.targets, 0) < 0.05);
@@ -146,8 +147,8 @@ TEST_CASE("a perceptron learns both, stops early and goes on from where it was")
     for (float& value : moved.targets.values) value += 1;
     TwoTargets there(300, 10, false);
     for (float& value : there.targets.values) value += 1;
-    ps::Mlp model =
-        ps::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options, alone);
+    ps::learn::Mlp model =
+        ps::learn::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options, alone);
     const double before = error(model.predict(there.features), there.targets, 0);
     options.learning_rate /= 10;
     model.fine_tune(moved.features, moved.targets, moved.features, moved.targets, options, alone);
@@ -170,33 +171,33 @@ TEST_CASE("predictions are in the unit of the targets: those of targets times 2^
         }
     };
     SUBCASE("linear") {
-        check([&](ps::FloatTable const& targets) { return ps::LinearRegression::fit(train.features, targets); });
+        check([&](ps::FloatTable const& targets) { return ps::learn::LinearRegression::fit(train.features, targets); });
     }
     SUBCASE("forest") {
         check([&](ps::FloatTable const& targets) {
-            return ps::Forest::fit(train.features, targets, {.trees = 5}, alone);
+            return ps::learn::Forest::fit(train.features, targets, {.trees = 5}, alone);
         });
     }
     SUBCASE("boosted") {
         check([&](ps::FloatTable const& targets) {
-            return ps::BoostedTrees::fit(train.features, targets, {.trees = 30}, alone);
+            return ps::learn::BoostedTrees::fit(train.features, targets, {.trees = 30}, alone);
         });
     }
     SUBCASE("perceptron") {
-        ps::MlpOptions options;
+        ps::learn::MlpOptions options;
         options.hidden = {8};
         options.learning_rate = 1e-2;
         options.most_epochs = 30;
         check([&](ps::FloatTable const& targets) {
-            return ps::Mlp::fit(train.features, targets, train.features, targets, options, alone);
+            return ps::learn::Mlp::fit(train.features, targets, train.features, targets, options, alone);
         });
     }
     SUBCASE("Gaussian process") {
         const std::vector<std::string> labels{"a", "b"};
-        ps::GaussianProcessOptions options;
+        ps::learn::GaussianProcessOptions options;
         options.steps = 10;
         check([&](ps::FloatTable const& targets) {
-            return ps::GaussianProcess::fit(train.features, targets, labels, options, alone);
+            return ps::learn::GaussianProcess::fit(train.features, targets, labels, options, alone);
         });
     }
 }
@@ -216,12 +217,13 @@ TEST_CASE("models of doubles know no unit either") {
         for (double& value : scaled) value = std::ldexp(value, exponent);
         const Eigen::VectorXd targets = Eigen::Map<const Eigen::VectorXd>(scaled.data(), rows);
         const auto posterior =
-            ps::ProcessPosterior::fit(Eigen::Map<const Eigen::MatrixXd>(points.data(), rows, 1), targets);
-        const ps::ProcessPosterior::Beliefs beliefs = posterior.at(Eigen::MatrixXd::Constant(1, 1, 0.3));
+            ps::learn::ProcessPosterior::fit(Eigen::Map<const Eigen::MatrixXd>(points.data(), rows, 1), targets);
+        const ps::learn::ProcessPosterior::Beliefs beliefs = posterior.at(Eigen::MatrixXd::Constant(1, 1, 0.3));
         const double unit = std::ldexp(1.0, exponent);
         // Less noise than rounding leaves of points that are as near as these.
-        const auto small = ps::SmallProcess::fit(points, scaled, {{.deviation = unit, .lengths = {3}}}, 1e-9 * unit);
-        result = ps::non_negative_least_squares(terms, 4, scaled);
+        const auto small =
+            ps::learn::SmallProcess::fit(points, scaled, {{.deviation = unit, .lengths = {3}}}, 1e-9 * unit);
+        result = ps::learn::non_negative_least_squares(terms, 4, scaled);
         result.insert(result.end(), {beliefs.mean[0], std::sqrt(beliefs.variance[0]), small.predict({{0.3}}).mean,
                                      small.predict({{0.3}}).deviation});
         for (double& value : result) value = std::ldexp(value, -exponent);

@@ -14,8 +14,8 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Samples some_samples() {
-    ps::Samples samples{.about = {{"arch", "mine"}, {"cpu", "a: b"}}, .all = {}};
+ps::learn::Samples some_samples() {
+    ps::learn::Samples samples{.about = {{"arch", "mine"}, {"cpu", "a: b"}}, .all = {}};
     ps::ConvShape odd = laws::conv(14, 16, 8, 3, 2);
     odd.fw = 1, odd.pad_left = odd.pad_right = 0, odd.dilation_h = 2, odd.groups = 4;
     samples.all.push_back({laws::conv(28, 3, 64, 7, 2), "im2col-copy-self-ab-ki", 1.25e-3});
@@ -26,7 +26,7 @@ ps::Samples some_samples() {
 
 std::string refusal(std::string const& text) {
     try {
-        (void)ps::parse_samples("some.csv", text);
+        (void)ps::learn::parse_samples("some.csv", text);
     } catch (ps::error const& reason) {
         return reason.what();
     }
@@ -36,9 +36,9 @@ std::string refusal(std::string const& text) {
 }  // namespace
 
 TEST_CASE("samples come back from their text") {
-    const ps::Samples samples = some_samples();
-    const std::string text = ps::to_csv(samples);
-    const ps::Samples read = ps::parse_samples("some.csv", text);
+    const ps::learn::Samples samples = some_samples();
+    const std::string text = ps::learn::to_csv(samples);
+    const ps::learn::Samples read = ps::learn::parse_samples("some.csv", text);
     CHECK(read.about == samples.about);
     CHECK(read.others.size() == 2);
     CHECK(read.others.at("concat 0123 x 1 hwc") == doctest::Approx(3e-6));
@@ -48,11 +48,11 @@ TEST_CASE("samples come back from their text") {
         CHECK(read.all[i].primitive == samples.all[i].primitive);
         CHECK(read.all[i].seconds == doctest::Approx(samples.all[i].seconds));
     }
-    CHECK(ps::to_csv(read) == text);
+    CHECK(ps::learn::to_csv(read) == text);
 }
 
 TEST_CASE("of text that ends anywhere the whole lines count, or it is refused") {
-    const std::string text = ps::to_csv(some_samples());
+    const std::string text = ps::learn::to_csv(some_samples());
     const std::size_t header = text.find("\nc,k,") + 1, rows = text.find('\n', header) + 1;
     for (std::size_t end = 0; end < text.size(); ++end) {
         CAPTURE(end);
@@ -60,7 +60,7 @@ TEST_CASE("of text that ends anywhere the whole lines count, or it is refused") 
         if (end < rows) {
             CHECK(refusal(part) == "some.csv: no header");
         } else {
-            const ps::Samples read = ps::parse_samples("some.csv", part);
+            const ps::learn::Samples read = ps::learn::parse_samples("some.csv", part);
             const auto lines = std::count(text.begin() + static_cast<std::ptrdiff_t>(rows),
                                           text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
             CHECK(read.all.size() + read.others.size() == static_cast<std::size_t>(lines));
@@ -69,7 +69,7 @@ TEST_CASE("of text that ends anywhere the whole lines count, or it is refused") 
 }
 
 TEST_CASE("what is no sample is refused by its line") {
-    const std::string text = ps::to_csv(some_samples());
+    const std::string text = ps::learn::to_csv(some_samples());
     const auto with = [&](std::string const& from, std::string const& to) {
         std::string changed = text;
         const std::size_t at = changed.find(from);

@@ -19,25 +19,26 @@ namespace {
 
 using machines::executor;
 
-ps::TrainedModel const& source() {
-    static const ps::TrainedModel model =
-        ps::fit_model(machines::profile(150, 1), {.regression = "gp"}, executor).model;
+ps::learn::TrainedModel const& source() {
+    static const ps::learn::TrainedModel model =
+        ps::learn::fit_model(machines::profile(150, 1), {.regression = "gp"}, executor).model;
     return model;
 }
-ps::TransferredModel transfer(ps::Profile const& profile, std::string_view method, ps::ExecutorRef by = executor) {
-    return ps::transfer_model(source(), "there", profile, {.method = method}, by);
+ps::learn::TransferredModel transfer(ps::learn::Profile const& profile, std::string_view method,
+                                     ps::ExecutorRef by = executor) {
+    return ps::learn::transfer_model(source(), "there", profile, {.method = method}, by);
 }
-double error_on(ps::TrainedModel const& model, ps::Dataset const& data) {
-    return ps::evaluate(ps::NamedDataset{"d", data}, data.of_layouts() ? model.layouts : model.primitives)
+double error_on(ps::learn::TrainedModel const& model, ps::learn::Dataset const& data) {
+    return ps::learn::evaluate(ps::learn::NamedDataset{"d", data}, data.of_layouts() ? model.layouts : model.primitives)
         .errors.all.median;
 }
 
 }  // namespace
 
 TEST_CASE("each method finds how much slower another machine is; of few rows none are held back") {
-    const ps::Dataset primitives = machines::primitives(100, 9, 3), layouts = machines::layouts(100, 9, 3);
+    const ps::learn::Dataset primitives = machines::primitives(100, 9, 3), layouts = machines::layouts(100, 9, 3);
     CHECK(error_on(source(), primitives) > 0.5);
-    for (const std::string_view method : ps::transfer_methods) {
+    for (const std::string_view method : ps::learn::transfer_methods) {
         for (const std::size_t rows : {9U, 49U, 50U}) {
             CAPTURE(method);
             CAPTURE(rows);
@@ -45,7 +46,7 @@ TEST_CASE("each method finds how much slower another machine is; of few rows non
             CHECK(error_on(model, primitives) < 0.1);
             CHECK(error_on(model, layouts) < 0.1);
             REQUIRE(parts.size() == 2);
-            for (ps::TransferReport const& part : parts) {
+            for (ps::learn::TransferReport const& part : parts) {
                 CHECK(part.rows == (rows < 50 ? rows : rows - rows / 10));
                 CHECK(part.test.has_value() == (rows >= 50));
                 CHECK(part.direct.has_value() == (rows >= 50));
@@ -63,36 +64,36 @@ TEST_CASE("each method finds how much slower another machine is; of few rows non
 }
 
 TEST_CASE("what is corrected is the same for any number of threads, and judged by the same rows again") {
-    const ps::Profile profile = machines::profile(60, 3, 2);
+    const ps::learn::Profile profile = machines::profile(60, 3, 2);
     ps::ThreadPool pool(3);
     const auto [model, parts] = transfer(profile, "transferred");
-    CHECK(ps::to_bytes("m", model) == ps::to_bytes("m", transfer(profile, "transferred", pool).model));
-    const auto test = ps::held_back(model, profile.primitives.data);
+    CHECK(ps::learn::to_bytes("m", model) == ps::learn::to_bytes("m", transfer(profile, "transferred", pool).model));
+    const auto test = ps::learn::held_back(model, profile.primitives.data);
     REQUIRE(test);
     CHECK(error_on(model, *test) == parts[0].test->all.median);
 }
 
 TEST_CASE("primitives that only the source knows are corrected too; those that only the samples have are named") {
-    ps::Profile profile = machines::profile(30, 3, 3);
+    ps::learn::Profile profile = machines::profile(30, 3, 3);
     profile.primitives.data.subjects[1] = "sundial";
     profile.layouts.reset();
-    for (const std::string_view method : ps::transfer_methods) {
+    for (const std::string_view method : ps::learn::transfer_methods) {
         const auto [model, parts] = transfer(profile, method);
         CHECK(parts.size() == 1);
         CHECK(parts[0].unknown == std::vector<std::string>{"sundial"});
         CHECK(model.primitives.subjects == source().primitives.subjects);
-        CHECK(error_on(model, ps::with_subjects(machines::primitives(50, 8, 3), {"kn2row"})) < 0.2);
+        CHECK(error_on(model, ps::learn::with_subjects(machines::primitives(50, 8, 3), {"kn2row"})) < 0.2);
         CHECK(model.layouts.subjects.empty());
     }
 }
 
 TEST_CASE("what cannot be transferred is refused, by the names of model and dataset") {
-    const auto error = [](ps::TrainedModel const& from, ps::Profile const& profile,
+    const auto error = [](ps::learn::TrainedModel const& from, ps::learn::Profile const& profile,
                           std::string_view method = "factor") {
         return machines::error_of(
-            [&] { (void)ps::transfer_model(from, "there", profile, {.method = method}, executor); });
+            [&] { (void)ps::learn::transfer_model(from, "there", profile, {.method = method}, executor); });
     };
-    ps::Profile profile = machines::profile(30, 3, 3);
+    ps::learn::Profile profile = machines::profile(30, 3, 3);
     profile.layouts.reset();
     CHECK(error(source(), profile, "guess") ==
           "transfer_model: no method is named guess; there are transferred, factor and chosen");

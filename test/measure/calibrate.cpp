@@ -61,11 +61,11 @@ struct Cache {
     }
 };
 
-ps::CalibratedPlan calibrate(double seconds) {
+ps::measure::CalibratedPlan calibrate(double seconds) {
     Wrong model;
-    ps::CalibrationFile calibration(kernels);
-    ps::CalibratedPlan result = ps::make_calibrated_plan(ps::simplify(Small::graph()), kernels, model, ps::ExactPbqp{},
-                                                         {}, 1, seconds, calibration);
+    ps::measure::CalibrationFile calibration(kernels);
+    ps::measure::CalibratedPlan result = ps::measure::make_calibrated_plan(
+        ps::simplify(Small::graph()), kernels, model, ps::ExactPbqp{}, {}, 1, seconds, calibration);
     calibration.write();
     return result;
 }
@@ -74,13 +74,13 @@ ps::CalibratedPlan calibrate(double seconds) {
 
 TEST_CASE("measurements overrule a model that is wrong, and serve the next time") {
     const Cache cache;
-    const ps::CalibratedPlan first = calibrate(600);
+    const ps::measure::CalibratedPlan first = calibrate(600);
     CHECK(first.known == 0);
     CHECK(first.settled);
     CHECK(first.steps.back().measurements > 0);
     CHECK(first.plan.cost_model == "wrong, calibrated");
     // The second plan is the first's, without as much as one more measurement.
-    const ps::CalibratedPlan second = calibrate(600);
+    const ps::measure::CalibratedPlan second = calibrate(600);
     CHECK(second.known == first.steps.back().measurements);
     CHECK(second.steps.back().measurements == 0);
     CHECK(second.settled);
@@ -94,8 +94,8 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
     const ps::Shape shape{16, 12, 12};
     const ps::AnyLayer relu = ps::ActivationParams{};
     Wrong model;
-    ps::Profiler<> profiler(kernels, {.learn_seconds = 0.01});
-    ps::Calibration calibration(kernels);
+    ps::measure::Profiler<> profiler(kernels, {.learn_seconds = 0.01});
+    ps::measure::Calibration calibration(kernels);
     std::vector<ps::OpQuery> ops;
     for (std::size_t layout = 0; layout < 3; ++layout) ops.push_back({&relu, std::span(&shape, 1), shape, layout});
     std::vector<double> first(ops.size()), second(ops.size()), none(ops.size());
@@ -129,7 +129,7 @@ TEST_CASE("other layers are timed, the quickest first, and the rest corrected al
 TEST_CASE("what is known of a network's own layers comes before what was measured last") {
     const ps::Graph graph = ps::simplify(Small::graph());
     const ps::ConvShape own{.c = 16, .k = 8, .h = 12, .w = 12};
-    std::vector<ps::Sample> samples(1000, {{.c = 5, .k = 5, .h = 5, .w = 5}, "other", 1});
+    std::vector<ps::learn::Sample> samples(1000, {{.c = 5, .k = 5, .h = 5, .w = 5}, "other", 1});
     for (std::size_t i = 0; i < samples.size(); ++i) samples[i].seconds = static_cast<double>(i);
     samples[3].shape = own;
     const auto relevant = ps::measure::detail::relevant_samples(samples, graph);
@@ -146,7 +146,8 @@ TEST_CASE("an engine calibrates only when it is asked to, and computes the same"
     for (std::size_t i = 0; i < image.size(); ++i) image[i] = std::sin(static_cast<float>(i));
     ps::Engine<Small, Few> plain(weights);
     CHECK_FALSE(fs::exists(cache.path));
-    ps::Engine<Small, Deceived> calibrated(weights, ps::Calibrate<ps::CalibrationFile>{.seconds = 0.2});
+    ps::Engine<Small, Deceived> calibrated(weights,
+                                           ps::measure::Calibrate<ps::measure::CalibrationFile>{.seconds = 0.2});
     CHECK(fs::exists(cache.path));
     std::vector<float> wanted(plain.out_shape().size()), found(wanted.size());
     plain.run(image, wanted);

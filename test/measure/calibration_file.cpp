@@ -20,7 +20,7 @@ namespace {
 
 const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
 
-ps::Sample sample(int c) { return {{.c = c, .k = 8, .h = 4, .w = 4}, "im2col-copy-self-ab-ki", 1e-3}; }
+ps::learn::Sample sample(int c) { return {{.c = c, .k = 8, .h = 4, .w = 4}, "im2col-copy-self-ab-ki", 1e-3}; }
 
 /// Removed with everything in it.
 struct Folder {
@@ -63,14 +63,14 @@ TEST_CASE("the cache is where the system wants it") {
 TEST_CASE("what was written is there for the same kernels, in folders that are made, and for no others") {
     const Folder folder;
     const std::string directory = folder.path / "a" / "b";
-    ps::CalibrationFile first(kernels, directory);
+    ps::measure::CalibrationFile first(kernels, directory);
     CHECK(first.samples().empty());
     CHECK_FALSE(first.write());  // there is nothing to write
     CHECK_FALSE(fs::exists(folder.path));
     first.add(sample(3));
     first.add(sample(5));
     CHECK(first.write());
-    const ps::CalibrationFile second(kernels, directory);
+    const ps::measure::CalibrationFile second(kernels, directory);
     CHECK(second.path() == first.path());
     REQUIRE(second.samples().size() == 2);
     CHECK(second.samples()[1].shape == sample(5).shape);
@@ -79,7 +79,7 @@ TEST_CASE("what was written is there for the same kernels, in folders that are m
     fewer.primitives = fewer.primitives.first(3);
     other.arch = "other";
     for (ps::Kernels const& different : {fewer, other}) {
-        const ps::CalibrationFile third(different, directory);
+        const ps::measure::CalibrationFile third(different, directory);
         CHECK(third.path() != first.path());
         CHECK(third.samples().empty());
     }
@@ -87,7 +87,7 @@ TEST_CASE("what was written is there for the same kernels, in folders that are m
 
 TEST_CASE("a file that is damaged, or of another machine, counts as missing and is replaced") {
     const Folder folder;
-    ps::CalibrationFile whole(kernels, folder.path);
+    ps::measure::CalibrationFile whole(kernels, folder.path);
     whole.add(sample(3));
     REQUIRE(whole.write());
     const ps::SharedBytes file = ps::read_file(whole.path());
@@ -98,18 +98,18 @@ TEST_CASE("a file that is damaged, or of another machine, counts as missing and 
          {std::string(), std::string(1000, '\0'), text.substr(0, 60), other, text + "x\n"}) {
         CAPTURE(damaged);
         ps::write_file(whole.path(), damaged);
-        ps::CalibrationFile calibration(kernels, folder.path);
+        ps::measure::CalibrationFile calibration(kernels, folder.path);
         CHECK(calibration.samples().empty());
         calibration.add(sample(7));
         CHECK(calibration.write());
-        REQUIRE(ps::CalibrationFile(kernels, folder.path).samples().size() == 1);
-        CHECK(ps::CalibrationFile(kernels, folder.path).samples()[0].shape.c == 7);
+        REQUIRE(ps::measure::CalibrationFile(kernels, folder.path).samples().size() == 1);
+        CHECK(ps::measure::CalibrationFile(kernels, folder.path).samples()[0].shape.c == 7);
     }
 }
 
 TEST_CASE("where nothing can be written nothing is kept") {
-    ps::CalibrationFile nowhere(kernels, ""), impossible(kernels, "/dev/null/primsel");
-    for (ps::CalibrationFile* calibration : {&nowhere, &impossible}) {
+    ps::measure::CalibrationFile nowhere(kernels, ""), impossible(kernels, "/dev/null/primsel");
+    for (ps::measure::CalibrationFile* calibration : {&nowhere, &impossible}) {
         calibration->add(sample(3));
         CHECK_FALSE(calibration->write());
         CHECK(calibration->samples().size() == 1);
@@ -118,10 +118,10 @@ TEST_CASE("where nothing can be written nothing is kept") {
 
 TEST_CASE("a pipe in its place is left alone, and nobody waits for who reads it") {
     const Folder folder;
-    ps::CalibrationFile first(kernels, folder.path);
+    ps::measure::CalibrationFile first(kernels, folder.path);
     fs::create_directories(folder.path);
     REQUIRE(::mkfifo(first.path().c_str(), 0600) == 0);
-    ps::CalibrationFile second(kernels, folder.path);
+    ps::measure::CalibrationFile second(kernels, folder.path);
     CHECK(second.samples().empty());
     second.add(sample(3));
     CHECK_FALSE(second.write());
@@ -130,11 +130,11 @@ TEST_CASE("a pipe in its place is left alone, and nobody waits for who reads it"
 
 TEST_CASE("the oldest samples are forgotten") {
     const Folder folder;
-    ps::CalibrationFile calibration(kernels, folder.path);
-    for (int i = 1; i <= static_cast<int>(ps::Calibration::most) + 10; ++i) calibration.add(sample(i));
+    ps::measure::CalibrationFile calibration(kernels, folder.path);
+    for (int i = 1; i <= static_cast<int>(ps::measure::Calibration::most) + 10; ++i) calibration.add(sample(i));
     REQUIRE(calibration.write());
-    const ps::CalibrationFile read(kernels, folder.path);
-    REQUIRE(read.samples().size() == ps::Calibration::most);
+    const ps::measure::CalibrationFile read(kernels, folder.path);
+    REQUIRE(read.samples().size() == ps::measure::Calibration::most);
     CHECK(read.samples().front().shape.c == 11);
 }
 

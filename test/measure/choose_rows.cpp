@@ -41,13 +41,13 @@ ps::FloatTable table(std::vector<Features> const& rows) {
 
 /// The variances of the targets, once those rows were measured.
 double unknown(std::vector<Features> const& measured, std::vector<Features> const& targets) {
-    ps::MultitaskProcess process({0});
+    ps::learn::MultitaskProcess process({0});
     for (Features const& row : measured) process.observe(process.add_row(row), 0, 0.0);
     process.fit();
     double sum = 0;
     for (Features const& target : targets) {
-        const ps::PredictedPrimitive primitive;
-        ps::Belief belief;
+        const ps::learn::PredictedPrimitive primitive;
+        ps::learn::Belief belief;
         process.predict(target, std::span(&primitive, 1), std::span(&belief, 1));
         sum += belief.variance;
     }
@@ -60,7 +60,7 @@ TEST_CASE("each chosen row leaves least unknown of the targets") {
     for (const unsigned seed : {1U, 2U, 3U}) {
         CAPTURE(seed);
         const std::vector<Features> candidates = draw(12, seed), targets = draw(7, 100 + seed);
-        const std::vector<std::size_t> chosen = ps::choose_rows(table(candidates), table(targets), 5);
+        const std::vector<std::size_t> chosen = ps::measure::choose_rows(table(candidates), table(targets), 5);
         REQUIRE(chosen.size() == 5);
         std::vector<Features> measured;
         for (const std::size_t row : chosen) {
@@ -78,7 +78,7 @@ TEST_CASE("each chosen row leaves least unknown of the targets") {
 
 TEST_CASE("rows are chosen once each, the first of many as the first of few") {
     const ps::FloatTable candidates = table(draw(20, 5)), targets = table(draw(30, 6));
-    const std::vector<std::size_t> all = ps::choose_rows(candidates, targets, 100);
+    const std::vector<std::size_t> all = ps::measure::choose_rows(candidates, targets, 100);
     REQUIRE(all.size() == 20);
     std::vector<bool> seen(20, false);
     for (const std::size_t row : all) {
@@ -86,14 +86,14 @@ TEST_CASE("rows are chosen once each, the first of many as the first of few") {
         CHECK(!seen[row]);
         seen[row] = true;
     }
-    const std::vector<std::size_t> few = ps::choose_rows(candidates, targets, 4);
+    const std::vector<std::size_t> few = ps::measure::choose_rows(candidates, targets, 4);
     CHECK(few == std::vector<std::size_t>(all.begin(), all.begin() + 4));
-    CHECK(ps::choose_rows(candidates, targets, 0).empty());
-    CHECK(ps::choose_rows(table({}), targets, 3).empty());
-    CHECK(ps::choose_rows(candidates, table({}), 3).size() == 3);
+    CHECK(ps::measure::choose_rows(candidates, targets, 0).empty());
+    CHECK(ps::measure::choose_rows(table({}), targets, 3).empty());
+    CHECK(ps::measure::choose_rows(candidates, table({}), 3).size() == 3);
 }
 
 TEST_CASE("rows of other features are refused") {
-    CHECK_THROWS_WITH_AS(static_cast<void>(ps::choose_rows(ps::FloatTable(3, 5), table(draw(1, 1)), 1)),
+    CHECK_THROWS_WITH_AS(static_cast<void>(ps::measure::choose_rows(ps::FloatTable(3, 5), table(draw(1, 1)), 1)),
                          doctest::Contains("choose rows"), ps::error);
 }

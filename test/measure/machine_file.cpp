@@ -34,7 +34,7 @@ struct Asked {
     ps::Machine machine;
     int measured = 0;
 };
-Asked ask(ps::MachineFile const& file, ps::Machine const& measured, double peak, bool renew = false) {
+Asked ask(ps::measure::MachineFile const& file, ps::Machine const& measured, double peak, bool renew = false) {
     Asked asked;
     asked.machine = ps::measure::detail::kept_or_measured(
         file, renew, [&] { return ++asked.measured, measured; }, [&] { return peak; });
@@ -45,12 +45,12 @@ Asked ask(ps::MachineFile const& file, ps::Machine const& measured, double peak,
 
 TEST_CASE("a machine's speeds are there for the same Arch, and for no other") {
     const scratch::Folder folder;
-    const ps::MachineFile file("avx2", folder.file("a/b")), other("avx512bw", folder.file("a/b"));
+    const ps::measure::MachineFile file("avx2", folder.file("a/b")), other("avx512bw", folder.file("a/b"));
     CHECK_FALSE(file.read());
     REQUIRE(file.write(some_machine));
     REQUIRE(file.read());
     CHECK(same_speeds(*file.read(), some_machine));
-    CHECK(ps::MachineFile("avx2", folder.file("a/b")).path() == file.path());
+    CHECK(ps::measure::MachineFile("avx2", folder.file("a/b")).path() == file.path());
     CHECK(other.path() != file.path());
     CHECK_FALSE(other.read());
     // Not even under the other's name.
@@ -60,7 +60,7 @@ TEST_CASE("a machine's speeds are there for the same Arch, and for no other") {
 
 TEST_CASE("speeds of a damaged file are none, whichever byte is another") {
     const scratch::Folder folder;
-    const ps::MachineFile file("avx2", folder.file(""));
+    const ps::measure::MachineFile file("avx2", folder.file(""));
     REQUIRE(file.write(some_machine));
     const std::string whole = scratch::content(file.path());
     for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -86,7 +86,7 @@ TEST_CASE("speeds of a damaged file are none, whichever byte is another") {
 
 TEST_CASE("what is no computer's speeds is not believed") {
     const scratch::Folder folder;
-    const ps::MachineFile file("avx2", folder.file(""));
+    const ps::measure::MachineFile file("avx2", folder.file(""));
     ps::Machine rising = some_machine, stopped = some_machine, endless = some_machine;
     rising.bandwidth[2] = 2 * rising.bandwidth[1];
     stopped.scalar_flops = 0;
@@ -99,7 +99,7 @@ TEST_CASE("what is no computer's speeds is not believed") {
 
 TEST_CASE("a machine is measured once, again where told to, and where it has become faster") {
     const scratch::Folder folder;
-    const ps::MachineFile file("avx2", folder.file(""));
+    const ps::measure::MachineFile file("avx2", folder.file(""));
     ps::Machine slow = some_machine;
     slow.fma_flops /= 2;
     const double peak = some_machine.fma_flops;
@@ -119,7 +119,7 @@ TEST_CASE("where a machine's speeds cannot be kept they are measured, and that i
     const scratch::Folder folder;
     const scratch::SmallDisk full(16);
     for (std::string const& directory : {std::string(), std::string("/dev/null/primsel"), folder.file("")}) {
-        const ps::MachineFile file("avx2", directory);
+        const ps::measure::MachineFile file("avx2", directory);
         CHECK(ask(file, some_machine, 1).measured == 1);
         CHECK(ask(file, some_machine, 1).measured == 1);
         CHECK_FALSE(file.write(some_machine));

@@ -42,14 +42,15 @@ ps::Kernels kernels_of() {
     return ps::make_kernels<ps::TypeList<Primitives...>, ps::default_arch, ps::AllLayouts>();
 }
 
-std::vector<double> ask(ps::Measured& measured, ps::Kernels const& from, std::vector<ps::ConvQuery> const& queries) {
+std::vector<double> ask(ps::measure::Measured& measured, ps::Kernels const& from,
+                        std::vector<ps::ConvQuery> const& queries) {
     return laws::predict(measured, from, queries);
 }
 
 }  // namespace
 
 TEST_CASE("measured: every candidate that can run takes time, and is timed once") {
-    ps::Measured measured(1);
+    ps::measure::Measured measured(1);
     std::vector<ps::ConvShape> shapes{conv(1, 1, 1, 1), conv(6, 4, 5, 3), conv(8, 3, 4, 5), conv(5, 8, 8, 1)};
     shapes.push_back({.c = 4, .k = 6, .h = 9, .w = 7, .fh = 3, .fw = 2, .stride_h = 2, .pad_left = 1, .groups = 2});
     auto convs = laws::convs(kernels(), shapes);
@@ -68,12 +69,12 @@ TEST_CASE("measured: the gradients of convolutions take time") {
     const ps::Kernels training = ps::make_kernels<ps::GradientPrimitives, ps::default_arch, ps::AllLayouts>();
     const auto convs = laws::convs(training, {conv(6, 4, 4, 3)}, 3);
     CHECK(convs.size() >= 3);
-    ps::Measured measured(1);
+    ps::measure::Measured measured(1);
     for (const double seconds : ask(measured, training, convs)) CHECK(seconds > 0);
 }
 
 TEST_CASE("measured: layers other than convolutions, and what follows a convolution, take time") {
-    ps::Measured measured(1);
+    ps::measure::Measured measured(1);
     const auto layers = laws::layers({6, 8, 8});
     for (const int batch : {1, 3}) {
         const auto ops = laws::ops(kernels(), layers, batch);
@@ -94,7 +95,7 @@ TEST_CASE("measured: a run to warm up and so many more, for each image of the ba
     using One = Counted<0>;
     const ps::ConvShape shape = conv(4, 2, 2, 3);
     for (const std::size_t runs : {1U, 5U}) {
-        ps::Measured measured(runs);
+        ps::measure::Measured measured(runs);
         One::runs = 0;
         const auto first = ask(measured, kernels_of<One>(), {{shape, 0}});
         CHECK(One::runs == static_cast<int>(runs) + 1);
@@ -104,7 +105,7 @@ TEST_CASE("measured: a run to warm up and so many more, for each image of the ba
         CHECK(One::runs == 5 * (static_cast<int>(runs) + 1));
     }
     // No runs at all would be no answer.
-    ps::Measured none(0);
+    ps::measure::Measured none(0);
     One::runs = 0;
     CHECK(ask(none, kernels_of<One>(), {{shape, 0}})[0] > 0);
     CHECK(One::runs == 2);
@@ -113,7 +114,7 @@ TEST_CASE("measured: a run to warm up and so many more, for each image of the ba
 TEST_CASE("measured: remembers a primitive, not its place in a list") {
     using One = Counted<0>;
     using Other = Counted<1>;
-    ps::Measured measured(1);
+    ps::measure::Measured measured(1);
     const ps::ConvShape shape = conv(4, 2, 2, 3);
     One::runs = Other::runs = 0;
     const double one = ask(measured, kernels_of<One>(), {{shape, 0}})[0];
@@ -127,7 +128,7 @@ TEST_CASE("measured: remembers a primitive, not its place in a list") {
 TEST_CASE("measured: what is hopeless is not run again") {
     using Fast = Counted<0>;
     using Slow = Counted<1, 100'000>;
-    ps::Measured measured(5);
+    ps::measure::Measured measured(5);
     Fast::runs = Slow::runs = 0;
     const ps::ConvShape shape = conv(4, 2, 2, 3);
     const auto seconds = ask(measured, kernels_of<Fast, Slow>(), {{shape, 0}, {shape, 1}});

@@ -60,7 +60,7 @@ struct OfBatch {
 
 TEST_CASE("every layer in every layout is timed once, however often it is met") {
     std::size_t asked = 0;
-    ps::OpSampler sampler(default_kernels(), Counting{&asked});
+    ps::measure::OpSampler sampler(default_kernels(), Counting{&asked});
     CHECK(sampler.times().empty());
     const ps::Graph graph = ps::simplify(SmallPools::graph());
     sampler.add(graph);
@@ -88,7 +88,7 @@ TEST_CASE("every layer in every layout is timed once, however often it is met") 
 
 TEST_CASE("the layers of a step of training are timed for its whole batch, those that are wanted") {
     const ps::Graph step = ps::differentiate(SmallPools::graph(6)).graph;
-    ps::OpSampler all(default_kernels(), OfBatch{}), some(default_kernels(), OfBatch{});
+    ps::measure::OpSampler all(default_kernels(), OfBatch{}), some(default_kernels(), OfBatch{});
     all.add(step);
     some.add(step, [](ps::AnyLayer const& layer) { return std::holds_alternative<ps::PoolGradientParams>(layer); });
     CHECK(some.times().size() < all.times().size());
@@ -97,12 +97,12 @@ TEST_CASE("the layers of a step of training are timed for its whole batch, those
 }
 
 TEST_CASE("layers are timed on this machine") {
-    ps::OpSampler sampler(default_kernels(), ps::Measured(1));
+    ps::measure::OpSampler sampler(default_kernels(), ps::measure::Measured(1));
     sampler.add(ps::simplify(SmallPools::graph()));
-    std::vector<ps::OpRegression::Sample> samples;
+    std::vector<ps::learn::OpRegression::Sample> samples;
     for (ps::OpTime const& time : sampler.times()) {
         CHECK(time.seconds >= 0);
-        samples.push_back(ps::OpRegression::sample(ps::Machine{}, time));
+        samples.push_back(ps::learn::OpRegression::sample(ps::Machine{}, time));
     }
-    CHECK_FALSE(ps::OpRegression::fit(samples, 1).coefficients().empty());
+    CHECK_FALSE(ps::learn::OpRegression::fit(samples, 1).coefficients().empty());
 }

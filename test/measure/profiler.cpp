@@ -60,7 +60,8 @@ struct Trial {
         timer.set_nominal(30e-6);
     }
     /// One call takes so long at the nominal speed, in blocks.
-    ps::measure::detail::Timing time(double seconds, double best = no_rival, std::size_t copies = 1, std::size_t blocks = 1) {
+    ps::measure::detail::Timing time(double seconds, double best = no_rival, std::size_t copies = 1,
+                                     std::size_t blocks = 1) {
         runs = calls = prepared = most_calls = 0;
         return timer.time(
             [&](std::size_t n) {
@@ -269,17 +270,17 @@ TEST_CASE("profiler: the nominal speed is one that the machine has now and then"
 namespace {
 
 ps::Kernels profiled_kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
-constexpr ps::ProfileOptions quick{.runs = 1, .seconds = 1e-3, .learn_seconds = 1e-3};
+constexpr ps::measure::ProfileOptions quick{.runs = 1, .seconds = 1e-3, .learn_seconds = 1e-3};
 
 }  // namespace
 
 TEST_CASE("profiler: every primitive that supports a configuration takes time, others take none") {
-    ps::Profiler<> profiler(profiled_kernels(), quick);
+    ps::measure::Profiler<> profiler(profiled_kernels(), quick);
     const auto names = profiler.primitives();
     REQUIRE(names.size() == profiled_kernels().primitives.size());
-    for (const ps::ConvConfiguration at :
-         {ps::ConvConfiguration{3, 5, 9, 3, 1}, ps::ConvConfiguration{8, 4, 6, 1, 1},
-          ps::ConvConfiguration{16, 33, 13, 5, 2}, ps::ConvConfiguration{4, 4, 11, 5, 1}}) {
+    for (const ps::learn::ConvConfiguration at :
+         {ps::learn::ConvConfiguration{3, 5, 9, 3, 1}, ps::learn::ConvConfiguration{8, 4, 6, 1, 1},
+          ps::learn::ConvConfiguration{16, 33, 13, 5, 2}, ps::learn::ConvConfiguration{4, 4, 11, 5, 1}}) {
         const auto seconds = profiler.convolution(at);
         REQUIRE(seconds.size() == names.size());
         for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -297,8 +298,8 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
 TEST_CASE("profiler: the primitives of a step of training take time, all images together or one after another") {
     using Some = ps::concatenate<ps::TypeList<ps::DirectHwc, ps::Indirect>, ps::GradientPrimitives>;
     const ps::Kernels kernels = ps::make_kernels<Some, ps::default_arch, ps::AllLayouts>();
-    ps::Profiler<> profiler(kernels, {.runs = 3, .seconds = 0.01, .learn_seconds = 0.01, .images = 3});
-    for (ps::ConvConfiguration const& at : {ps::ConvConfiguration{3, 16, 12, 3, 2}, {16, 20, 8, 1, 1}}) {
+    ps::measure::Profiler<> profiler(kernels, {.runs = 3, .seconds = 0.01, .learn_seconds = 0.01, .images = 3});
+    for (ps::learn::ConvConfiguration const& at : {ps::learn::ConvConfiguration{3, 16, 12, 3, 2}, {16, 20, 8, 1, 1}}) {
         const std::vector<double> seconds = profiler.convolution(at);
         REQUIRE(seconds.size() == kernels.primitives.size());
         for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -309,7 +310,7 @@ TEST_CASE("profiler: the primitives of a step of training take time, all images 
 }
 
 TEST_CASE("profiler: every change of layout takes time unless nothing moves") {
-    ps::Profiler<> profiler(profiled_kernels(), quick);
+    ps::measure::Profiler<> profiler(profiled_kernels(), quick);
     const auto names = profiler.layout_pairs();
     CHECK(names ==
           std::vector<std::string>{"chw-to-hcw", "chw-to-hwc", "hcw-to-chw", "hcw-to-hwc", "hwc-to-chw", "hwc-to-hcw"});
@@ -320,9 +321,9 @@ TEST_CASE("profiler: every change of layout takes time unless nothing moves") {
 }
 
 TEST_CASE("profiler: what needs too much memory is left out") {
-    ps::ProfileOptions options = quick;
+    ps::measure::ProfileOptions options = quick;
     options.max_bytes = 4000;
-    ps::Profiler<> profiler(profiled_kernels(), options);
+    ps::measure::Profiler<> profiler(profiled_kernels(), options);
     const auto small = profiler.convolution({2, 2, 4, 1, 1}), large = profiler.convolution({16, 16, 16, 1, 1});
     CHECK(std::ranges::any_of(small, [](double seconds) { return seconds > 0; }));
     CHECK(std::ranges::all_of(large, [](double seconds) { return seconds == 0; }));
@@ -339,14 +340,14 @@ TEST_CASE("profiler: its thread stays on one processor and is free again afterwa
     };
     const int before = processors();
     {
-        ps::Profiler<> profiler(profiled_kernels(), quick);
+        ps::measure::Profiler<> profiler(profiled_kernels(), quick);
         CHECK(processors() == 1);
     }
     CHECK(processors() == before);
-    ps::ProfileOptions nowhere = quick;
+    ps::measure::ProfileOptions nowhere = quick;
     nowhere.cpu = CPU_SETSIZE - 1;
-    CHECK_THROWS_WITH_AS(ps::Profiler<>(profiled_kernels(), nowhere), "processor 1023: this thread may not run there",
-                         ps::error);
+    CHECK_THROWS_WITH_AS(ps::measure::Profiler<>(profiled_kernels(), nowhere),
+                         "processor 1023: this thread may not run there", ps::error);
     CHECK(processors() == before);
 }
 #endif

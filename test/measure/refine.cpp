@@ -46,16 +46,17 @@ struct Elsewhere {
 };
 
 struct Outcome {
-    ps::Refinement refinement;
+    ps::measure::Refinement refinement;
     double first, last, best;  // seconds of the first plan, the last and the best, as measured
     std::size_t measured, measured_twice;
 };
 
-Outcome refine(ps::Graph const& graph, fakes::HashedCosts costs, Elsewhere truth, ps::RefineOptions const& options) {
-    ps::Corrected model(fake_kernels, costs);
+Outcome refine(ps::Graph const& graph, fakes::HashedCosts costs, Elsewhere truth,
+               ps::measure::RefineOptions const& options) {
+    ps::measure::Corrected model(fake_kernels, costs);
     std::set<std::string> seen;
     Outcome outcome{};
-    outcome.refinement = ps::refine(
+    outcome.refinement = ps::measure::refine(
         graph, fake_kernels, model, ps::ExactPbqp{},
         [&](ps::ConvQuery const& query) {
             CHECK(query.run.batch == 1);
@@ -63,7 +64,7 @@ Outcome refine(ps::Graph const& graph, fakes::HashedCosts costs, Elsewhere truth
             if (!seen.insert(ps::join(query.shape, ' ', query.primitive)).second) ++outcome.measured_twice;
             double seconds = 0;
             truth.predict(fake_kernels, std::span<const ps::ConvQuery>(&query, 1), std::span(&seconds, 1));
-            return ps::Measurement{seconds, seconds};
+            return ps::measure::Measurement{seconds, seconds};
         },
         options);
     const ps::Plan first = ps::make_plan(graph, fake_kernels, costs, ps::ExactPbqp{});
@@ -81,7 +82,8 @@ TEST_CASE("without time or measurements the plan is the model's own") {
     const ps::Graph graph = ps::simplify(random_graphs::Maker(3).make(8, 1, true));
     fakes::HashedCosts costs(3);
     const ps::Plan plan = ps::make_plan(graph, fake_kernels, costs, ps::ExactPbqp{});
-    for (const ps::RefineOptions& options : {ps::RefineOptions{.seconds = 0}, ps::RefineOptions{.most = 0}}) {
+    for (const ps::measure::RefineOptions& options :
+         {ps::measure::RefineOptions{.seconds = 0}, ps::measure::RefineOptions{.most = 0}}) {
         const Outcome outcome = refine(graph, costs, {costs, 1, 0.1}, options);
         CHECK(outcome.measured == 0);
         CHECK(outcome.refinement.plan.layers == plan.layers);
@@ -135,11 +137,11 @@ TEST_CASE("what the cheaper of two saves is that of many draws") {
                     const double middle = 0.5 * (low + high);
                     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
                 }
-                sum += saving(low, deviation), far += saving(low, ps::BeliefTails::outlying * deviation);
+                sum += saving(low, deviation), far += saving(low, ps::measure::BeliefTails::outlying * deviation);
             }
-            const double usual = 1 - ps::BeliefTails::outliers;
+            const double usual = 1 - ps::measure::BeliefTails::outliers;
             CHECK(ps::measure::detail::expected_saving(1, second, deviation) ==
-                  doctest::Approx((usual * sum + ps::BeliefTails::outliers * far) / draws).epsilon(2e-3));
+                  doctest::Approx((usual * sum + ps::measure::BeliefTails::outliers * far) / draws).epsilon(2e-3));
         }
     }
     CHECK(ps::measure::detail::expected_saving(3, 2, 0) == 1);
@@ -148,8 +150,9 @@ TEST_CASE("what the cheaper of two saves is that of many draws") {
 
 TEST_CASE("of what is believed, 95 % lies within as many deviations as it says") {
     const auto beyond = [](double deviations) { return std::erfc(deviations / std::sqrt(2.0)); };
-    const double all = (1 - ps::BeliefTails::outliers) * beyond(ps::BeliefTails::within_95) +
-                       ps::BeliefTails::outliers * beyond(ps::BeliefTails::within_95 / ps::BeliefTails::outlying);
+    const double all = (1 - ps::measure::BeliefTails::outliers) * beyond(ps::measure::BeliefTails::within_95) +
+                       ps::measure::BeliefTails::outliers *
+                           beyond(ps::measure::BeliefTails::within_95 / ps::measure::BeliefTails::outlying);
     CHECK(all == doctest::Approx(0.05).epsilon(0.01));
 }
 
@@ -169,7 +172,7 @@ TEST_CASE("what is measured makes all beliefs surer, and what lies far from all 
     };
     fakes::HashedCosts costs(3, 0.3);
     const auto doubt_after = [&](double spread) {
-        ps::Corrected model(fake_kernels, costs);
+        ps::measure::Corrected model(fake_kernels, costs);
         const double before = model.deviation(fake_kernels, query(20, 1));
         CHECK(before > 0);
         for (const int im : {7, 14, 28, 56, 112}) {

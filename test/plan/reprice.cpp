@@ -85,7 +85,7 @@ TEST_CASE("what was measured is remembered for every context that a time depends
     graph.add("conv2", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1}, {2});
     const ps::Kernels kernels =
         ps::make_kernels<ps::TrainingPrimitives, ps::default_arch, ps::AllLayouts, ps::CompileTraining>();
-    ps::Measured measured(1);
+    ps::measure::Measured measured(1);
     check_own_price(measured, ps::simplify(graph), kernels);
     check_own_price(measured, ps::simplify(ps::differentiate(graph).graph), kernels);
 }

@@ -42,7 +42,7 @@ struct Loss {
     double mean = 0, worst = 1;  ///< mean: geometric, less 1; worst: a ratio of times
 };
 /// How much longer the fastest primitive of the list takes than the fastest of all that were timed.
-Loss loss(ps::Dataset const& profile, std::set<std::string_view> const& list) {
+Loss loss(ps::learn::Dataset const& profile, std::set<std::string_view> const& list) {
     Loss result;
     double logarithms = 0;
     for (std::size_t row = 0; row < profile.rows(); ++row) {
@@ -79,7 +79,7 @@ void check_losses(std::string const& set, std::size_t profiles) {
     CHECK(paths.size() >= profiles);
     for (std::string const& path : paths) {
         CAPTURE(path);
-        const Loss found = loss(ps::read_dataset(path), list);
+        const Loss found = loss(ps::learn::read_dataset(path), list);
         CHECK(found.layers >= 30);
         CHECK(found.mean <= 0.005);
         CHECK(found.worst <= 1.10);
@@ -174,7 +174,7 @@ TEST_CASE("on every profile the default primitives are at most 0.5 % behind all 
 }
 
 TEST_CASE("primitives that a list lacks show in its loss") {
-    const ps::Dataset profile = ps::read_dataset("bench/profiles/zen4-avx2.csv");
+    const ps::learn::Dataset profile = ps::learn::read_dataset("bench/profiles/zen4-avx2.csv");
     std::set<std::string_view> few = ids_of(ListOf<8>{});
     few.erase("direct-hwc");
     few.erase("indirect");

@@ -26,7 +26,7 @@ TEST_CASE("operations and filters of a network") {
     // As torchvision's documentation has them.
     CHECK(ps::multiply_adds(ps::zoo::ResNet18::graph()) == doctest::Approx(1.814e9).epsilon(1e-3));
     CHECK(ps::multiply_adds(ps::zoo::MobileNetV2::graph()) == doctest::Approx(0.301e9).epsilon(1e-2));
-    CHECK(ps::filters(graph_of<Input<3, 8, 8>, Conv<8, 3>, Conv<8, 3, Groups<8>>, Dense<5>>()) == 13);
+    CHECK(ps::prune::filters(graph_of<Input<3, 8, 8>, Conv<8, 3>, Conv<8, 3, Groups<8>>, Dense<5>>()) == 13);
 }
 
 /// Counts them one by one: padding as if it were image, and of a transposed convolution also those that fall into its
@@ -93,13 +93,14 @@ TEST_CASE("a goal that cannot be reached names what holds filters back") {
     const ps::Kernels kernels = fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels());
     const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<32, 3>>, Lrn<>, Named<"b", Conv<8, 1>>, Relu,
                                      Named<"c", Conv<2, 1>>>();
-    const ps::Coupling coupling(graph);
-    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph), coupling, ps::L1Norm{});
+    const ps::prune::Coupling coupling(graph);
+    const auto rankings = ps::prune::rank_filters(graph, ps::random_weights(graph), coupling, ps::prune::L1Norm{});
     ps::SemiEmpiricalCosts model;
-    for (const ps::Measure measure : {ps::Measure::seconds, ps::Measure::operations, ps::Measure::filters}) {
+    for (const ps::prune::Measure measure :
+         {ps::prune::Measure::seconds, ps::prune::Measure::operations, ps::prune::Measure::filters}) {
         CHECK_THROWS_WITH_AS(
-            (void)ps::prune_to(graph, coupling, rankings, kernels, model, ps::ExactPbqp{},
-                               {.measure = measure, .share = 0.1}),
+            (void)ps::prune::prune_to(graph, coupling, rankings, kernels, model, ps::ExactPbqp{},
+                                      {.measure = measure, .share = 0.1}),
             doctest::Contains("what holds filters back: a: 32 of 32 stay: layer lrn1 (lrn) normalises each by its"),
             ps::error);
     }
@@ -111,23 +112,26 @@ TEST_CASE("what is asked for is reached, and told as it is") {
     const ps::ExactPbqp solver;
     for (ps::Graph const& graph : {ps::resized(ps::zoo::ResNet18::graph(), {3, 96, 96}),
                                    ps::resized(ps::zoo::MobileNetV2::graph(), {3, 96, 96})}) {
-        const ps::Coupling coupling(graph);
-        const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::L1Norm{});
-        for (const ps::Measure measure : {ps::Measure::seconds, ps::Measure::operations, ps::Measure::filters}) {
-            CAPTURE(ps::to_string_view(measure));
-            const ps::PruneTarget target{.measure = measure, .share = 0.6, .multiple = 4};
-            const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, kernels, model, solver, target);
+        const ps::prune::Coupling coupling(graph);
+        const auto rankings =
+            ps::prune::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::prune::L1Norm{});
+        for (const ps::prune::Measure measure :
+             {ps::prune::Measure::seconds, ps::prune::Measure::operations, ps::prune::Measure::filters}) {
+            CAPTURE(ps::prune::to_string_view(measure));
+            const ps::prune::PruneTarget target{.measure = measure, .share = 0.6, .multiple = 4};
+            const ps::prune::PrunedTo reached =
+                ps::prune::prune_to(graph, coupling, rankings, kernels, model, solver, target);
             CHECK(reached.after <= 0.6 * reached.before);
             CHECK(reached.after > 0.4 * reached.before);
-            const ps::Graph thin = ps::remove_channels(graph, coupling, reached.choice);
-            if (measure == ps::Measure::seconds) {
-                CHECK(ps::predicted_seconds(thin, kernels, model, solver) == reached.after);
-            } else if (measure == ps::Measure::operations) {
+            const ps::Graph thin = ps::prune::remove_channels(graph, coupling, reached.choice);
+            if (measure == ps::prune::Measure::seconds) {
+                CHECK(ps::prune::predicted_seconds(thin, kernels, model, solver) == reached.after);
+            } else if (measure == ps::prune::Measure::operations) {
                 CHECK(ps::multiply_adds(thin) == doctest::Approx(reached.after));
             } else {
-                CHECK(ps::filters(thin) == doctest::Approx(reached.after));
+                CHECK(ps::prune::filters(thin) == doctest::Approx(reached.after));
             }
-            for (ps::Ranking const& ranking : rankings) {
+            for (ps::prune::Ranking const& ranking : rankings) {
                 const auto gone = static_cast<std::size_t>(std::ranges::count_if(
                     ranking.groups, [&](std::size_t group) { return reached.choice.contains(group); }));
                 CHECK((ranking.count - gone) % 4 == 0);
@@ -149,13 +153,13 @@ TEST_CASE("milliseconds are saved where they are: what costs little keeps its fi
     weights.add("small.bias", {64}, std::vector<float>(64));
     weights.add("end.weight", {8, 64, 1, 1}, std::vector<float>(8 * 64, 1.0F));
     weights.add("end.bias", {8}, std::vector<float>(8));
-    const ps::Coupling coupling(graph);
-    const auto rankings = ps::rank_filters(graph, weights, coupling, ps::L1Norm{});
+    const ps::prune::Coupling coupling(graph);
+    const auto rankings = ps::prune::rank_filters(graph, weights, coupling, ps::prune::L1Norm{});
     ps::Analytical model;
-    const ps::PrunedTo reached =
-        ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
-                     ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
-    const ps::Graph thin = ps::remove_channels(graph, coupling, reached.choice);
+    const ps::prune::PrunedTo reached =
+        ps::prune::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
+                            ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
+    const ps::Graph thin = ps::prune::remove_channels(graph, coupling, reached.choice);
     CHECK(thin[thin.find("big")].shape.c < thin[thin.find("small")].shape.c);
 }
 
@@ -166,19 +170,20 @@ TEST_CASE("by predicted seconds no more is lost than by another measure that lea
     for (ps::Graph const& graph :
          {ps::resized(ps::zoo::MobileNetV2::graph(), {3, 32, 32}),
           ps::resized(ps::zoo::SqueezeNet11::graph(), {3, 64, 64}), ps::zoo::ResNet56::graph()}) {
-        const ps::Coupling coupling(graph);
-        const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::L1Norm{});
-        const auto to = [&](ps::Measure measure, double share) {
-            return ps::prune_to(graph, coupling, rankings, kernels, model, solver,
-                                {.measure = measure, .share = share});
+        const ps::prune::Coupling coupling(graph);
+        const auto rankings =
+            ps::prune::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::prune::L1Norm{});
+        const auto to = [&](ps::prune::Measure measure, double share) {
+            return ps::prune::prune_to(graph, coupling, rankings, kernels, model, solver,
+                                       {.measure = measure, .share = share});
         };
-        for (const ps::Measure measure : {ps::Measure::operations, ps::Measure::filters}) {
-            CAPTURE(ps::to_string_view(measure));
-            const ps::PrunedTo other = to(measure, 0.6);
-            const double seconds =
-                ps::predicted_seconds(ps::remove_channels(graph, coupling, other.choice), kernels, model, solver);
-            const double whole = ps::predicted_seconds(graph, kernels, model, solver);
-            CHECK(to(ps::Measure::seconds, seconds / whole).loss <= 1.02 * other.loss);
+        for (const ps::prune::Measure measure : {ps::prune::Measure::operations, ps::prune::Measure::filters}) {
+            CAPTURE(ps::prune::to_string_view(measure));
+            const ps::prune::PrunedTo other = to(measure, 0.6);
+            const double seconds = ps::prune::predicted_seconds(
+                ps::prune::remove_channels(graph, coupling, other.choice), kernels, model, solver);
+            const double whole = ps::prune::predicted_seconds(graph, kernels, model, solver);
+            CHECK(to(ps::prune::Measure::seconds, seconds / whole).loss <= 1.02 * other.loss);
         }
     }
 }
@@ -186,32 +191,32 @@ TEST_CASE("by predicted seconds no more is lost than by another measure that lea
 TEST_CASE("nothing that goes would fit back, and what is lost less goes first") {
     const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<12, 3>>, Named<"b", Conv<9, 3>>,
                                      Named<"c", Conv<16, 3, Stride<2>>>, Named<"end", Conv<4, 1>>>();
-    const ps::Coupling coupling(graph);
-    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 3), coupling, ps::L1Norm{});
+    const ps::prune::Coupling coupling(graph);
+    const auto rankings = ps::prune::rank_filters(graph, ps::random_weights(graph, 3), coupling, ps::prune::L1Norm{});
     ps::Analytical model;
     const auto check = [&](auto const& loss) {
-        const ps::PruneTarget target{.measure = ps::Measure::operations, .share = 0.2};
-        const ps::PrunedTo reached =
-            ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
-                         ps::ExactPbqp{}, target, loss);
+        const ps::prune::PruneTarget target{.measure = ps::prune::Measure::operations, .share = 0.2};
+        const ps::prune::PrunedTo reached =
+            ps::prune::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()),
+                                model, ps::ExactPbqp{}, target, loss);
         double sum = 0;
         std::vector<std::size_t> all_gone;
-        for (ps::Ranking const& ranking : rankings) {
+        for (ps::prune::Ranking const& ranking : rankings) {
             const auto goes = [&](std::size_t group) { return reached.choice.contains(group); };
             const auto gone = static_cast<std::size_t>(std::ranges::count_if(ranking.groups, goes));
             all_gone.push_back(gone);
             sum += loss(ranking, gone);
             if (gone == 0) continue;
-            ps::RemovedGroups choice = reached.choice;
+            ps::prune::RemovedGroups choice = reached.choice;
             choice.erase(ranking.groups[gone - 1]);
-            CHECK(ps::multiply_adds(ps::remove_channels(graph, coupling, choice)) > 0.2 * reached.before);
+            CHECK(ps::multiply_adds(ps::prune::remove_channels(graph, coupling, choice)) > 0.2 * reached.before);
         }
         CHECK(reached.loss == doctest::Approx(sum));
         return all_gone;
     };
-    (void)check(ps::LogarithmicLoss{});
+    (void)check(ps::prune::LogarithmicLoss{});
     // With b next to nothing is lost.
-    const auto gone = check([](ps::Ranking const& ranking, std::size_t count) {
+    const auto gone = check([](ps::prune::Ranking const& ranking, std::size_t count) {
         return static_cast<double>(count) * (ranking.layers[0] == "b" ? 1e-3 : 1);
     });
     REQUIRE(gone.size() == 3);
@@ -220,18 +225,18 @@ TEST_CASE("nothing that goes would fit back, and what is lost less goes first") 
 
 TEST_CASE("a target that cannot be reached is refused, and how far it goes is said") {
     const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"b", Conv<8, 3>>>();
-    const ps::Coupling coupling(graph);
-    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::L1Norm{});
+    const ps::prune::Coupling coupling(graph);
+    const auto rankings = ps::prune::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::prune::L1Norm{});
     ps::Analytical model;
-    const auto to = [&](ps::PruneTarget const& target) {
-        return ps::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
-                            ps::ExactPbqp{}, target);
+    const auto to = [&](ps::prune::PruneTarget const& target) {
+        return ps::prune::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()),
+                                   model, ps::ExactPbqp{}, target);
     };
-    CHECK_THROWS_WITH_AS((void)to({.measure = ps::Measure::filters, .share = 0.5}),
+    CHECK_THROWS_WITH_AS((void)to({.measure = ps::prune::Measure::filters, .share = 0.5}),
                          "prune: 50 % of the filters cannot be reached: with all that may go gone, 56.25 % are "
                          "left",
                          ps::error);
-    CHECK(to({.measure = ps::Measure::filters, .share = 0.6}).after == 9);
+    CHECK(to({.measure = ps::prune::Measure::filters, .share = 0.6}).after == 9);
     CHECK_THROWS_WITH_AS((void)to({.share = 0}), "prune: impossible share 0", ps::error);
     CHECK_THROWS_WITH_AS((void)to({.share = 0.5, .multiple = 0}), "prune: impossible multiple 0", ps::error);
 }
@@ -240,8 +245,8 @@ TEST_CASE("the table of what is coupled to what") {
     const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"n", BatchNorm>,
                                      Named<"r", Residual<Named<"b", Conv<8, 3>>>>, Named<"d", Conv<8, 3, Groups<8>>>,
                                      Named<"c", Conv<4, 3>>>();
-    const ps::Coupling coupling(graph);
-    const std::vector<ps::CoupledLayers> table = ps::coupled_layers(graph, coupling);
+    const ps::prune::Coupling coupling(graph);
+    const std::vector<ps::prune::CoupledLayers> table = ps::prune::coupled_layers(graph, coupling);
     using Names = std::vector<std::string>;
     REQUIRE(table.size() == 2);
     CHECK(table[0].made_by == Names{"a", "r.b"});
@@ -251,11 +256,11 @@ TEST_CASE("the table of what is coupled to what") {
     CHECK(table[0].may_go == 8);
     CHECK(table[1].made_by == Names{"c"});
     CHECK(table[1].may_go == 0);
-    CHECK(ps::to_text(table) ==
+    CHECK(ps::prune::to_text(table) ==
           "filters of  channels  may go  read by  the others stay because\n"
           "a, r.b      8         8       r.b, c   \n"
           "c           4         0                they are the network's result\n");
-    const std::string dot = ps::to_dot(graph, coupling);
+    const std::string dot = ps::show::to_dot(graph, coupling);
     CHECK(dot.starts_with("digraph coupling {\n"));
     CHECK(dot.find("n1 [label=\"a\\nconv, 8 channels\", fillcolor=\"0.000 0.4 0.95\", penwidth=3];") !=
           std::string::npos);

@@ -50,18 +50,18 @@ constexpr std::string_view text = R"({
   ]
 })";
 
-ps::PruningSchedule parsed(std::string_view from = text) {
-    return ps::parse_schedule(ps::parse_json_settings("s.json", from));
+ps::prune::PruningSchedule parsed(std::string_view from = text) {
+    return ps::prune::parse_schedule(ps::parse_json_settings("s.json", from));
 }
 
 TEST_CASE("what a schedule says") {
-    const ps::PruningSchedule schedule = parsed();
+    const ps::prune::PruningSchedule schedule = parsed();
     REQUIRE(schedule.pruners.size() == 2);
     CHECK(schedule.pruners[0].sparsity == 0.5);
     CHECK(schedule.pruners[0].weights == std::vector<std::string>{"module.sum1.b.weight"});
     CHECK(schedule.pruners[0].places == std::vector<std::string>{"s.json:7"});
     CHECK(schedule.pruners[1].gradual);
-    CHECK(schedule.pruners[1].criterion == ps::RankedBy::l2);
+    CHECK(schedule.pruners[1].criterion == ps::prune::RankedBy::l2);
     REQUIRE(schedule.policies.size() == 3);
     CHECK(schedule.policies[0].epochs == std::vector<std::int64_t>{1});
     CHECK(schedule.policies[1].epochs == std::vector<std::int64_t>{0, 1, 2});
@@ -70,24 +70,24 @@ TEST_CASE("what a schedule says") {
     CHECK(ps::prune::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 0) == 0);
     CHECK(ps::prune::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 1) == doctest::Approx(0.5 * 7 / 8));
     CHECK(ps::prune::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 2) == 0.5);
-    const ps::ScheduledRate rate{schedule};
+    const ps::prune::ScheduledRate rate{schedule};
     CHECK(rate(1.0, 29, 1000, 10) == 1.0);  // epoch 2 is not over
     CHECK(rate(1.0, 30, 1000, 10) == 0.5);
     CHECK(rate(1.0, 49, 1000, 10) == 0.25);
-    const ps::ScheduleRate step{.rule = ps::ScheduleRate::Rule::step, .gamma = 0.1, .every = 3},
-        several{.rule = ps::ScheduleRate::Rule::multi_step, .gamma = 0.1, .milestones = {1, 4}},
-        cosine{.rule = ps::ScheduleRate::Rule::cosine, .every = 8};
+    const ps::prune::ScheduleRate step{.rule = ps::prune::ScheduleRate::Rule::step, .gamma = 0.1, .every = 3},
+        several{.rule = ps::prune::ScheduleRate::Rule::multi_step, .gamma = 0.1, .milestones = {1, 4}},
+        cosine{.rule = ps::prune::ScheduleRate::Rule::cosine, .every = 8};
     CHECK(step.rate(1, 2) == 1);
     CHECK(step.rate(1, 3) == doctest::Approx(0.1));
     CHECK(several.rate(1, 5) == doctest::Approx(0.01));
     CHECK(cosine.rate(1, 4) == doctest::Approx(0.5));
-    ps::check_schedule(schedule, Net::graph(), ps::Coupling(Net::graph()));
+    ps::prune::check_schedule(schedule, Net::graph(), ps::prune::Coupling(Net::graph()));
 }
 
 TEST_CASE("rates of a schedule are PyTorch's, beyond their ends too") {
-    using Rule = ps::ScheduleRate::Rule;
+    using Rule = ps::prune::ScheduleRate::Rule;
     // torch.optim.lr_scheduler of these names, with a rate of 1 at the beginning.
-    const std::vector<std::pair<ps::ScheduleRate, std::vector<double>>> all{
+    const std::vector<std::pair<ps::prune::ScheduleRate, std::vector<double>>> all{
         {{.rule = Rule::exponential, .gamma = 0.5, .milestones = {}}, {1, 0.5, 0.25, 0.125, 0.0625, 0.03125}},
         {{.rule = Rule::step, .gamma = 0.5, .every = 2, .milestones = {}}, {1, 1, 0.5, 0.5, 0.25, 0.25, 0.125, 0.125}},
         {{.rule = Rule::multi_step, .gamma = 0.5, .milestones = {1, 3, 3}}, {1, 0.5, 0.5, 0.125, 0.125, 0.125}},
@@ -110,7 +110,7 @@ TEST_CASE("a cosine of a file ends at its eta_min") {
                       ps::join(R"("class": "CosineAnnealingLR", "T_max": 4, "eta_min": )", eta_min));
         return parsed(other);
     };
-    const ps::ScheduledRate rate{parsed_with("0.01")};
+    const ps::prune::ScheduledRate rate{parsed_with("0.01")};
     CHECK(rate(0.1, 20, 1000, 10) == 0.1);
     CHECK(rate(0.1, 40, 1000, 10) == doctest::Approx(0.055));
     CHECK(rate(0.1, 60, 1000, 10) == doctest::Approx(0.01));
@@ -123,7 +123,7 @@ TEST_CASE("what a schedule must not say, with its line") {
         std::string other(text);
         other.replace(other.find(old), old.size(), by);
         CAPTURE(by);
-        CHECK_THROWS_WITH_AS(ps::check_schedule(parsed(other), Net::graph(), ps::Coupling(Net::graph())),
+        CHECK_THROWS_WITH_AS(ps::prune::check_schedule(parsed(other), Net::graph(), ps::prune::Coupling(Net::graph())),
                              doctest::Contains(why), ps::error);
     };
     refused("desired_sparsity", "desired_sparsty", "s.json:6: 'desired_sparsty' is none of");
@@ -167,12 +167,12 @@ ps::LabelledImages bars(int count) {
 }
 
 struct Recipe : ps::DefaultTraining {
-    using learning_rate = ps::ScheduledRate;
+    using learning_rate = ps::prune::ScheduledRate;
 };
 using Trainer = ps::Trainer<ps::Graph, Recipe>;
 
 /// Trains until so many updates are done, from a checkpoint where there is one; returns one of the end.
-ps::Checkpoint train(std::int64_t updates, std::optional<ps::Checkpoint> const& from, ps::PruningRun& run,
+ps::Checkpoint train(std::int64_t updates, std::optional<ps::Checkpoint> const& from, ps::prune::PruningRun& run,
                      std::vector<double>* sparsities = nullptr) {
     const ps::LabelledImages images = bars(24);
     const ps::TrainingOptions options{.batch = 8, .epochs = 4, .learning_rate = 0.05, .weight_decay = 1e-3};
@@ -205,17 +205,17 @@ ps::Checkpoint train(std::int64_t updates, std::optional<ps::Checkpoint> const& 
 
 TEST_CASE("a training that loses filters ends thinned, and killed and resumed in the same bits") {
     const ps::Graph graph = Net::graph(8);
-    ps::PruningRun whole(parsed(), graph);
+    ps::prune::PruningRun whole(parsed(), graph);
     std::vector<double> sparsities;
     const ps::Checkpoint end = train(1000, std::nullopt, whole, &sparsities);
     // Half of b's 12 filters go in epoch 1; of the 8 that are coupled with a's 7/16 go, then half.
     CHECK(sparsities == std::vector<double>{6 + 3, 6 + 4, 6 + 4, 6 + 4});
     ps::Weights weights;
     for (ps::WeightSpec const& spec : ps::weight_specs(graph)) weights.add(spec.name, end.tensors.at(spec.name));
-    for (auto const& [name, places] : ps::zero_weights(graph, ps::Coupling(graph), whole.choice())) {
+    for (auto const& [name, places] : ps::prune::zero_weights(graph, ps::prune::Coupling(graph), whole.choice())) {
         for (const std::size_t place : places) REQUIRE(weights.at(name).values[place] == 0.0F);
     }
-    const ps::Pruned thin = whole.thinned(weights);
+    const ps::prune::Pruned thin = whole.thinned(weights);
     CHECK(thin.graph[thin.graph.find("sum1.b")].shape.c == 6);
     CHECK(thin.graph[thin.graph.find("a")].shape.c == 4);
     // The network that was trained computes what the thinned one does.
@@ -224,7 +224,7 @@ TEST_CASE("a training that loses filters ends thinned, and killed and resumed in
 
     for (const std::int64_t killed : {2, 3, 4, 6, 7}) {  // 3 updates are an epoch
         CAPTURE(killed);
-        ps::PruningRun before(parsed(), graph), after(parsed(), graph);
+        ps::prune::PruningRun before(parsed(), graph), after(parsed(), graph);
         const ps::Checkpoint half = train(killed, std::nullopt, before);
         const ps::Checkpoint again = train(1000, half, after);
         CHECK(after.choice() == whole.choice());
@@ -236,7 +236,7 @@ TEST_CASE("a training that loses filters ends thinned, and killed and resumed in
             CHECK(std::ranges::equal(tensor.values, again.tensors.at(name).values));
         }
     }
-    ps::PruningRun other(parsed(), graph);
+    ps::prune::PruningRun other(parsed(), graph);
     ps::Checkpoint silent = end;
     silent.facts.erase("pruned channels");
     CHECK_THROWS_WITH_AS((void)train(1, silent, other), doctest::Contains("does not say which channels are pruned"),

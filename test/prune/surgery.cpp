@@ -65,13 +65,13 @@ TEST_CASE("layers that share a weight lose the same filters, and have one weight
                       {"in.weight", {"matrix"}},
                       {"code.weight", {"matrix", true}}});
     CHECK(ps::parameter_count(graph) == apart - 8 * 8 * 9 - 8 - 10 * 288);
-    const ps::Coupling coupling(graph);
+    const ps::prune::Coupling coupling(graph);
     CHECK(coupling.groups_of(graph.find("a")) == coupling.groups_of(graph.find("b")));
     for (const unsigned seed : {1U, 2U, 3U}) {
-        const ps::RemovedGroups choice = any_choice(graph, coupling, 1.4, seed);
+        const ps::prune::RemovedGroups choice = any_choice(graph, coupling, 1.4, seed);
         CHECK(!choice.empty());
         check_same(graph, coupling, choice);
-        const ps::Pruned thin = ps::remove_channels(graph, ps::random_weights(graph), coupling, choice);
+        const ps::prune::Pruned thin = ps::prune::remove_channels(graph, ps::random_weights(graph), coupling, choice);
         CHECK(thin.graph.shared() == graph.shared());
         CHECK(thin.weights.at("a.weight").values.data() == thin.weights.at("b.weight").values.data());
         ps::check_weights(thin.graph, thin.weights);
@@ -81,8 +81,8 @@ TEST_CASE("layers that share a weight lose the same filters, and have one weight
 TEST_CASE("thinned networks of the zoo are the masked ones") {
     for (ps::Graph const& graph : networks()) {
         CAPTURE(graph[graph.size() - 2].name);
-        const ps::Coupling coupling(graph);
-        const ps::RemovedGroups choice = any_choice(graph, coupling, 1.4, 5);
+        const ps::prune::Coupling coupling(graph);
+        const ps::prune::RemovedGroups choice = any_choice(graph, coupling, 1.4, 5);
         CHECK(choice.size() > 20);
         check_same(graph, coupling, choice);
     }
@@ -94,22 +94,23 @@ TEST_CASE("whatever the criterion and the group type, a thinned network is the m
         Residual<Named<"b", Conv<6, 3>>, Named<"m", BatchNorm>, Relu, Named<"c", Conv<8, 3>>, Named<"o", BatchNorm>>,
         MaxPool<2>, Named<"d", Conv<12, 3, Groups<2>>>, Named<"p", BatchNorm>, Flatten, Named<"e", Dense<5>>>();
     const ps::Weights weights = ps::random_weights(graph, 7);
-    const ps::Coupling coupling(graph);
-    const auto check = [&](auto const& criterion, ps::GroupType type) {
-        const std::vector<ps::Ranking> rankings = ps::rank_filters(graph, weights, coupling, criterion, type);
+    const ps::prune::Coupling coupling(graph);
+    const auto check = [&](auto const& criterion, ps::prune::GroupType type) {
+        const std::vector<ps::prune::Ranking> rankings =
+            ps::prune::rank_filters(graph, weights, coupling, criterion, type);
         CHECK(rankings.size() == 3);
         for (const double sparsity : {0.3, 0.5, 0.7}) {
-            check_same(graph, coupling, ps::sparing(graph, coupling, ps::choose(rankings, sparsity)));
-            check_same(graph, coupling, ps::sparing(graph, coupling, ps::choose(rankings, sparsity, 4)));
+            check_same(graph, coupling, ps::prune::sparing(graph, coupling, ps::prune::choose(rankings, sparsity)));
+            check_same(graph, coupling, ps::prune::sparing(graph, coupling, ps::prune::choose(rankings, sparsity, 4)));
         }
     };
-    for (const ps::GroupType type : {ps::GroupType::filters, ps::GroupType::channels}) {
-        check(ps::L1Norm{}, type);
-        check(ps::L2Norm{}, type);
-        check(ps::GeometricMedian{}, type);
-        check(ps::RandomScore{3}, type);
+    for (const ps::prune::GroupType type : {ps::prune::GroupType::filters, ps::prune::GroupType::channels}) {
+        check(ps::prune::L1Norm{}, type);
+        check(ps::prune::L2Norm{}, type);
+        check(ps::prune::GeometricMedian{}, type);
+        check(ps::prune::RandomScore{3}, type);
     }
-    check(ps::BatchNormScale{}, ps::GroupType::filters);
+    check(ps::prune::BatchNormScale{}, ps::prune::GroupType::filters);
 }
 
 TEST_CASE("every network of the zoo thinned is the masked one; slow" * doctest::skip()) {
@@ -120,7 +121,7 @@ TEST_CASE("every network of the zoo thinned is the masked one; slow" * doctest::
             graph = ps::resized(graph, {3, 96, 96});
         } catch (ps::error const&) {  // its dense layers want its own size
         }
-        const ps::Coupling coupling(graph);
+        const ps::prune::Coupling coupling(graph);
         for (const double share : {0.6, 1.0, 1.4}) {
             check_same(graph, coupling, any_choice(graph, coupling, share, static_cast<unsigned>(10 * share)));
         }
@@ -141,7 +142,7 @@ TEST_CASE("groups, shuffles, slices, paddings, products and flattening") {
     };
     for (std::size_t i = 0; i < graphs.size(); ++i) {
         CAPTURE(i);
-        const ps::Coupling coupling(graphs[i]);
+        const ps::prune::Coupling coupling(graphs[i]);
         for (unsigned seed = 1; seed < 9; ++seed) {
             CAPTURE(seed);
             check_same(graphs[i], coupling, any_choice(graphs[i], coupling, 1.0, seed));
@@ -275,7 +276,7 @@ TEST_CASE("a layer that passes channels on keeps those that are left, whatever i
         auto const& may_go = std::get<1>(each);
         CAPTURE(graph[2].name);
         CAPTURE(graph.size());
-        const ps::Coupling coupling(graph);
+        const ps::prune::Coupling coupling(graph);
         std::set<std::size_t> free;
         for (const std::size_t group : coupling.groups_of(graph.find("a"))) {
             if (coupling.groups()[group].fixed.empty()) free.insert(group);
@@ -283,24 +284,24 @@ TEST_CASE("a layer that passes channels on keeps those that are left, whatever i
         CHECK(free.size() == may_go);
         for (unsigned seed = 1; seed < 4; ++seed) {
             CAPTURE(seed);
-            const ps::RemovedGroups choice = any_choice(graph, coupling, 2.0, seed);
+            const ps::prune::RemovedGroups choice = any_choice(graph, coupling, 2.0, seed);
             check_same(graph, coupling, choice);
         }
         // The first half of them.
-        ps::RemovedGroups half;
+        ps::prune::RemovedGroups half;
         for (const std::size_t group : free) {
             if (half.size() < free.size() / 2) half.insert(group);
         }
         CHECK(!half.empty());
         check_same(graph, coupling, half);
-        CHECK(ps::remove_channels(graph, coupling, half)[graph.find("a")].shape.c == 4);
+        CHECK(ps::prune::remove_channels(graph, coupling, half)[graph.find("a")].shape.c == 4);
     }
 }
 
 TEST_CASE("what mixes channels holds them back, and is named") {
     const auto held = [](auto const& between) {
         const ps::Graph graph = around(between);
-        return ps::held_back_text(ps::held_back(graph, ps::Coupling(graph)));
+        return ps::prune::held_back_text(ps::prune::held_back(graph, ps::prune::Coupling(graph)));
     };
     const auto alone = [&](ps::AnyLayer const& layer) {
         return held([&](ps::Graph& graph, std::size_t at) { return graph.add("between", layer, {at}); });
@@ -329,23 +330,23 @@ TEST_CASE("what mixes channels holds them back, and is named") {
           }) == "a: 8 of 8 stay: all of them are coupled to each other");
     // The last filters are the result's, whatever is behind them, and hold nothing back.
     const ps::Graph classifier = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"b", Dense<5>>, Softmax>();
-    CHECK(ps::held_back(classifier, ps::Coupling(classifier)).empty());
+    CHECK(ps::prune::held_back(classifier, ps::prune::Coupling(classifier)).empty());
 }
 
 TEST_CASE("layers that are added lose the same channels") {
     const ps::Graph graph =
         graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Residual<Named<"b", Conv<8, 3>>>, Named<"c", Conv<4, 3>>>();
-    const ps::Coupling coupling(graph);
+    const ps::prune::Coupling coupling(graph);
     const std::size_t a = graph.find("a"), b = graph.find("sum1.b"), c = graph.find("c");
     CHECK(coupling.groups_of(a) == coupling.groups_of(b));
     for (const std::size_t group : coupling.groups_of(c)) {
         CHECK(coupling.groups()[group].fixed == "they are the network's result");
     }
-    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::L1Norm{});
+    const auto rankings = ps::prune::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::prune::L1Norm{});
     REQUIRE(rankings.size() == 1);
     CHECK(rankings[0].layers == std::vector<std::string>{"a", "sum1.b"});
-    const ps::RemovedGroups choice = ps::choose(rankings[0], 0.5);
-    const ps::Pruned thin = ps::remove_channels(graph, ps::random_weights(graph, 1), coupling, choice);
+    const ps::prune::RemovedGroups choice = ps::prune::choose(rankings[0], 0.5);
+    const ps::prune::Pruned thin = ps::prune::remove_channels(graph, ps::random_weights(graph, 1), coupling, choice);
     CHECK(thin.graph[a].shape.c == 4);
     CHECK(thin.graph[b].shape.c == 4);
     CHECK(thin.graph[c].shape.c == 4);
@@ -354,18 +355,19 @@ TEST_CASE("layers that are added lose the same channels") {
 
 TEST_CASE("coupled layers of different widths lose the same share each") {
     for (const ps::Graph& graph : {ps::zoo::ResNet56::graph(), ps::zoo::ShuffleNetV2X05::graph()}) {
-        const ps::Coupling coupling(graph);
+        const ps::prune::Coupling coupling(graph);
         const auto groups_of = [&](std::string const& layer) {
             std::vector<std::size_t> const& each = coupling.groups_of(graph.find(layer));
             return std::set<std::size_t>(each.begin(), each.end());
         };
         std::size_t different = 0;
-        for (ps::Ranking const& ranking : ps::rank_filters(graph, ps::random_weights(graph), coupling, ps::L1Norm{})) {
+        for (ps::prune::Ranking const& ranking :
+             ps::prune::rank_filters(graph, ps::random_weights(graph), coupling, ps::prune::L1Norm{})) {
             for (std::string const& layer : ranking.layers) {
                 const std::set<std::size_t> groups = groups_of(layer);
                 different += groups.size() == ranking.count ? 0U : 1U;
                 for (const double share : {0.25, 0.5, 0.75}) {
-                    const ps::RemovedGroups choice = ps::choose(ranking, share);
+                    const ps::prune::RemovedGroups choice = ps::prune::choose(ranking, share);
                     const auto gone = std::ranges::count_if(groups, [&](std::size_t g) { return choice.contains(g); });
                     CAPTURE(layer);
                     CAPTURE(share);
@@ -387,10 +389,10 @@ TEST_CASE("criteria: the least of each goes first") {
     weights.add("n.bias", {4}, std::vector<float>(4));
     weights.add("n.running_mean", {4}, std::vector<float>(4));
     weights.add("n.running_var", {4}, std::vector<float>(4, 1.0F));
-    const ps::Coupling coupling(graph);
+    const ps::prune::Coupling coupling(graph);
     const auto order = [&](auto const& criterion) {
         std::vector<std::size_t> channels;
-        const auto rankings = ps::rank_filters(graph, weights, coupling, criterion);
+        const auto rankings = ps::prune::rank_filters(graph, weights, coupling, criterion);
         REQUIRE(rankings.size() == 1);
         for (const std::size_t group : rankings[0].groups) {
             channels.push_back(coupling.groups()[group].channels.front().channel);
@@ -398,15 +400,15 @@ TEST_CASE("criteria: the least of each goes first") {
         return channels;
     };
     using Order = std::vector<std::size_t>;
-    CHECK(order(ps::L1Norm{}) == Order{3, 2, 1, 0});
-    CHECK(order(ps::L2Norm{}) == Order{3, 2, 1, 0});
-    CHECK(order(ps::GeometricMedian{}) == Order{1, 2, 0, 3});
-    CHECK(order(ps::BatchNormScale{}) == Order{1, 2, 0, 3});
-    CHECK(order(ps::RandomScore{1}) == order(ps::RandomScore{1}));
+    CHECK(order(ps::prune::L1Norm{}) == Order{3, 2, 1, 0});
+    CHECK(order(ps::prune::L2Norm{}) == Order{3, 2, 1, 0});
+    CHECK(order(ps::prune::GeometricMedian{}) == Order{1, 2, 0, 3});
+    CHECK(order(ps::prune::BatchNormScale{}) == Order{1, 2, 0, 3});
+    CHECK(order(ps::prune::RandomScore{1}) == order(ps::prune::RandomScore{1}));
     const ps::Graph bare = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1>>, Named<"b", Conv<2, 1>>>();
-    CHECK_THROWS_WITH_AS(
-        (void)ps::rank_filters(bare, ps::random_weights(bare), ps::Coupling(bare), ps::BatchNormScale{}),
-        "prune: no batch norm alone reads layer a", ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::prune::rank_filters(bare, ps::random_weights(bare), ps::prune::Coupling(bare),
+                                                       ps::prune::BatchNormScale{}),
+                         "prune: no batch norm alone reads layer a", ps::error);
 }
 
 TEST_CASE("channels are judged by the kernels that read them") {
@@ -419,97 +421,100 @@ TEST_CASE("channels are judged by the kernels that read them") {
     std::vector<float> dense(64);
     for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = i / 16 % 2 == 0 ? 2.0F : 1.0F;
     weights.add("c.weight", {1, 64}, dense);
-    const ps::Coupling coupling(graph);
-    const auto first = [&](ps::GroupType type) {
+    const ps::prune::Coupling coupling(graph);
+    const auto first = [&](ps::prune::GroupType type) {
         std::vector<std::pair<std::string, std::size_t>> least;
-        for (ps::Ranking const& ranking : ps::rank_filters(graph, weights, coupling, ps::L1Norm{}, type)) {
-            ps::CoupledChannels const& group = coupling.groups()[ranking.groups[0]];
+        for (ps::prune::Ranking const& ranking :
+             ps::prune::rank_filters(graph, weights, coupling, ps::prune::L1Norm{}, type)) {
+            ps::prune::CoupledChannels const& group = coupling.groups()[ranking.groups[0]];
             least.emplace_back(ranking.layers[0], group.channels[0].channel);
         }
         return least;
     };
     using Least = std::vector<std::pair<std::string, std::size_t>>;
     // The kernels of a in two groups read channels 0 and 2 least; the dense layer reads the second of b's least.
-    CHECK(first(ps::GroupType::channels) == Least{{"b", 0}, {"c", 1}});
-    CHECK(first(ps::GroupType::filters) == Least{{"a", 0}, {"b", 1}});
+    CHECK(first(ps::prune::GroupType::channels) == Least{{"b", 0}, {"c", 1}});
+    CHECK(first(ps::prune::GroupType::filters) == Least{{"a", 0}, {"b", 1}});
 }
 
 TEST_CASE("the least of a network go wherever they are") {
-    ps::Ranking a, b;
+    ps::prune::Ranking a, b;
     a.layers = {"a"}, a.groups = {3, 1, 2}, a.scores = {0.1, 0.2, 0.9}, a.count = 4;
     b.layers = {"b"}, b.groups = {7, 6}, b.scores = {0.5, 0.8}, b.count = 2;
-    const std::vector<ps::Ranking> both{a, b};
-    CHECK(ps::choose(both, 0.0).empty());
-    CHECK(ps::choose(both, 0.5) == ps::RemovedGroups{1, 3, 7});
-    CHECK(ps::choose(both, 1.0) == ps::RemovedGroups{1, 2, 3, 7});  // one of each stays
-    CHECK(ps::choose(both, 0.5, 2) == ps::RemovedGroups{1, 3});
+    const std::vector<ps::prune::Ranking> both{a, b};
+    CHECK(ps::prune::choose(both, 0.0).empty());
+    CHECK(ps::prune::choose(both, 0.5) == ps::prune::RemovedGroups{1, 3, 7});
+    CHECK(ps::prune::choose(both, 1.0) == ps::prune::RemovedGroups{1, 2, 3, 7});  // one of each stays
+    CHECK(ps::prune::choose(both, 0.5, 2) == ps::prune::RemovedGroups{1, 3});
 }
 
 TEST_CASE("how many go is told without naming them") {
     const ps::Graph graph = ps::zoo::AlexNetCifar::graph();
     const ps::Weights weights = ps::random_weights(graph);
-    const ps::Coupling coupling(graph);
-    const std::vector<ps::Ranking> rankings = ps::rank_filters(graph, weights, coupling, ps::L1Norm{});
+    const ps::prune::Coupling coupling(graph);
+    const std::vector<ps::prune::Ranking> rankings =
+        ps::prune::rank_filters(graph, weights, coupling, ps::prune::L1Norm{});
     for (const double sparsity : {0.0, 0.3, 0.99, 1.0}) {
         for (const std::size_t multiple : {1U, 4U}) {
-            const std::vector<std::size_t> counts = ps::counts_to_go(rankings, sparsity, multiple);
-            ps::RemovedGroups together;
+            const std::vector<std::size_t> counts = ps::prune::counts_to_go(rankings, sparsity, multiple);
+            ps::prune::RemovedGroups together;
             REQUIRE(counts.size() == rankings.size());
             for (std::size_t i = 0; i < rankings.size(); ++i) {
-                together.merge(ps::first_groups(rankings[i], counts[i]));
-                CHECK(ps::choose(rankings[i], sparsity, multiple) ==
-                      ps::first_groups(rankings[i], ps::count_to_go(rankings[i], sparsity, multiple)));
+                together.merge(ps::prune::first_groups(rankings[i], counts[i]));
+                CHECK(ps::prune::choose(rankings[i], sparsity, multiple) ==
+                      ps::prune::first_groups(rankings[i], ps::prune::count_to_go(rankings[i], sparsity, multiple)));
             }
-            CHECK(ps::choose(rankings, sparsity, multiple) == together);
+            CHECK(ps::prune::choose(rankings, sparsity, multiple) == together);
         }
     }
 }
 
 TEST_CASE("a score that is not finite is refused with its layer") {
     struct Wrong {
-        void operator()(ps::Filters const& filters, std::span<double> scores) const {
+        void operator()(ps::prune::Filters const& filters, std::span<double> scores) const {
             scores[0] = std::sqrt(-static_cast<double>(filters.count));
         }
     };
     const ps::Graph graph = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1>>, Named<"b", Conv<2, 1>>>();
-    CHECK_THROWS_WITH_AS((void)ps::rank_filters(graph, ps::random_weights(graph), ps::Coupling(graph), Wrong{}),
-                         "prune: a score of a filter of layer a is not finite", ps::error);
+    CHECK_THROWS_WITH_AS(
+        (void)ps::prune::rank_filters(graph, ps::random_weights(graph), ps::prune::Coupling(graph), Wrong{}),
+        "prune: a score of a filter of layer a is not finite", ps::error);
     // Larger than any float, but a score is a double.
-    const auto large = [](ps::Filters const&, std::span<double> scores) { std::ranges::fill(scores, 1e100); };
-    CHECK_FALSE(ps::rank_filters(graph, ps::random_weights(graph), ps::Coupling(graph), large).empty());
+    const auto large = [](ps::prune::Filters const&, std::span<double> scores) { std::ranges::fill(scores, 1e100); };
+    CHECK_FALSE(ps::prune::rank_filters(graph, ps::random_weights(graph), ps::prune::Coupling(graph), large).empty());
 }
 
 TEST_CASE("as many stay as are asked for") {
-    ps::Ranking ranking;
+    ps::prune::Ranking ranking;
     ranking.count = 20;
     for (std::size_t i = 0; i < 20; ++i) ranking.groups.push_back(i);
-    CHECK(ps::choose(ranking, 0).empty());
-    CHECK(ps::choose(ranking, 0.3).size() == 6);
-    CHECK(ps::choose(ranking, 1).size() == 19);
-    CHECK(ps::choose(ranking, 0.3, 8).size() == 4);
-    CHECK(ps::choose(ranking, 0.3, 64).empty());
-    CHECK_THROWS_WITH_AS((void)ps::choose(ranking, 1.5), "prune: impossible sparsity 1.5", ps::error);
+    CHECK(ps::prune::choose(ranking, 0).empty());
+    CHECK(ps::prune::choose(ranking, 0.3).size() == 6);
+    CHECK(ps::prune::choose(ranking, 1).size() == 19);
+    CHECK(ps::prune::choose(ranking, 0.3, 8).size() == 4);
+    CHECK(ps::prune::choose(ranking, 0.3, 64).empty());
+    CHECK_THROWS_WITH_AS((void)ps::prune::choose(ranking, 1.5), "prune: impossible sparsity 1.5", ps::error);
 }
 
 TEST_CASE("what must stay is refused by name and reason") {
     const ps::Graph graph =
         graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Lrn<>, Named<"b", Conv<4, 3>>, Named<"c", Conv<4, 3>>>();
     const ps::Weights weights = ps::random_weights(graph);
-    const ps::Coupling coupling(graph);
+    const ps::prune::Coupling coupling(graph);
     const auto refused = [&](std::size_t group, const char* why) {
-        CHECK_THROWS_WITH_AS((void)ps::remove_channels(graph, weights, coupling, {group}), doctest::Contains(why),
-                             ps::error);
+        CHECK_THROWS_WITH_AS((void)ps::prune::remove_channels(graph, weights, coupling, {group}),
+                             doctest::Contains(why), ps::error);
     };
     refused(coupling.groups_of(graph.find("a"))[2],
             "channel 2 of layer a must stay: layer lrn1 (lrn) normalises each by its neighbours");
     refused(coupling.groups_of(graph.find("c"))[0], "channel 0 of layer c must stay: they are the network's result");
     refused(coupling.groups_of(0)[1], "must stay: layer input (input) is the image");
     refused(10'000, "there is no group 10000");
-    ps::RemovedGroups all;
+    ps::prune::RemovedGroups all;
     for (const std::size_t group : coupling.groups_of(graph.find("b"))) all.insert(group);
-    CHECK_THROWS_WITH_AS((void)ps::remove_channels(graph, weights, coupling, all),
+    CHECK_THROWS_WITH_AS((void)ps::prune::remove_channels(graph, weights, coupling, all),
                          "prune: no channel would be left of layer b", ps::error);
-    CHECK_THROWS_WITH_AS((void)ps::Coupling(ps::simplify(ps::zoo::ResNet18::graph())),
+    CHECK_THROWS_WITH_AS((void)ps::prune::Coupling(ps::simplify(ps::zoo::ResNet18::graph())),
                          doctest::Contains("has others fused into it"), ps::error);
 }
 

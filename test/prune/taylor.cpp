@@ -52,7 +52,7 @@ TEST_CASE("a filter's score is how the loss changes with it") {
     const ps::Graph graph = Net::graph(6);
     const ps::Weights weights = ps::random_weights(graph, 7);
     const ps::LabelledImages images = images_of({2, 6, 6}, 6);
-    const ps::Taylor measured = ps::taylor(graph, weights, images);
+    const ps::prune::Taylor measured = ps::prune::taylor(graph, weights, images);
     CHECK(measured.of_layers.size() == 3);
     for (auto const& pair : {std::pair{"a", "n"}, {"b", "b"}, {"c", "c"}}) {
         const char* const layer = pair.first;
@@ -68,10 +68,10 @@ TEST_CASE("a filter's score is how the loss changes with it") {
             CHECK(scores[k] == doctest::Approx(std::abs(slope)).epsilon(0.02).scale(1e-3));
         }
     }
-    const ps::Coupling coupling(graph);
-    const auto rankings = ps::rank_filters(graph, weights, coupling, measured);
+    const ps::prune::Coupling coupling(graph);
+    const auto rankings = ps::prune::rank_filters(graph, weights, coupling, measured);
     REQUIRE(rankings.size() == 2);
-    check_same(graph, coupling, ps::choose(rankings, 0.5));
+    check_same(graph, coupling, ps::prune::choose(rankings, 0.5));
 }
 
 TEST_CASE("the scores of batches are averaged, and what does not fit is refused") {
@@ -83,22 +83,23 @@ TEST_CASE("the scores of batches are averaged, and what does not fit is refused"
     first.floats.resize(3 * 32), first.labels.resize(3);
     second.floats.erase(second.floats.begin(), second.floats.begin() + 3 * 32);
     second.labels.erase(second.labels.begin(), second.labels.begin() + 3);
-    const ps::Taylor all = ps::taylor(graph, weights, images), one = ps::taylor(graph, weights, first),
-                     other = ps::taylor(graph, weights, second);
+    const ps::prune::Taylor all = ps::prune::taylor(graph, weights, images),
+                            one = ps::prune::taylor(graph, weights, first),
+                            other = ps::prune::taylor(graph, weights, second);
     for (std::size_t k = 0; k < 4; ++k) {
         CHECK(all.of_layers.at("a")[k] == doctest::Approx((one.of_layers.at("a")[k] + other.of_layers.at("a")[k]) / 2));
     }
-    CHECK(ps::taylor(graph, weights, images, {}, 1).of_layers == one.of_layers);
-    CHECK_THROWS_WITH_AS((void)ps::taylor(graph, weights, images_of({2, 5, 5}, 6)),
+    CHECK(ps::prune::taylor(graph, weights, images, {}, 1).of_layers == one.of_layers);
+    CHECK_THROWS_WITH_AS((void)ps::prune::taylor(graph, weights, images_of({2, 5, 5}, 6)),
                          "prune: the images are 2x5x5, the network takes 2x4x4", ps::error);
     ps::LabelledImages more = images;
     more.class_count = 4;
-    CHECK_THROWS_WITH_AS((void)ps::taylor(graph, weights, more),
+    CHECK_THROWS_WITH_AS((void)ps::prune::taylor(graph, weights, more),
                          "prune: the labels are of 4 classes, the network's result has 3 values", ps::error);
-    const ps::Coupling coupling(graph);
-    CHECK_THROWS_WITH_AS((void)ps::rank_filters(graph, weights, coupling, ps::Taylor{}),
+    const ps::prune::Coupling coupling(graph);
+    CHECK_THROWS_WITH_AS((void)ps::prune::rank_filters(graph, weights, coupling, ps::prune::Taylor{}),
                          "prune: no gradients were taken of layer a", ps::error);
-    CHECK_THROWS_WITH_AS((void)ps::rank_filters(graph, weights, coupling, all, ps::GroupType::channels),
+    CHECK_THROWS_WITH_AS((void)ps::prune::rank_filters(graph, weights, coupling, all, ps::prune::GroupType::channels),
                          doctest::Contains("layer c has gradients of 3 filters, not of 4"), ps::error);
 }
 

@@ -29,10 +29,11 @@ inline std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& w
     return result;
 }
 
-inline void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps::RemovedGroups const& choice) {
+inline void check_same(ps::Graph const& graph, ps::prune::Coupling const& coupling,
+                       ps::prune::RemovedGroups const& choice) {
     const ps::Weights weights = ps::random_weights(graph, 7);
-    const ps::Pruned thin = ps::remove_channels(graph, weights, coupling, choice);
-    const std::vector<float> expected = result_of(graph, ps::masked(graph, weights, coupling, choice));
+    const ps::prune::Pruned thin = ps::prune::remove_channels(graph, weights, coupling, choice);
+    const std::vector<float> expected = result_of(graph, ps::prune::masked(graph, weights, coupling, choice));
     const std::vector<float> actual = result_of(thin.graph, thin.weights);
     REQUIRE(actual.size() == expected.size());
     double squares = 0, apart = 0;
@@ -44,16 +45,18 @@ inline void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps:
 }
 
 /// Any groups that may go, so that something stays of every layer.
-inline ps::RemovedGroups any_choice(ps::Graph const& graph, ps::Coupling const& coupling, double share, unsigned seed) {
-    ps::RemovedGroups choice;
+inline ps::prune::RemovedGroups any_choice(ps::Graph const& graph, ps::prune::Coupling const& coupling, double share,
+                                           unsigned seed) {
+    ps::prune::RemovedGroups choice;
     unsigned drawn = seed;
-    for (ps::Ranking const& ranking :
-         ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::RandomScore{seed})) {
+    for (ps::prune::Ranking const& ranking :
+         ps::prune::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::prune::RandomScore{seed})) {
         drawn = drawn * 1664525U + 1013904223U;
-        const ps::RemovedGroups part = ps::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
+        const ps::prune::RemovedGroups part =
+            ps::prune::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
         choice.insert(part.begin(), part.end());
     }
-    return ps::sparing(graph, coupling, choice);
+    return ps::prune::sparing(graph, coupling, choice);
 }
 
 template <class... Layers>

@@ -15,7 +15,7 @@ namespace ps = primsel;
 using tests::error_of;
 
 TEST_CASE("of trials that come one after another about one in three goes on from each rung, and always the best") {
-    ps::SuccessiveHalving halving({.least_steps = 2, .factor = 3});
+    ps::search::SuccessiveHalving halving({.least_steps = 2, .factor = 3});
     double best = 1e9;
     std::size_t went_on = 0;
     unsigned drawn = 1;
@@ -35,14 +35,14 @@ TEST_CASE("of trials that come one after another about one in three goes on from
 }
 
 TEST_CASE("rungs lie at powers of the factor") {
-    const ps::SuccessiveHalving halving({.least_steps = 2, .factor = 3});
+    const ps::search::SuccessiveHalving halving({.least_steps = 2, .factor = 3});
     for (std::size_t steps = 0; steps < 60; ++steps) {
         CHECK(halving.is_rung(steps) == (steps == 2 || steps == 6 || steps == 18 || steps == 54));
     }
     CHECK_FALSE(halving.is_rung(static_cast<std::size_t>(-1)));
-    CHECK(error_of([] { (void)ps::SuccessiveHalving({.factor = 1}); }) ==
+    CHECK(error_of([] { (void)ps::search::SuccessiveHalving({.factor = 1}); }) ==
           "successive halving: a factor of 1 stops nothing");
-    CHECK(error_of([] { (void)ps::SuccessiveHalving({.least_steps = 0}); }) ==
+    CHECK(error_of([] { (void)ps::search::SuccessiveHalving({.least_steps = 0}); }) ==
           "successive halving: judges after at least one step");
 }
 

@@ -14,24 +14,26 @@ namespace ps = primsel;
 
 TEST_CASE("rank correlation is 1 for any rising curve, -1 for a falling one, and 0 for neither") {
     const std::vector<double> x{1, 2, 3, 4, 5}, rising{-9, 0, 1, 50, 1e6}, falling{3, 2, 1, 0, -7}, bump{1, 2, 3, 2, 1};
-    CHECK(ps::rank_correlation(x, rising) == doctest::Approx(1));
-    CHECK(ps::rank_correlation(x, falling) == doctest::Approx(-1));
-    CHECK(ps::rank_correlation(x, bump) == doctest::Approx(0));
-    CHECK(std::isnan(ps::rank_correlation(x, std::vector<double>(5, 1.0))));
+    CHECK(ps::search::rank_correlation(x, rising) == doctest::Approx(1));
+    CHECK(ps::search::rank_correlation(x, falling) == doctest::Approx(-1));
+    CHECK(ps::search::rank_correlation(x, bump) == doctest::Approx(0));
+    CHECK(std::isnan(ps::search::rank_correlation(x, std::vector<double>(5, 1.0))));
 }
 
 TEST_CASE("importance goes to what decides, whether it has an order or not") {
-    const ps::Space space({ps::Parameter::real("falls", 0, 1), ps::Parameter::real("idle", 0, 1),
-                           ps::Parameter::values("kind", {"a", "b", "c"}), ps::Parameter::constant("one", 1)});
-    ps::RandomSearch random(space, 1);
-    std::vector<ps::SearchPoint> points;
+    const ps::search::Space space(
+        {ps::search::Parameter::real("falls", 0, 1), ps::search::Parameter::real("idle", 0, 1),
+         ps::search::Parameter::values("kind", {"a", "b", "c"}), ps::search::Parameter::constant("one", 1)});
+    ps::search::RandomSearch random(space, 1);
+    std::vector<ps::search::SearchPoint> points;
     std::vector<double> metric;
     for (int i = 0; i < 120; ++i) {
         points.push_back(random.ask().value());
-        const bool is_b = points.back().values[2] == ps::Value("b");
-        metric.push_back(i % 10 == 0 ? std::nan("") : (is_b ? 2.0 : 0.0) - ps::number_of(points.back().values[0]));
+        const bool is_b = points.back().values[2] == ps::search::Value("b");
+        metric.push_back(i % 10 == 0 ? std::nan("")
+                                     : (is_b ? 2.0 : 0.0) - ps::search::number_of(points.back().values[0]));
     }
-    const std::vector<ps::Influence> found = ps::influences(space, points, metric);
+    const std::vector<ps::search::Influence> found = ps::search::influences(space, points, metric);
     REQUIRE(found.size() == 4);
     CHECK(found[2].importance > found[0].importance);
     CHECK(found[0].importance > 3 * found[1].importance);
@@ -40,9 +42,9 @@ TEST_CASE("importance goes to what decides, whether it has an order or not") {
     CHECK(std::abs(found[1].correlation) < 0.25);
     CHECK(std::isnan(found[2].correlation));
     double sum = 0;
-    for (ps::Influence const& each : found) sum += each.importance;
+    for (ps::search::Influence const& each : found) sum += each.importance;
     CHECK(sum == doctest::Approx(1));
-    CHECK(ps::influences(space, {}, {}).size() == 4);
+    CHECK(ps::search::influences(space, {}, {}).size() == 4);
 }
 
 }  // namespace

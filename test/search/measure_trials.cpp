@@ -26,19 +26,19 @@ using tests::error_of;
 
 struct Killed {};
 
-ps::Sweep sweep_of(std::size_t goals) {
-    ps::Sweep sweep{.method = ps::SweepMethod::random,
-                    .goals = {{"loss", false}, {"size", true}},
-                    .space = ps::Space({ps::Parameter::real("x", -1, 1)}),
-                    .trials = 30};
+ps::search::Sweep sweep_of(std::size_t goals) {
+    ps::search::Sweep sweep{.method = ps::search::SweepMethod::random,
+                            .goals = {{"loss", false}, {"size", true}},
+                            .space = ps::search::Space({ps::search::Parameter::real("x", -1, 1)}),
+                            .trials = 30};
     sweep.goals.resize(goals);
     return sweep;
 }
-constexpr auto try_one = [](ps::Trial& trial, auto const&) {
+constexpr auto try_one = [](ps::search::Trial& trial, auto const&) {
     const double x = std::get<double>(trial.point.values[0]);
     trial.metrics = {{"loss", x * x}, {"size", x}};
 };
-ps::TrialMeasurement measurement_of(std::uint64_t trial) {
+ps::search::TrialMeasurement measurement_of(std::uint64_t trial) {
     return {.milliseconds = 1.5 + static_cast<double>(trial),
             .predicted = 1.25,
             .images_per_second = 700,
@@ -46,12 +46,12 @@ ps::TrialMeasurement measurement_of(std::uint64_t trial) {
 }
 
 /// Those that nobody surpassed when they were done, and no others, were measured.
-void check_log(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials) {
+void check_log(ps::search::Sweep const& sweep, std::vector<ps::search::Trial> const& trials) {
     CHECK(trials.size() == sweep.trials);
-    std::vector<ps::Trial> until;
-    for (ps::Trial const& trial : trials) {
+    std::vector<ps::search::Trial> until;
+    for (ps::search::Trial const& trial : trials) {
         until.push_back(trial);
-        const std::vector<std::size_t> best = ps::best_of(sweep, until);
+        const std::vector<std::size_t> best = ps::search::best_of(sweep, until);
         const bool kept = std::ranges::find(best, until.size() - 1) != best.end();
         CHECK(trial.measured.has_value() == kept);
         if (trial.measured) CHECK(*trial.measured == measurement_of(trial.number));
@@ -59,71 +59,74 @@ void check_log(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials) {
 }
 
 TEST_CASE("what was measured reads back, from a log and from a message; what is none is refused") {
-    const ps::Sweep sweep = sweep_of(1);
-    ps::Trial trial{.number = 3, .point = {{0.5}}, .metrics = {{"loss", 1}}, .measured = measurement_of(3)};
-    CHECK(ps::parse_trial("t", ps::line_of(sweep.space, trial), sweep.space).measured == trial.measured);
-    trial.measured = ps::TrialMeasurement{.failure = "no \x01 luck"};
-    CHECK(ps::parse_trial("t", ps::line_of(sweep.space, trial), sweep.space).measured == trial.measured);
-    const std::string line = ps::line_of(3, measurement_of(3));
-    CHECK(ps::parse_measurement("m", line, 3) == measurement_of(3));
-    CHECK(error_of([&] { (void)ps::parse_measurement("m", line, 4); }) == "m: trial: is not trial 4");
+    const ps::search::Sweep sweep = sweep_of(1);
+    ps::search::Trial trial{.number = 3, .point = {{0.5}}, .metrics = {{"loss", 1}}, .measured = measurement_of(3)};
+    CHECK(ps::search::parse_trial("t", ps::search::line_of(sweep.space, trial), sweep.space).measured ==
+          trial.measured);
+    trial.measured = ps::search::TrialMeasurement{.failure = "no \x01 luck"};
+    CHECK(ps::search::parse_trial("t", ps::search::line_of(sweep.space, trial), sweep.space).measured ==
+          trial.measured);
+    const std::string line = ps::search::line_of(3, measurement_of(3));
+    CHECK(ps::search::parse_measurement("m", line, 3) == measurement_of(3));
+    CHECK(error_of([&] { (void)ps::search::parse_measurement("m", line, 4); }) == "m: trial: is not trial 4");
     for (std::size_t i = 0; i < line.size(); ++i) {
-        CHECK(error_of([&] { (void)ps::parse_measurement("m", line.substr(0, i), 3); }).starts_with("m:"));
+        CHECK(error_of([&] { (void)ps::search::parse_measurement("m", line.substr(0, i), 3); }).starts_with("m:"));
     }
     for (const char* wrong : {R"({"trial":3})", R"({"trial":3,"measured":1})", R"({"trial":3,"measured":{}})",
                               R"({"trial":3,"measured":{"latency":1,"predicted":1,"throughput":1,"layers":[1]}})"}) {
-        CHECK(error_of([&] { (void)ps::parse_measurement("m", wrong, 3); }).starts_with("m:"));
+        CHECK(error_of([&] { (void)ps::search::parse_measurement("m", wrong, 3); }).starts_with("m:"));
     }
 }
 
 TEST_CASE("trials that are kept are measured while nothing else runs") {
     for (const std::size_t goals : {1U, 2U}) {
-        const ps::Sweep sweep = sweep_of(goals);
+        const ps::search::Sweep sweep = sweep_of(goals);
         const scratch::Folder folder;
-        ps::TrialLog log(folder.file("log"), sweep.space);
+        ps::search::TrialLog log(folder.file("log"), sweep.space);
         std::atomic<int> running = 0;
-        const auto trying = [&](ps::Trial& trial, auto const& goes_on) {
+        const auto trying = [&](ps::search::Trial& trial, auto const& goes_on) {
             ++running;
             try_one(trial, goes_on);
             --running;
         };
-        ps::run_sweep(
-            sweep, ps::RandomSearch(sweep.space, 1), log, 1, trying, [](auto const&) {},
-            [&](ps::Trial const& trial) -> std::optional<ps::TrialMeasurement> {
+        ps::search::run_sweep(
+            sweep, ps::search::RandomSearch(sweep.space, 1), log, 1, trying, [](auto const&) {},
+            [&](ps::search::Trial const& trial) -> std::optional<ps::search::TrialMeasurement> {
                 CHECK(running == 0);
                 return measurement_of(trial.number);
             });
-        check_log(sweep, ps::read_trials(folder.file("log"), sweep.space));
+        check_log(sweep, ps::search::read_trials(folder.file("log"), sweep.space));
     }
 }
 
 TEST_CASE("measured by a consumer, the sweep killed again and again: each once") {
-    const ps::Sweep sweep = sweep_of(2);
+    const ps::search::Sweep sweep = sweep_of(2);
     for (std::size_t kill = 1; kill < 8; kill += 3) {
         CAPTURE(kill);
         const scratch::Folder folder;
-        ps::LocalQueue trials(10), kept(10);
+        ps::search::LocalQueue trials(10), kept(10);
         std::atomic<bool> over = false;
         std::map<std::uint64_t, int> measured;
-        std::thread producer([&] { (void)ps::work(sweep, trials, {}, try_one, [&] { return over.load(); }); });
+        std::thread producer([&] { (void)ps::search::work(sweep, trials, {}, try_one, [&] { return over.load(); }); });
         std::thread consumer([&] {
             const auto measure = [&](std::uint64_t trial) {
                 ++measured[trial];
                 return measurement_of(trial);
             };
-            (void)ps::work_on_measurements(kept, {}, measure, [&] { return over.load(); });
+            (void)ps::search::work_on_measurements(kept, {}, measure, [&] { return over.load(); });
         });
         for (int times = 0; times < 60; ++times) {
-            ps::TrialLog log(folder.file("log"), sweep.space);
-            ps::SweepRun<ps::RandomSearch> run(sweep, ps::RandomSearch(sweep.space, 1), log.trials());
+            ps::search::TrialLog log(folder.file("log"), sweep.space);
+            ps::search::SweepRun<ps::search::RandomSearch> run(sweep, ps::search::RandomSearch(sweep.space, 1),
+                                                               log.trials());
             std::size_t since = 0;
             try {
-                ps::drive(
+                ps::search::drive(
                     run, log, trials, {.ahead = 2, .wait_seconds = 0.05},
                     [&](auto const&) {
                         if (++since == kill) throw Killed();
                     },
-                    ps::MeasuredElsewhere<ps::LocalQueue>(kept, 0.05));
+                    ps::search::MeasuredElsewhere<ps::search::LocalQueue>(kept, 0.05));
                 break;
             } catch (Killed const&) {
             }
@@ -131,34 +134,34 @@ TEST_CASE("measured by a consumer, the sweep killed again and again: each once")
         over = true;
         producer.join();
         consumer.join();
-        check_log(sweep, ps::read_trials(folder.file("log"), sweep.space));
+        check_log(sweep, ps::search::read_trials(folder.file("log"), sweep.space));
         for (auto const& [trial, times] : measured) CHECK(times == 1);
     }
 }
 
 TEST_CASE("why a trial was not measured is told") {
     const auto failure_of = [](auto const& answer) {
-        ps::LocalQueue queue(10);
+        ps::search::LocalQueue queue(10);
         std::thread consumer([&] {
-            const std::optional<ps::Lease> lease = queue.take("c", 10);
+            const std::optional<ps::search::Lease> lease = queue.take("c", 10);
             if (lease) answer(queue, *lease);
         });
-        ps::MeasuredElsewhere<ps::LocalQueue> measure(queue, 0.02);
-        const std::optional<ps::TrialMeasurement> measured = measure(ps::Trial{.number = 5});
+        ps::search::MeasuredElsewhere<ps::search::LocalQueue> measure(queue, 0.02);
+        const std::optional<ps::search::TrialMeasurement> measured = measure(ps::search::Trial{.number = 5});
         consumer.join();
         return measured.value().failure;
     };
     CHECK(failure_of([](auto& queue, auto const& lease) { queue.set_aside(lease, "not mine"); }) == "not mine");
     CHECK(failure_of([](auto& queue, auto const& lease) { (void)queue.finish(lease, "{}"); }) ==
           "measurement: has no member \"trial\"");
-    ps::LocalQueue queue(10);
+    ps::search::LocalQueue queue(10);
     queue.put(5, R"({"trial":6})");
     queue.put(7, R"({"trial":7})");
-    const auto fails = [](std::uint64_t) -> ps::TrialMeasurement { throw std::runtime_error("no such file"); };
-    CHECK(ps::work_on_measurements(queue, {.patience = 0.1}, fails, [] { return false; }) == 1);
+    const auto fails = [](std::uint64_t) -> ps::search::TrialMeasurement { throw std::runtime_error("no such file"); };
+    CHECK(ps::search::work_on_measurements(queue, {.patience = 0.1}, fails, [] { return false; }) == 1);
     CHECK(queue.aside().at(0).reason == "message: is trial 6, not 5");
-    ps::MeasuredElsewhere<ps::LocalQueue> measure(queue, 0.02);
-    CHECK(measure(ps::Trial{.number = 7}).value().failure == "no such file");
+    ps::search::MeasuredElsewhere<ps::search::LocalQueue> measure(queue, 0.02);
+    CHECK(measure(ps::search::Trial{.number = 7}).value().failure == "no such file");
 }
 
 }  // namespace

@@ -14,14 +14,16 @@ namespace profiled {
 
 namespace ps = primsel;
 
-inline ps::Dataset header_of(std::vector<std::string> inputs, std::vector<std::string> subjects) {
-    ps::Dataset header;
+inline ps::learn::Dataset header_of(std::vector<std::string> inputs, std::vector<std::string> subjects) {
+    ps::learn::Dataset header;
     header.inputs = std::move(inputs), header.subjects = std::move(subjects);
     header.about = {{"arch", "a"}, {"cpu", "c"}, {"version", "1"}};
     return header;
 }
-inline ps::Dataset convolutions() { return header_of(ps::ConvConfiguration::inputs(), {"fast", "slow", "none"}); }
-inline ps::Dataset layouts() { return header_of(ps::TensorConfiguration::inputs(), {"chw-to-hwc"}); }
+inline ps::learn::Dataset convolutions() {
+    return header_of(ps::learn::ConvConfiguration::inputs(), {"fast", "slow", "none"});
+}
+inline ps::learn::Dataset layouts() { return header_of(ps::learn::TensorConfiguration::inputs(), {"chw-to-hwc"}); }
 
 inline std::vector<std::vector<int>> rows_of(std::size_t count, bool of_layouts) {
     std::vector<std::vector<int>> rows;
@@ -37,7 +39,7 @@ inline std::vector<double> times_of(std::span<const int> row, std::size_t subjec
         seconds.push_back(i == 2 ? 0 : (row[0] * 100 + static_cast<int>(i)) * 1e-9);
     return seconds;
 }
-inline ps::ProfileWork work_of() {
+inline ps::search::ProfileWork work_of() {
     return {.machine = {.arch = "a",
                         .cpu = "c",
                         .compiler = "g",
@@ -50,7 +52,7 @@ inline ps::ProfileWork work_of() {
             .sample = "s"};
 }
 /// Each row is there once, with its times.
-inline void check_whole(ps::Dataset const& data, std::vector<std::vector<int>> const& rows) {
+inline void check_whole(ps::learn::Dataset const& data, std::vector<std::vector<int>> const& rows) {
     CHECK(data.rows() == rows.size());
     for (std::vector<int> const& row : rows) {
         std::size_t found = 0;
@@ -65,11 +67,11 @@ inline void check_whole(ps::Dataset const& data, std::vector<std::vector<int>> c
 }
 /// The tables of work_of in two files.
 struct Files {
-    ps::DatasetFile layouts, convolutions;
+    ps::learn::DatasetFile layouts, convolutions;
     explicit Files(std::string const& folder)
         : layouts(folder + "l.csv", profiled::layouts()), convolutions(folder + "c.csv", profiled::convolutions()) {}
-    [[nodiscard]] ps::ProfileRun run(std::size_t rows, std::size_t at_once) {
-        return ps::ProfileRun(
+    [[nodiscard]] ps::search::ProfileRun run(std::size_t rows, std::size_t at_once) {
+        return ps::search::ProfileRun(
             {{"layouts", &layouts, rows_of(rows / 2, true)}, {"convolutions", &convolutions, rows_of(rows, false)}},
             at_once);
     }

@@ -21,7 +21,7 @@ namespace ps = primsel;
 template <class Q>
 std::map<std::uint64_t, std::vector<std::string>> results_of(Q& queue) {
     std::map<std::uint64_t, std::vector<std::string>> results;
-    while (const std::optional<ps::QueuedResult> result = queue.next_result(0)) {
+    while (const std::optional<ps::search::QueuedResult> result = queue.next_result(0)) {
         results[result->number].push_back(result->message);
     }
     return results;
@@ -33,7 +33,7 @@ void check_each_once(Q& queue) {
     for (std::uint64_t i = 0; i < 5; ++i) queue.put(i, "trial " + std::to_string(i));
     queue.put(3, "again");
     std::map<std::uint64_t, std::string> taken;
-    while (const std::optional<ps::Lease> lease = queue.take("one", 0)) {
+    while (const std::optional<ps::search::Lease> lease = queue.take("one", 0)) {
         CHECK(taken.emplace(lease->number, lease->message).second);
         CHECK(queue.renew(*lease));
         CHECK(queue.finish(*lease, "done " + lease->message));
@@ -54,10 +54,10 @@ void check_each_once(Q& queue) {
 template <class Q>
 void check_lease_ends(Q& queue) {
     queue.put(7, "slow");
-    const std::optional<ps::Lease> lost = queue.take("gone", 0);
+    const std::optional<ps::search::Lease> lost = queue.take("gone", 0);
     REQUIRE(lost);
     CHECK_FALSE(queue.take("other", 0));
-    const std::optional<ps::Lease> again = queue.take("other", 2);
+    const std::optional<ps::search::Lease> again = queue.take("other", 2);
     REQUIRE(again);
     CHECK(again->number == 7);
     CHECK(again->message == "slow");
@@ -67,7 +67,7 @@ void check_lease_ends(Q& queue) {
     CHECK(results_of(queue).at(7) == std::vector<std::string>{"late but first"});
     // A worker that renews a lease keeps its trial for longer.
     queue.put(8, "kept");
-    const std::optional<ps::Lease> kept = queue.take("one", 0);
+    const std::optional<ps::search::Lease> kept = queue.take("one", 0);
     REQUIRE(kept);
     for (int i = 0; i < 6; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -82,7 +82,7 @@ void check_set_aside(Q& queue) {
     queue.put(1, std::string("\x00{", 2));
     queue.put(2, "good");
     for (int i = 0; i < 2; ++i) {
-        const std::optional<ps::Lease> lease = queue.take("one", 0);
+        const std::optional<ps::search::Lease> lease = queue.take("one", 0);
         REQUIRE(lease);
         if (lease->message == "good") {
             CHECK(queue.finish(*lease, "fine"));
@@ -91,7 +91,7 @@ void check_set_aside(Q& queue) {
         }
     }
     CHECK_FALSE(queue.take("one", 0.3));
-    const std::vector<ps::SetAside> aside = queue.aside();
+    const std::vector<ps::search::SetAside> aside = queue.aside();
     REQUIRE(aside.size() == 1);
     CHECK(aside[0].number == 1);
     CHECK(aside[0].message == std::string("\x00{", 2));

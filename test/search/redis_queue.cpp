@@ -114,28 +114,29 @@ private:
     pid_t process_ = 0;
 };
 
-ps::Sweep sweep_of(std::size_t trials) {
+ps::search::Sweep sweep_of(std::size_t trials) {
     return {.goals = {{"loss", false}},
-            .space = ps::Space({ps::Parameter::real("x", -1, 1), ps::Parameter::values("kind", {"a", "b"})}),
+            .space = ps::search::Space(
+                {ps::search::Parameter::real("x", -1, 1), ps::search::Parameter::values("kind", {"a", "b"})}),
             .trials = trials};
 }
-double loss_of(ps::SearchPoint const& point) { return 2 * std::get<double>(point.values[0]); }
+double loss_of(ps::search::SearchPoint const& point) { return 2 * std::get<double>(point.values[0]); }
 
 /// A process that works until it is killed; in the middle of its trial of that number it kills itself.
-pid_t start_worker(std::string const& url, ps::RedisQueueOptions const& options, std::string const& name,
+pid_t start_worker(std::string const& url, ps::search::RedisQueueOptions const& options, std::string const& name,
                    std::size_t fatal) {
     const pid_t process = ::fork();
     if (process != 0) return process;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
-        ps::RedisQueue queue(url, options);
+        ps::search::RedisQueue queue(url, options);
         std::size_t trials = 0;
-        const auto function = [&](ps::Trial& trial, auto const&) {
+        const auto function = [&](ps::search::Trial& trial, auto const&) {
             if (++trials == fatal) ::raise(SIGKILL);
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             trial.metrics["loss"] = loss_of(trial.point);
         };
-        (void)ps::work(sweep_of(1), queue, {.name = name}, function, [] { return false; });
+        (void)ps::search::work(sweep_of(1), queue, {.name = name}, function, [] { return false; });
     } catch (ps::error const&) {
     }
     ::_exit(1);
@@ -143,30 +144,32 @@ pid_t start_worker(std::string const& url, ps::RedisQueueOptions const& options,
 
 /// A queue that fails where a sweep would wait for ever.
 struct StopsWhenSilent {
-    ps::RedisQueue& queue;
+    ps::search::RedisQueue& queue;
     int& silent;
 
     void put(std::uint64_t number, std::string const& message) { queue.put(number, message); }
-    std::optional<ps::Lease> take(std::string const& worker, double seconds) { return queue.take(worker, seconds); }
-    bool renew(ps::Lease const& lease) { return queue.renew(lease); }
-    bool finish(ps::Lease const& lease, std::string const& result) { return queue.finish(lease, result); }
-    void set_aside(ps::Lease const& lease, std::string const& reason) { queue.set_aside(lease, reason); }
-    std::optional<ps::QueuedResult> next_result(double seconds) {
+    std::optional<ps::search::Lease> take(std::string const& worker, double seconds) {
+        return queue.take(worker, seconds);
+    }
+    bool renew(ps::search::Lease const& lease) { return queue.renew(lease); }
+    bool finish(ps::search::Lease const& lease, std::string const& result) { return queue.finish(lease, result); }
+    void set_aside(ps::search::Lease const& lease, std::string const& reason) { queue.set_aside(lease, reason); }
+    std::optional<ps::search::QueuedResult> next_result(double seconds) {
         auto result = queue.next_result(seconds);
         silent = result ? 0 : silent + 1;
         if (silent > 30) ps::fail("the sweep waits for ever");
         return result;
     }
-    std::vector<ps::SetAside> aside() { return queue.aside(); }
+    std::vector<ps::search::SetAside> aside() { return queue.aside(); }
 };
 
 TEST_CASE("a server that there is none of, and what is none") {
     CHECK(tests::error_of([] {
-              ps::RedisQueue queue("unix:/none/s", {.first_patience = 0.01});
+              ps::search::RedisQueue queue("unix:/none/s", {.first_patience = 0.01});
           }).starts_with("queue unix:/none/s: "));
-    CHECK(tests::error_of([] { ps::RedisQueue queue("http://here"); }) ==
+    CHECK(tests::error_of([] { ps::search::RedisQueue queue("http://here"); }) ==
           "queue http://here: is none; redis://host:port or unix:/path/of/the/socket is needed");
-    CHECK(tests::error_of([] { ps::RedisQueue queue("redis://here:x"); }) == "queue redis://here:x: no port x");
+    CHECK(tests::error_of([] { ps::search::RedisQueue queue("redis://here:x"); }) == "queue redis://here:x: no port x");
     for (const char* url :
          {"redis://:secret@here:x", "redis://u:secret@", "rediss://u:secret@here", "redis://secret@here",
           "redis://u:secret@here/x", "redis://u:secret@[::1", "other://u:secret@here", "redis://u:a/secret@[here]x",
@@ -203,10 +206,10 @@ TEST_CASE("a Redis server with a password and databases" * doctest::test_suite("
     }
     const Server server(program, "a secret/@:");
     const std::string login = "redis://default:a%20secret%2F@:@" + server.place(), wrong = "redis://:nonsense@";
-    ps::RedisQueue first(login), again("redis://:a secret%2f%40%3A@" + server.place()), other(login + "/3");
+    ps::search::RedisQueue first(login), again("redis://:a secret%2f%40%3A@" + server.place()), other(login + "/3");
     first.put(0, "message");
     CHECK_FALSE(other.take("worker", 0));
-    const std::optional<ps::Lease> lease = again.take("worker", 0);
+    const std::optional<ps::search::Lease> lease = again.take("worker", 0);
     REQUIRE(lease);
     CHECK(lease->message == "message");
     CHECK(first.url() == "redis://" + server.place());
@@ -215,7 +218,7 @@ TEST_CASE("a Redis server with a password and databases" * doctest::test_suite("
     first.keep_lease(0.5);
     CHECK(again.kept_lease() == 0.5);
     for (std::string const& url : {wrong + server.place(), "redis://" + server.place(), login + "/99"}) {
-        const std::string error = tests::error_of([&] { const ps::RedisQueue none(url); });
+        const std::string error = tests::error_of([&] { const ps::search::RedisQueue none(url); });
         CAPTURE(error);
         CHECK(error.starts_with("queue redis://" + server.place()));
         CHECK(error.find("secret") == std::string::npos);
@@ -231,15 +234,16 @@ TEST_CASE("laws of queues: in a Redis server" * doctest::test_suite("outside")) 
     }
     const Server server(program);
     const auto options = [](std::string const& name, double lease) {
-        return ps::RedisQueueOptions{.name = name, .lease_seconds = lease, .patience = 20, .first_patience = 20};
+        return ps::search::RedisQueueOptions{
+            .name = name, .lease_seconds = lease, .patience = 20, .first_patience = 20};
     };
-    ps::RedisQueue each(server.url(), options("each", 10)), ends(server.url(), options("ends", 0.15)),
+    ps::search::RedisQueue each(server.url(), options("each", 10)), ends(server.url(), options("ends", 0.15)),
         aside(server.url(), options("aside", 10));
     queue_laws::check_each_once(each);
     queue_laws::check_lease_ends(ends);
     queue_laws::check_set_aside(aside);
     // Another object, of another program perhaps, sees all results again, and what others put there is set aside.
-    ps::RedisQueue other(server.url(), options("each", 10));
+    ps::search::RedisQueue other(server.url(), options("each", 10));
     CHECK(queue_laws::results_of(other).size() == 5);
     ps::search::detail::RedisConnection raw(server.url(), 20);
     raw.call({"XADD", "each:todo", "*", "junk", std::string("\x00\xff", 2)});
@@ -267,29 +271,30 @@ TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server kille
     Server server(program);
     for (int round = 0; round < 10; ++round) {
         CAPTURE(round);
-        const ps::Sweep sweep = sweep_of(12);
-        const ps::RedisQueueOptions options{
+        const ps::search::Sweep sweep = sweep_of(12);
+        const ps::search::RedisQueueOptions options{
             .name = "round" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
         const std::vector<pid_t> workers{start_worker(server.url(), options, "first", 2),
                                          start_worker(server.url(), options, "second", 1000)};
         const scratch::Folder folder;
-        ps::TrialLog log(folder.file("log"), sweep.space);
-        ps::SweepRun<ps::RandomSearch> run(sweep, ps::RandomSearch(sweep.space, 1));
-        ps::RedisQueue queue(server.url(), options);
-        ps::drive(run, log, queue, {.ahead = 3, .wait_seconds = 1}, [&](auto const& so_far) {
+        ps::search::TrialLog log(folder.file("log"), sweep.space);
+        ps::search::SweepRun<ps::search::RandomSearch> run(sweep, ps::search::RandomSearch(sweep.space, 1));
+        ps::search::RedisQueue queue(server.url(), options);
+        ps::search::drive(run, log, queue, {.ahead = 3, .wait_seconds = 1}, [&](auto const& so_far) {
             if (so_far.trials().size() == 4) server.restart();
         });
         std::set<std::uint64_t> numbers;
-        for (ps::Trial const& trial : ps::read_trials(folder.file("log"), sweep.space)) {
+        for (ps::search::Trial const& trial : ps::search::read_trials(folder.file("log"), sweep.space)) {
             CHECK(numbers.insert(trial.number).second);
             CHECK(trial.failure == "");
             CHECK(trial.metrics.at("loss") == loss_of(trial.point));
         }
         CHECK(numbers.size() == 12);
         // The driver that is started again reads what it knows once more, and adds nothing.
-        ps::SweepRun<ps::RandomSearch> again(sweep, ps::RandomSearch(sweep.space, 1), log.trials());
-        ps::RedisQueue later(server.url(), options);
-        ps::drive(again, log, later, {}, [](auto const&) {});
+        ps::search::SweepRun<ps::search::RandomSearch> again(sweep, ps::search::RandomSearch(sweep.space, 1),
+                                                             log.trials());
+        ps::search::RedisQueue later(server.url(), options);
+        ps::search::drive(again, log, later, {}, [](auto const&) {});
         CHECK(log.trials().size() == 12);
         int status = 0;
         for (const pid_t worker : workers) {
@@ -310,24 +315,24 @@ TEST_CASE("a dead worker among thirty, ten times: its trial is handed out again,
     const Server server(program);
     for (int round = 0; round < 10; ++round) {
         CAPTURE(round);
-        ps::RedisQueue queue(
+        ps::search::RedisQueue queue(
             server.url(),
             {.name = "dead" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20});
         constexpr std::uint64_t dead = 29;
-        std::vector<ps::Lease> leases;
+        std::vector<ps::search::Lease> leases;
         for (std::uint64_t i = 0; i <= dead; ++i) queue.put(i, "trial");
         while (const auto lease = queue.take("worker" + std::to_string(leases.size()), 0)) {
             if (lease->number != dead) leases.push_back(*lease);
         }
         bool is_back = false;
         for (int tries = 0; tries < 200 && !is_back; ++tries) {
-            for (ps::Lease const& lease : leases) (void)queue.renew(lease);
+            for (ps::search::Lease const& lease : leases) (void)queue.renew(lease);
             const auto lease = queue.take("other", 0.02);
             if (lease) leases.push_back(*lease);
             is_back = lease && lease->number == dead;
         }
         CHECK(is_back);
-        for (ps::Lease const& lease : leases) (void)queue.finish(lease, "done");
+        for (ps::search::Lease const& lease : leases) (void)queue.finish(lease, "done");
         const auto results = queue_laws::results_of(queue);
         CHECK(results.size() == dead + 1);
         for (auto const& [number, all] : results) CHECK(all.size() == 1);
@@ -343,7 +348,7 @@ TEST_CASE("what others delete from the server is done again, and every trial is 
         return;
     }
     const Server server(program);
-    const ps::Sweep sweep = sweep_of(8);
+    const ps::search::Sweep sweep = sweep_of(8);
     // Keys are of the queue; {ENTRY} is the entry of the trial that a dead worker has.
     const std::vector<std::vector<std::string>> attacks{{"XGROUP", "DELCONSUMER", ":todo", "workers", "gone"},
                                                         {"XGROUP", "DESTROY", ":todo", "workers"},
@@ -359,25 +364,26 @@ TEST_CASE("what others delete from the server is done again, and every trial is 
         const std::string name = "attack" + std::to_string(&attack - attacks.data());
         CAPTURE(attack[0]);
         CAPTURE(name);
-        const ps::RedisQueueOptions options{.name = name, .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
+        const ps::search::RedisQueueOptions options{
+            .name = name, .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
         std::atomic<bool> over = false;
         std::thread worker([&] {
-            ps::RedisQueue queue(server.url(), options);
-            const auto function = [](ps::Trial& trial, auto const&) {
+            ps::search::RedisQueue queue(server.url(), options);
+            const auto function = [](ps::search::Trial& trial, auto const&) {
                 trial.metrics["loss"] = loss_of(trial.point);
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
             };
-            (void)ps::work(sweep, queue, {.name = "alive"}, function, [&] { return over.load(); });
+            (void)ps::search::work(sweep, queue, {.name = "alive"}, function, [&] { return over.load(); });
         });
         const scratch::Folder folder;
-        ps::TrialLog log(folder.file("log"), sweep.space);
-        ps::SweepRun<ps::RandomSearch> run(sweep, ps::RandomSearch(sweep.space, 1));
-        ps::RedisQueue queue(server.url(), options), other(server.url(), options);
+        ps::search::TrialLog log(folder.file("log"), sweep.space);
+        ps::search::SweepRun<ps::search::RandomSearch> run(sweep, ps::search::RandomSearch(sweep.space, 1));
+        ps::search::RedisQueue queue(server.url(), options), other(server.url(), options);
         ps::search::detail::RedisConnection raw(server.url(), 20);
         int silent = 0;
         StopsWhenSilent patient{queue, silent};
         try {
-            ps::drive(run, log, patient, {.ahead = 4, .wait_seconds = 0.2}, [&](auto const& so_far) {
+            ps::search::drive(run, log, patient, {.ahead = 4, .wait_seconds = 0.2}, [&](auto const& so_far) {
                 if (so_far.trials().size() != 2) return;
                 const auto held = other.take("gone", 0.5);
                 std::vector<std::string> command = attack;
@@ -393,7 +399,7 @@ TEST_CASE("what others delete from the server is done again, and every trial is 
         over = true;
         worker.join();
         std::set<std::uint64_t> numbers;
-        for (ps::Trial const& trial : ps::read_trials(folder.file("log"), sweep.space)) {
+        for (ps::search::Trial const& trial : ps::search::read_trials(folder.file("log"), sweep.space)) {
             CHECK(numbers.insert(trial.number).second);
             CHECK(trial.failure == "");
         }
@@ -402,19 +408,19 @@ TEST_CASE("what others delete from the server is done again, and every trial is 
 }
 
 /// As start_worker, of a profile.
-pid_t start_profiler(std::string const& url, ps::RedisQueueOptions const& options, std::size_t fatal) {
+pid_t start_profiler(std::string const& url, ps::search::RedisQueueOptions const& options, std::size_t fatal) {
     const pid_t process = ::fork();
     if (process != 0) return process;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
-        ps::RedisQueue queue(url, options);
+        ps::search::RedisQueue queue(url, options);
         std::size_t rows = 0;
-        const auto measure = [&](ps::ProfiledTable const& table, std::vector<int> const& row) {
+        const auto measure = [&](ps::search::ProfiledTable const& table, std::vector<int> const& row) {
             if (++rows == fatal) ::raise(SIGKILL);
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             return profiled::times_of(row, table.subjects.size());
         };
-        (void)ps::work(profiled::work_of(), queue, {}, measure, [] { return false; });
+        (void)ps::search::work(profiled::work_of(), queue, {}, measure, [] { return false; });
     } catch (ps::error const&) {
     }
     ::_exit(1);
@@ -430,9 +436,9 @@ TEST_CASE("three profiles, of each a worker killed in mid-part, the server too, 
     Server server(program);
     for (int round = 0; round < 3; ++round) {
         CAPTURE(round);
-        const ps::RedisQueueOptions options{
+        const ps::search::RedisQueueOptions options{
             .name = "profile" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
-        ps::RedisQueue queue(server.url(), options);
+        ps::search::RedisQueue queue(server.url(), options);
         ps::search::detail::RedisConnection raw(server.url(), 20);
         raw.call({"XADD", options.name + ":todo", "*", "junk", "here"});
         queue.put(1, "no part");
@@ -440,11 +446,11 @@ TEST_CASE("three profiles, of each a worker killed in mid-part, the server too, 
                                          start_profiler(server.url(), options, 1000)};
         const scratch::Folder folder;
         profiled::Files files(folder.file(""));
-        ps::ProfileRun run = files.run(12, 1);
-        const auto report = [&](ps::ProfileRun const& so_far) {
+        ps::search::ProfileRun run = files.run(12, 1);
+        const auto report = [&](ps::search::ProfileRun const& so_far) {
             if (so_far.progress().now == 6) server.restart();
         };
-        ps::drive(run, queue, {.ahead = 4, .wait_seconds = 0.5}, report, [] { return false; });
+        ps::search::drive(run, queue, {.ahead = 4, .wait_seconds = 0.5}, report, [] { return false; });
         profiled::check_whole(files.convolutions.data(), profiled::rows_of(12, false));
         profiled::check_whole(files.layouts.data(), profiled::rows_of(6, true));
         CHECK(run.progress().refused == 1);

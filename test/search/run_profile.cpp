@@ -26,20 +26,20 @@ using tests::error_of;
 
 struct Killed {};
 constexpr auto never = [] { return false; };
-constexpr auto times = [](ps::ProfiledTable const& table, std::vector<int> const& row) {
+constexpr auto times = [](ps::search::ProfiledTable const& table, std::vector<int> const& row) {
     return profiled::times_of(row, table.subjects.size());
 };
 
 TEST_CASE("what a queue says of a profile reads back, and no part of it may be missing") {
-    const ps::ProfileWork work = profiled::work_of();
-    const std::string line = ps::line_of(work);
-    CHECK(ps::line_of(ps::parse_profile_work("w", line)) == line);
+    const ps::search::ProfileWork work = profiled::work_of();
+    const std::string line = ps::search::line_of(work);
+    CHECK(ps::search::line_of(ps::search::parse_profile_work("w", line)) == line);
     for (std::size_t i = 0; i < line.size(); i += 3) {
-        CHECK(error_of([&] { (void)ps::parse_profile_work("w", line.substr(0, i)); }).starts_with("w:"));
+        CHECK(error_of([&] { (void)ps::search::parse_profile_work("w", line.substr(0, i)); }).starts_with("w:"));
     }
-    const ps::ProfilePart part{.number = 7, .table = "convolutions", .rows = profiled::rows_of(3, false)};
-    const std::string text = ps::line_of(part);
-    CHECK(ps::line_of(ps::parse_part("p", text, work.tables)) == text);
+    const ps::search::ProfilePart part{.number = 7, .table = "convolutions", .rows = profiled::rows_of(3, false)};
+    const std::string text = ps::search::line_of(part);
+    CHECK(ps::search::line_of(ps::search::parse_part("p", text, work.tables)) == text);
     for (const char* wrong :
          {"", "{}", "[]", R"({"part":-1,"table":"convolutions","rows":[]})", R"({"part":1,"table":"none","rows":[]})",
           R"({"part":1,"table":"layouts","rows":[[1,2,3]]})", R"({"part":1,"table":"layouts","rows":[[1,0]]})",
@@ -47,28 +47,28 @@ TEST_CASE("what a queue says of a profile reads back, and no part of it may be m
           R"({"part":1,"table":"convolutions","rows":[[1,1,1,3000,1]]})",
           R"({"part":1,"table":"convolutions","rows":[1]})"}) {
         CAPTURE(wrong);
-        CHECK(error_of([&] { (void)ps::parse_part("p", wrong, work.tables); }).starts_with("p:"));
+        CHECK(error_of([&] { (void)ps::search::parse_part("p", wrong, work.tables); }).starts_with("p:"));
     }
-    ps::ProfiledRows rows{.worker = "w"};
+    ps::search::ProfiledRows rows{.worker = "w"};
     for (auto const& row : part.rows) rows.seconds.push_back(profiled::times_of(row, 3));
-    const std::string result = ps::line_of(part, rows);
-    CHECK(ps::parse_rows("r", result, part, 3).seconds.size() == 3);
-    CHECK(error_of([&] { (void)ps::parse_rows("r", result, part, 2); }) == "r: ns[0]: has 3 times, not 2");
-    ps::ProfilePart other = part;
+    const std::string result = ps::search::line_of(part, rows);
+    CHECK(ps::search::parse_rows("r", result, part, 3).seconds.size() == 3);
+    CHECK(error_of([&] { (void)ps::search::parse_rows("r", result, part, 2); }) == "r: ns[0]: has 3 times, not 2");
+    ps::search::ProfilePart other = part;
     other.number = 8;
-    CHECK(error_of([&] { (void)ps::parse_rows("r", result, other, 3); }) == "r: part: is 7, not 8");
+    CHECK(error_of([&] { (void)ps::search::parse_rows("r", result, other, 3); }) == "r: part: is 7, not 8");
     other = part;
     other.rows.pop_back();
-    CHECK(error_of([&] { (void)ps::parse_rows("r", result, other, 3); }) == "r: ns: has 3 rows, not 2");
+    CHECK(error_of([&] { (void)ps::search::parse_rows("r", result, other, 3); }) == "r: ns: has 3 rows, not 2");
 }
 
 TEST_CASE("a machine of another kind is told from the one that is profiled, with what both are") {
-    const ps::ProfiledMachine there = profiled::work_of().machine;
-    CHECK(ps::difference(there, there, 0) == "");
+    const ps::search::ProfiledMachine there = profiled::work_of().machine;
+    CHECK(ps::search::difference(there, there, 0) == "");
     const auto said = [&](auto const& change) {
-        ps::ProfiledMachine here = there;
+        ps::search::ProfiledMachine here = there;
         change(here);
-        return ps::difference(there, here, 0.05);
+        return ps::search::difference(there, here, 0.05);
     };
     CHECK(said([](auto& here) { here.arch = "b"; }) ==
           "its instruction set is b, and a of the machine that is profiled");
@@ -94,30 +94,31 @@ TEST_CASE("workers that drop parts and send nonsense, and junk in the queue: eve
         CAPTURE(at_once);
         const scratch::Folder folder;
         profiled::Files files(folder.file(""));
-        ps::LocalQueue queue(0.05);
+        ps::search::LocalQueue queue(0.05);
         queue.put(3, "no part");  // where a part will be
-        const ps::ProfileWork work = profiled::work_of();
+        const ps::search::ProfileWork work = profiled::work_of();
         std::atomic<bool> over = false;
         std::atomic<std::size_t> counted = 0;
         std::vector<std::thread> workers;
         for (int w = 0; w < 2; ++w) {
-            workers.emplace_back([&] { counted += ps::work(work, queue, {}, times, [&] { return over.load(); }); });
+            workers.emplace_back(
+                [&] { counted += ps::search::work(work, queue, {}, times, [&] { return over.load(); }); });
         }
         workers.emplace_back([&] {
             for (int taken = 0; !over; ++taken) {
-                const std::optional<ps::Lease> lease = queue.take("bad", 0.01);
+                const std::optional<ps::search::Lease> lease = queue.take("bad", 0.01);
                 if (lease && taken == 0) (void)queue.finish(*lease, R"({"part":0,"table":"layouts"})");
                 if (taken > 8) return;
             }
         });
-        ps::ProfileRun run = files.run(20, at_once);
-        ps::drive(
+        ps::search::ProfileRun run = files.run(20, at_once);
+        ps::search::drive(
             run, queue, {.ahead = 5, .wait_seconds = 0.05}, [](auto const&) {}, never);
         over = true;
         for (std::thread& worker : workers) worker.join();
         profiled::check_whole(files.convolutions.data(), profiled::rows_of(20, false));
         profiled::check_whole(files.layouts.data(), profiled::rows_of(10, true));
-        const ps::ProfileProgress progress = run.progress();
+        const ps::search::ProfileProgress progress = run.progress();
         CHECK(std::pair(progress.done, progress.now) == std::pair<std::size_t, std::size_t>(30, 30));
         CHECK(progress.refused >= 1);
         CHECK(progress.seconds_left == 0);
@@ -129,35 +130,36 @@ TEST_CASE("who hands out is killed after any row: it goes on with file and queue
     for (std::size_t kill = 1; kill < 12; kill += 2) {
         CAPTURE(kill);
         const scratch::Folder folder;
-        ps::LocalQueue queue(10);
+        ps::search::LocalQueue queue(10);
         std::multiset<std::vector<int>> measured;
-        const ps::ProfileWork work = profiled::work_of();
+        const ps::search::ProfileWork work = profiled::work_of();
         // The program that hands out does all that waits, as a queue of one thread.
         const auto measure_all = [&] {
-            while (const std::optional<ps::Lease> lease = queue.take("one", 0)) {
-                const ps::ProfilePart part = ps::parse_part("p", lease->message, work.tables);
-                ps::ProfiledRows rows{.worker = "one"};
+            while (const std::optional<ps::search::Lease> lease = queue.take("one", 0)) {
+                const ps::search::ProfilePart part = ps::search::parse_part("p", lease->message, work.tables);
+                ps::search::ProfiledRows rows{.worker = "one"};
                 for (std::vector<int> const& row : part.rows) {
                     measured.insert(row);
                     rows.seconds.push_back(profiled::times_of(row, part.table == "layouts" ? 1 : 3));
                 }
-                CHECK(queue.finish(*lease, ps::line_of(part, rows)));
+                CHECK(queue.finish(*lease, ps::search::line_of(part, rows)));
             }
             return false;
         };
         {
             profiled::Files files(folder.file(""));
-            ps::ProfileRun run = files.run(8, 1);
+            ps::search::ProfileRun run = files.run(8, 1);
             std::size_t added = 0;
             const auto killed = [&](auto const&) {
                 if (++added == kill) throw Killed{};
             };
-            CHECK_THROWS_AS(ps::drive(run, queue, {.ahead = 3, .wait_seconds = 0}, killed, measure_all), Killed);
+            CHECK_THROWS_AS(ps::search::drive(run, queue, {.ahead = 3, .wait_seconds = 0}, killed, measure_all),
+                            Killed);
         }
         profiled::Files files(folder.file(""));
-        ps::ProfileRun run = files.run(8, 1);
+        ps::search::ProfileRun run = files.run(8, 1);
         CHECK(run.progress().done == kill);
-        ps::drive(
+        ps::search::drive(
             run, queue, {.ahead = 3, .wait_seconds = 0}, [](auto const&) {}, measure_all);
         profiled::check_whole(files.convolutions.data(), profiled::rows_of(8, false));
         profiled::check_whole(files.layouts.data(), profiled::rows_of(4, true));
@@ -177,10 +179,10 @@ TEST_CASE("samples are told apart") {
 TEST_CASE("a part that is refused again and again ends the profile, with the reason") {
     const scratch::Folder folder;
     profiled::Files files(folder.file(""));
-    ps::LocalQueue queue(10);
-    ps::ProfileRun run = files.run(2, 1);
+    ps::search::LocalQueue queue(10);
+    ps::search::ProfileRun run = files.run(2, 1);
     const std::string said = error_of([&] {
-        ps::drive(
+        ps::search::drive(
             run, queue, {.ahead = 1, .wait_seconds = 0}, [](auto const&) {},
             [&] {
                 if (const auto lease = queue.take("bad", 0)) queue.set_aside(*lease, "I do not like it");

@@ -26,25 +26,29 @@ namespace ps = primsel;
 using tests::error_of;
 
 struct MakeGrid {
-    ps::Grid operator()(ps::Space const& space, std::uint64_t) const { return ps::Grid(space, 4); }
+    ps::search::Grid operator()(ps::search::Space const& space, std::uint64_t) const {
+        return ps::search::Grid(space, 4);
+    }
 };
 struct MakeRandom {
-    ps::RandomSearch operator()(ps::Space const& space, std::uint64_t seed) const {
-        return ps::RandomSearch(space, seed);
+    ps::search::RandomSearch operator()(ps::search::Space const& space, std::uint64_t seed) const {
+        return ps::search::RandomSearch(space, seed);
     }
 };
 struct MakeBayes {
-    ps::Bayes<> operator()(ps::Space const& space, std::uint64_t seed) const {
-        return ps::Bayes(space, {.first = 4, .candidates = 64, .rounds = 4, .seed = seed});
+    ps::search::Bayes<> operator()(ps::search::Space const& space, std::uint64_t seed) const {
+        return ps::search::Bayes(space, {.first = 4, .candidates = 64, .rounds = 4, .seed = seed});
     }
 };
 /// Outcomes of which half is known.
 struct KnownShare {
-    ps::Space all;
-    ps::Outcome operator()(ps::SearchPoint const& point) const { return {{std::nan(""), all.shares_of(point)[0]}}; }
+    ps::search::Space all;
+    ps::search::Outcome operator()(ps::search::SearchPoint const& point) const {
+        return {{std::nan(""), all.shares_of(point)[0]}};
+    }
 };
 
-double loss_of(ps::Space const& space, ps::SearchPoint const& point) {
+double loss_of(ps::search::Space const& space, ps::search::SearchPoint const& point) {
     const std::vector<double> shares = space.shares_of(point);
     double loss = 0;
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -53,17 +57,19 @@ double loss_of(ps::Space const& space, ps::SearchPoint const& point) {
     }
     return loss;
 }
-ps::Outcome outcome_of(ps::Space const& space, ps::SearchPoint const& point) { return {{loss_of(space, point)}}; }
+ps::search::Outcome outcome_of(ps::search::Space const& space, ps::search::SearchPoint const& point) {
+    return {{loss_of(space, point)}};
+}
 
 TEST_CASE_TEMPLATE("proposals lie in the space, are new, and the same for the same seed", Make, MakeGrid, MakeRandom,
                    MakeBayes) {
-    for (ps::Space const& space : spaces::any()) {
+    for (ps::search::Space const& space : spaces::any()) {
         auto one = Make{}(space, 5), same = Make{}(space, 5);
-        static_assert(ps::Searcher<decltype(one)>);
+        static_assert(ps::search::Searcher<decltype(one)>);
         CHECK(one.space() == space);
         std::set<std::string> seen;
         for (int i = 0; i < 14; ++i) {
-            const std::optional<ps::SearchPoint> point = one.ask();
+            const std::optional<ps::search::SearchPoint> point = one.ask();
             REQUIRE(point == same.ask());
             if (!point) break;
             REQUIRE(space.has(*point));
@@ -77,10 +83,10 @@ TEST_CASE_TEMPLATE("proposals lie in the space, are new, and the same for the sa
 
 TEST_CASE_TEMPLATE("a search that was told what another saw goes on as the other", Make, MakeGrid, MakeRandom,
                    MakeBayes) {
-    for (ps::Space const& space : spaces::any()) {
+    for (ps::search::Space const& space : spaces::any()) {
         auto one = Make{}(space, 2), resumed = Make{}(space, 2);
         for (int i = 0; i < 8; ++i) {
-            const std::optional<ps::SearchPoint> point = one.ask();
+            const std::optional<ps::search::SearchPoint> point = one.ask();
             if (!point) break;
             one.tell(*point, outcome_of(space, *point)), resumed.tell(*point, outcome_of(space, *point));
         }
@@ -90,12 +96,13 @@ TEST_CASE_TEMPLATE("a search that was told what another saw goes on as the other
 
 TEST_CASE_TEMPLATE("every point of a small space comes once, the best among them", Make, MakeGrid, MakeRandom,
                    MakeBayes) {
-    const ps::Space space({ps::Parameter::integer("n", 0, 3), ps::Parameter::values("kind", {"a", "b", "c"})});
+    const ps::search::Space space(
+        {ps::search::Parameter::integer("n", 0, 3), ps::search::Parameter::values("kind", {"a", "b", "c"})});
     auto searcher = Make{}(space, 3);
     std::set<std::string> seen;
-    while (const std::optional<ps::SearchPoint> point = searcher.ask()) {
+    while (const std::optional<ps::search::SearchPoint> point = searcher.ask()) {
         REQUIRE(seen.insert(space.text(*point)).second);
-        searcher.tell(*point, seen.size() % 5 == 0 ? ps::Outcome{{std::nan("")}} : outcome_of(space, *point));
+        searcher.tell(*point, seen.size() % 5 == 0 ? ps::search::Outcome{{std::nan("")}} : outcome_of(space, *point));
     }
     CHECK(seen.size() == space.count());
 }
@@ -111,41 +118,42 @@ TEST_CASE_TEMPLATE("points of another space are refused, by any searcher", Make,
 template <class One, class Other>
 bool same_proposals(One one, Other other, std::size_t times) {
     for (std::size_t i = 0; i < times; ++i) {
-        const std::optional<ps::SearchPoint> point = other.ask();
+        const std::optional<ps::search::SearchPoint> point = other.ask();
         if (one.ask() != point) return false;
         if (!point) return true;
-        const ps::Outcome outcome{{loss_of(other.space(), *point)}, {0.5 - other.space().shares_of(*point)[0]}};
+        const ps::search::Outcome outcome{{loss_of(other.space(), *point)}, {0.5 - other.space().shares_of(*point)[0]}};
         one.tell(*point, outcome), other.tell(*point, outcome);
     }
     return true;
 }
 
 TEST_CASE("AnySearcher is the searcher that the sweep names, with the sweep's goals, bounds, budget and seed") {
-    static_assert(ps::Searcher<ps::AnySearcher<>>);
-    ps::Sweep sweep{.goals = {{"loss", false}},
-                    .bounds = {{.metric = "size", .at_least = 0.5}},
-                    .space = spaces::mixed(),
-                    .trials = 40,
-                    .seed = 7};
-    const ps::BayesOptions effort{.first = 4, .candidates = 64, .rounds = 4};
-    const auto any = [&](ps::SweepMethod method) {
+    static_assert(ps::search::Searcher<ps::search::AnySearcher<>>);
+    ps::search::Sweep sweep{.goals = {{"loss", false}},
+                            .bounds = {{.metric = "size", .at_least = 0.5}},
+                            .space = spaces::mixed(),
+                            .trials = 40,
+                            .seed = 7};
+    const ps::search::BayesOptions effort{.first = 4, .candidates = 64, .rounds = 4};
+    const auto any = [&](ps::search::SweepMethod method) {
         sweep.method = method;
-        return ps::AnySearcher<>(sweep, effort);
+        return ps::search::AnySearcher<>(sweep, effort);
     };
-    CHECK(any(ps::SweepMethod::bayes).space() == sweep.space);
-    CHECK(same_proposals(any(ps::SweepMethod::random), ps::RandomSearch(sweep.space, 7), 40));
-    CHECK_FALSE(same_proposals(any(ps::SweepMethod::random), ps::RandomSearch(sweep.space, 8), 40));
-    ps::BayesOptions whole = effort;
+    CHECK(any(ps::search::SweepMethod::bayes).space() == sweep.space);
+    CHECK(same_proposals(any(ps::search::SweepMethod::random), ps::search::RandomSearch(sweep.space, 7), 40));
+    CHECK_FALSE(same_proposals(any(ps::search::SweepMethod::random), ps::search::RandomSearch(sweep.space, 8), 40));
+    ps::search::BayesOptions whole = effort;
     whole.objectives = 1, whole.constraints = 1, whole.seed = 7;
-    CHECK(same_proposals(any(ps::SweepMethod::bayes), ps::Bayes<>(sweep.space, whole), 12));
-    CHECK_FALSE(same_proposals(any(ps::SweepMethod::bayes), ps::RandomSearch(sweep.space, 7), 12));
+    CHECK(same_proposals(any(ps::search::SweepMethod::bayes), ps::search::Bayes<>(sweep.space, whole), 12));
+    CHECK_FALSE(same_proposals(any(ps::search::SweepMethod::bayes), ps::search::RandomSearch(sweep.space, 7), 12));
     // A grid of as many levels as the budget allows, two at least.
     for (const std::size_t trials : {1U, 8U, 30U, 64U, 1000U}) {
         CAPTURE(trials);
-        sweep.space = ps::Space({ps::Parameter::real("x", 0, 1), ps::Parameter::real("y", 0, 1),
-                                 ps::Parameter::real("z", 0, 1), ps::Parameter::constant("c", 1)});
+        sweep.space =
+            ps::search::Space({ps::search::Parameter::real("x", 0, 1), ps::search::Parameter::real("y", 0, 1),
+                               ps::search::Parameter::real("z", 0, 1), ps::search::Parameter::constant("c", 1)});
         sweep.trials = trials;
-        ps::AnySearcher<> grid = any(ps::SweepMethod::grid);
+        ps::search::AnySearcher<> grid = any(ps::search::SweepMethod::grid);
         std::size_t points = 0;
         while (grid.ask()) ++points;
         const double levels = std::cbrt(static_cast<double>(points));
@@ -160,7 +168,7 @@ template <class S>
 double best_after(S searcher, std::size_t trials) {
     double best = 1e9;
     for (std::size_t i = 0; i < trials; ++i) {
-        const std::optional<ps::SearchPoint> point = searcher.ask();
+        const std::optional<ps::search::SearchPoint> point = searcher.ask();
         if (!point) break;
         const double loss = loss_of(searcher.space(), *point);
         best = std::min(best, loss);
@@ -172,21 +180,21 @@ double best_after(S searcher, std::size_t trials) {
 TEST_CASE("Bayes comes far nearer to the best point of a mixed space than chance") {
     double bayes = 0, random = 0;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
-        bayes += best_after(ps::Bayes(spaces::mixed(), {.seed = seed}), 24);
-        random += best_after(ps::RandomSearch(spaces::mixed(), seed), 24);
+        bayes += best_after(ps::search::Bayes(spaces::mixed(), {.seed = seed}), 24);
+        random += best_after(ps::search::RandomSearch(spaces::mixed(), seed), 24);
     }
     INFO(bayes, " ", random);
     CHECK(bayes < 0.5 * random);
 }
 
 TEST_CASE("points proposed at once are apart, and a batch is worth about its trials") {
-    const ps::Space space({ps::Parameter::real("x", 0, 1), ps::Parameter::real("y", 0, 1)});
-    ps::Bayes<> bayes(space, {.seed = 4});
+    const ps::search::Space space({ps::search::Parameter::real("x", 0, 1), ps::search::Parameter::real("y", 0, 1)});
+    ps::search::Bayes<> bayes(space, {.seed = 4});
     double best = 1e9;
     for (int round = 0; round < 6; ++round) {
-        std::vector<ps::SearchPoint> batch;
+        std::vector<ps::search::SearchPoint> batch;
         for (int i = 0; i < 4; ++i) batch.push_back(bayes.ask().value());
-        for (ps::SearchPoint const& point : batch) {
+        for (ps::search::SearchPoint const& point : batch) {
             best = std::min(best, loss_of(space, point));
             bayes.tell(point, outcome_of(space, point));
         }
@@ -195,15 +203,15 @@ TEST_CASE("points proposed at once are apart, and a batch is worth about its tri
 }
 
 TEST_CASE("a constraint that is learned is kept by most of the later proposals, and by the best") {
-    const ps::Space space({ps::Parameter::real("x", 0, 1), ps::Parameter::real("y", 0, 1)});
+    const ps::search::Space space({ps::search::Parameter::real("x", 0, 1), ps::search::Parameter::real("y", 0, 1)});
     // The best point without the constraint, (0.2, 0.4), is ruled out: x + y >= 1; the best with it is (0.4, 0.6).
-    ps::Bayes<> bayes(space, {.constraints = 1, .seed = 1});
+    ps::search::Bayes<> bayes(space, {.constraints = 1, .seed = 1});
     double best = 1e9;
     int kept = 0;
     for (int i = 0; i < 30; ++i) {
-        const ps::SearchPoint point = bayes.ask().value();
+        const ps::search::SearchPoint point = bayes.ask().value();
         const std::vector<double> at = space.shares_of(point);
-        const ps::Outcome outcome{{loss_of(space, point)}, {1 - at[0] - at[1]}};
+        const ps::search::Outcome outcome{{loss_of(space, point)}, {1 - at[0] - at[1]}};
         if (outcome.feasible()) best = std::min(best, outcome.objectives[0]);
         if (i >= 15 && outcome.constraints[0] <= 1e-3) ++kept;
         bayes.tell(point, outcome);
@@ -213,24 +221,24 @@ TEST_CASE("a constraint that is learned is kept by most of the later proposals, 
 }
 
 TEST_CASE("a front is found with fewer trials where one objective is known") {
-    const ps::Space space({ps::Parameter::real("x", 0, 1), ps::Parameter::real("y", 0, 1)});
-    const auto objectives_of = [&](ps::SearchPoint const& point) {
+    const ps::search::Space space({ps::search::Parameter::real("x", 0, 1), ps::search::Parameter::real("y", 0, 1)});
+    const auto objectives_of = [&](ps::search::SearchPoint const& point) {
         const std::vector<double> at = space.shares_of(point);
-        return ps::Pair{(1 - at[0]) * (1 - at[0]) + at[1], at[0]};
+        return ps::search::Pair{(1 - at[0]) * (1 - at[0]) + at[1], at[0]};
     };
     const auto area_after = [&](auto searcher) {
-        std::vector<ps::Pair> tried;
+        std::vector<ps::search::Pair> tried;
         for (int i = 0; i < 20; ++i) {
-            const ps::SearchPoint point = searcher.ask().value();
+            const ps::search::SearchPoint point = searcher.ask().value();
             tried.push_back(objectives_of(point));
             searcher.tell(point, {{tried.back().first, tried.back().second}});
         }
-        return ps::hypervolume(ps::front_of(tried), {1, 1});
+        return ps::search::hypervolume(ps::search::front_of(tried), {1, 1});
     };
     // The area under the front (1 - x)^2 over x is 1/3.
-    const double random = area_after(ps::RandomSearch(space, 1));
-    const double learned = area_after(ps::Bayes(space, {.objectives = 2, .seed = 1}));
-    const double known = area_after(ps::Bayes(space, {.objectives = 2, .seed = 1}, KnownShare{space}));
+    const double random = area_after(ps::search::RandomSearch(space, 1));
+    const double learned = area_after(ps::search::Bayes(space, {.objectives = 2, .seed = 1}));
+    const double known = area_after(ps::search::Bayes(space, {.objectives = 2, .seed = 1}, KnownShare{space}));
     INFO(random, " ", learned, " ", known);
     CHECK(learned > random);
     CHECK(known > random);
@@ -238,13 +246,13 @@ TEST_CASE("a front is found with fewer trials where one objective is known") {
 }
 
 TEST_CASE("an outcome of another kind is refused") {
-    CHECK(error_of([] { (void)ps::Bayes(spaces::small(), {.objectives = 3}); }) ==
+    CHECK(error_of([] { (void)ps::search::Bayes(spaces::small(), {.objectives = 3}); }) ==
           "Bayes: one or two objectives, not 3");
-    ps::Bayes<> bayes(spaces::small());
+    ps::search::Bayes<> bayes(spaces::small());
     CHECK(error_of([&] {
               bayes.tell(bayes.ask().value(), {{1, 2}});
           }) == "Bayes: an outcome of 2 objectives and 0 constraints, not of 1 and 0");
-    CHECK(error_of([] { (void)ps::Grid(spaces::small(), 1); }) == "a grid needs at least two levels, not 1");
+    CHECK(error_of([] { (void)ps::search::Grid(spaces::small(), 1); }) == "a grid needs at least two levels, not 1");
 }
 
 }  // namespace

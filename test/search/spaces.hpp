@@ -9,20 +9,22 @@ namespace spaces {
 
 namespace ps = primsel;
 
-inline ps::Space mixed() {
-    return ps::Space({ps::Parameter::real("share", 0.01, 0.99), ps::Parameter::integer("count", 1, 64),
-                      ps::Parameter::values("kind", {"Filters", "Channels", "Rows"}),
-                      ps::Parameter::real("rate", 1e-5, 1, ps::Spacing::logarithmic),
-                      ps::Parameter::constant("epochs", 3)});
+inline ps::search::Space mixed() {
+    return ps::search::Space({ps::search::Parameter::real("share", 0.01, 0.99),
+                              ps::search::Parameter::integer("count", 1, 64),
+                              ps::search::Parameter::values("kind", {"Filters", "Channels", "Rows"}),
+                              ps::search::Parameter::real("rate", 1e-5, 1, ps::search::Spacing::logarithmic),
+                              ps::search::Parameter::constant("epochs", 3)});
 }
-inline ps::Space small() {
-    return ps::Space({ps::Parameter::integer("count", 0, 4), ps::Parameter::values("kind", {"a", "b", "c"}),
-                      ps::Parameter::values("size", {0.5, 0.25, 1})});
+inline ps::search::Space small() {
+    return ps::search::Space({ps::search::Parameter::integer("count", 0, 4),
+                              ps::search::Parameter::values("kind", {"a", "b", "c"}),
+                              ps::search::Parameter::values("size", {0.5, 0.25, 1})});
 }
-inline std::vector<ps::Space> any() {
-    return {
-        mixed(), small(), ps::Space({ps::Parameter::real("x", -2, 3)}),
-        ps::Space({ps::Parameter::integer("n", 1, 100'000, ps::Spacing::logarithmic), ps::Parameter::real("y", 5, 5)})};
+inline std::vector<ps::search::Space> any() {
+    return {mixed(), small(), ps::search::Space({ps::search::Parameter::real("x", -2, 3)}),
+            ps::search::Space({ps::search::Parameter::integer("n", 1, 100'000, ps::search::Spacing::logarithmic),
+                               ps::search::Parameter::real("y", 5, 5)})};
 }
 
 }  // namespace spaces

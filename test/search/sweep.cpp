@@ -25,33 +25,38 @@ constexpr const char* published = R"({
   "parameters": {"layer_1_conv_pruner_desired_sparsity": {"min": 0.01, "max": 0.99},
                  "layer_1_conv_pruner_group_type": {"values": ["Channels", "Filters"]}}})";
 
-ps::Sweep parsed(std::string const& text) { return ps::parse_sweep(ps::parse_json_settings("f", text)); }
+ps::search::Sweep parsed(std::string const& text) {
+    return ps::search::parse_sweep(ps::parse_json_settings("f", text));
+}
 std::string refusal(std::string const& text) {
     return error_of([&] { (void)parsed(text); });
 }
 
 TEST_CASE("the published sweep reads, and more kinds of parameters") {
-    const ps::Sweep sweep = parsed(published);
-    CHECK(sweep.method == ps::SweepMethod::bayes);
-    CHECK(sweep.goals == std::vector<ps::SweepGoal>{{"Latency", false}});
-    CHECK(sweep.space == ps::Space({ps::Parameter::real("layer_1_conv_pruner_desired_sparsity", 0.01, 0.99),
-                                    ps::Parameter::values("layer_1_conv_pruner_group_type", {"Channels", "Filters"})}));
-    const ps::Sweep more =
+    const ps::search::Sweep sweep = parsed(published);
+    CHECK(sweep.method == ps::search::SweepMethod::bayes);
+    CHECK(sweep.goals == std::vector<ps::search::SweepGoal>{{"Latency", false}});
+    CHECK(
+        sweep.space ==
+        ps::search::Space({ps::search::Parameter::real("layer_1_conv_pruner_desired_sparsity", 0.01, 0.99),
+                           ps::search::Parameter::values("layer_1_conv_pruner_group_type", {"Channels", "Filters"})}));
+    const ps::search::Sweep more =
         parsed(R"({"method": "random", "metrics": [{"name": "ms"}, {"name": "top1", "goal": "maximize"}],
                  "constraints": [{"name": "top1", "at_least": 0.9}], "budget": {"trials": 7, "seconds": 60}, "seed": 3,
                  "parameters": {"n": {"min": 1, "max": 64}, "one": {"value": 5},
                                 "rate": {"min": 1e-5, "max": 1, "distribution": "log_uniform_values"}}})");
     CHECK(more.trials == 7);
     CHECK_FALSE(more.early_terminate);
-    const ps::Sweep stopped = parsed(R"({"metric": {"name": "ms"}, "parameters": {"x": {"value": 1}},
+    const ps::search::Sweep stopped = parsed(R"({"metric": {"name": "ms"}, "parameters": {"x": {"value": 1}},
                  "early_terminate": {"type": "successive_halving", "min_iter": 2, "eta": 4}})");
     CHECK(stopped.early_terminate->factor == 4);
-    CHECK(more.space == ps::Space({ps::Parameter::integer("n", 1, 64), ps::Parameter::constant("one", 5),
-                                   ps::Parameter::real("rate", 1e-5, 1, ps::Spacing::logarithmic)}));
-    CHECK(ps::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).objectives == std::vector<double>{2, -0.8});
-    CHECK(ps::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).constraints[0] == doctest::Approx(0.1));
-    CHECK(ps::outcome_of(more, {{"ms", 2}}).failed());
-    CHECK(ps::constraints_of(more) == 1);
+    CHECK(more.space ==
+          ps::search::Space({ps::search::Parameter::integer("n", 1, 64), ps::search::Parameter::constant("one", 5),
+                             ps::search::Parameter::real("rate", 1e-5, 1, ps::search::Spacing::logarithmic)}));
+    CHECK(ps::search::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).objectives == std::vector<double>{2, -0.8});
+    CHECK(ps::search::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).constraints[0] == doctest::Approx(0.1));
+    CHECK(ps::search::outcome_of(more, {{"ms", 2}}).failed());
+    CHECK(ps::search::constraints_of(more) == 1);
 }
 
 TEST_CASE("what is not understood is refused with its line and the nearest name") {
@@ -76,11 +81,11 @@ TEST_CASE("what is not understood is refused with its line and the nearest name"
 }
 
 TEST_CASE("a log cut at any byte goes on without the trial that was cut, which is then written as before") {
-    const ps::Space space = spaces::mixed();
-    ps::RandomSearch random(space, 1);
+    const ps::search::Space space = spaces::mixed();
+    ps::search::RandomSearch random(space, 1);
     const scratch::Folder folder;
     const std::string path = folder.file("log");
-    std::vector<ps::Trial> trials;
+    std::vector<ps::search::Trial> trials;
     for (std::uint64_t i = 0; i < 3; ++i) {
         trials.push_back({.number = i,
                           .point = random.ask().value(),
@@ -93,18 +98,18 @@ TEST_CASE("a log cut at any byte goes on without the trial that was cut, which i
     trials[1].failure = "no \"memory\"";
     trials[2].rungs = {{1, 0.5}, {3, 0.25}};
     trials[2].stopped = true;
-    const ps::TrialLogHeader header{.file = "s.json", .sweep = "{\n}", .about = {{"network", "n"}}};
+    const ps::search::TrialLogHeader header{.file = "s.json", .sweep = "{\n}", .about = {{"network", "n"}}};
     {
-        ps::TrialLog log(path, space, header);
-        for (ps::Trial const& trial : trials) log.add(trial);
-        CHECK(error_of([&] { ps::TrialLog second(path, space); }) == path + ": another program appends to it");
+        ps::search::TrialLog log(path, space, header);
+        for (ps::search::Trial const& trial : trials) log.add(trial);
+        CHECK(error_of([&] { ps::search::TrialLog second(path, space); }) == path + ": another program appends to it");
     }
     const ps::SharedBytes file = ps::read_file(path);
     const std::string text(file.text());
     for (std::size_t bytes = 0; bytes <= text.size(); bytes += bytes + 20 < text.size() ? 7 : 1) {
         ps::write_file(path, std::string_view(text).substr(0, bytes));
         {
-            ps::TrialLog log(path, space, header);
+            ps::search::TrialLog log(path, space, header);
             REQUIRE(log.trials().size() <= 3);
             CHECK(log.warning().empty() == (bytes == 0 || text[bytes - 1] == '\n'));
             for (std::size_t i = 0; i < 3; ++i) {
@@ -115,20 +120,20 @@ TEST_CASE("a log cut at any byte goes on without the trial that was cut, which i
         const ps::SharedBytes again = ps::read_file(path);
         CHECK(again.text() == text);
     }
-    CHECK(ps::read_log_header(path) == header);
-    CHECK(ps::read_trials(path, space)[2].rungs == trials[2].rungs);
+    CHECK(ps::search::read_log_header(path) == header);
+    CHECK(ps::search::read_trials(path, space)[2].rungs == trials[2].rungs);
     CHECK(error_of([&] {
-              ps::TrialLog log(path, space, {.file = {}, .sweep = {}, .about = {{"network", "m"}}});
+              ps::search::TrialLog log(path, space, {.file = {}, .sweep = {}, .about = {{"network", "m"}}});
           }) == path + ": cannot go on with it: its network is n, here m");
     ps::write_file(path, "notes");
-    CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": is no log of trials");
+    CHECK(error_of([&] { ps::search::TrialLog log(path, space); }) == path + ": is no log of trials");
     const ps::SharedBytes notes = ps::read_file(path);
     CHECK(notes.text() == "notes");
     const std::string lines = text.substr(text.find('\n') + 1);
     ps::write_file(path, lines + lines);
-    CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 4: a second trial 0");
+    CHECK(error_of([&] { ps::search::TrialLog log(path, space); }) == path + ": line 4: a second trial 0");
     ps::write_file(path, "{\"trial\": 1}\n");
-    CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 1: has no member \"parameters\"");
+    CHECK(error_of([&] { ps::search::TrialLog log(path, space); }) == path + ": line 1: has no member \"parameters\"");
 }
 
 }  // namespace

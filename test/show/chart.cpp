@@ -19,8 +19,8 @@ namespace {
 namespace ps = primsel;
 
 std::string svg_of(std::vector<double> x, std::vector<double> y) {
-    const std::vector<ps::Chart> charts{{"title", "x", {{"one", std::move(x), std::move(y)}}}};
-    return ps::to_svg(charts);
+    const std::vector<ps::show::Chart> charts{{"title", "x", {{"one", std::move(x), std::move(y)}}}};
+    return ps::show::to_svg(charts);
 }
 
 TEST_CASE("an axis goes from round number to round number around all values, with a handful of ticks") {
@@ -64,7 +64,8 @@ TEST_CASE("a chart is well-formed SVG with a point for each finite pair") {
           std::pair(std::vector{nan}, std::vector{nan})}) {
         CHECK(xml_fault(svg_of(x, y)).empty());
     }
-    CHECK(xml_fault(ps::to_svg(std::vector<ps::Chart>{{"<a> & b", "", {{"\"'\x01", {1}, {2}, false}}}, {}})).empty());
+    CHECK(xml_fault(ps::show::to_svg(std::vector<ps::show::Chart>{{"<a> & b", "", {{"\"'\x01", {1}, {2}, false}}}, {}}))
+              .empty());
 }
 
 TEST_CASE("a series whose x and y are not as many is refused by its name") {

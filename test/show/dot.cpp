@@ -54,7 +54,7 @@ TEST_CASE("a node a layer, an edge an input, and the changes of layout that the 
         random_graphs::Maker maker(seed);
         const ps::Graph graph = maker.make(20);
         const ps::Plan plan = plan_of(graph, seed);
-        const std::string dot = ps::to_dot(plan, graph);
+        const std::string dot = ps::show::to_dot(plan, graph);
         CHECK(well_formed(dot));
         CHECK(texts::count(dot, "fillcolor=") == graph.size());
         // Those of the results, and "node".
@@ -72,7 +72,7 @@ TEST_CASE("a node a layer, an edge an input, and the changes of layout that the 
 TEST_CASE("resnet18 names each layer with its primitive and time") {
     const ps::Graph graph = ps::simplify(ps::zoo::ResNet18::graph());
     const ps::Plan plan = plan_of(graph);
-    const std::string dot = ps::to_dot(plan, graph);
+    const std::string dot = ps::show::to_dot(plan, graph);
     for (ps::PlannedLayer const& layer : plan.layers) {
         if (layer.primitive.empty()) continue;
         CHECK(dot.find(layer.name + "\\n" + layer.shape + "\\n" + layer.primitive) != std::string::npos);
@@ -86,11 +86,11 @@ TEST_CASE("names are quoted, several results are numbered, another graph is an e
     graph.add("d", ps::ActivationParams{}, {0});
     graph.set_outputs({0, 1});
     const ps::Plan plan = plan_of(graph);
-    const std::string dot = ps::to_dot(plan, graph);
+    const std::string dot = ps::show::to_dot(plan, graph);
     CHECK(well_formed(dot));
     CHECK(dot.find("[label=\"a \\\"b\\\" \\\\c\\n\\n1x2x2") != std::string::npos);
     CHECK(dot.find("n0 -> result0") != std::string::npos);
     CHECK(dot.find("n1 -> result1") != std::string::npos);
-    CHECK_THROWS_AS((void)ps::to_dot(plan, ps::Graph()), ps::error);
-    CHECK_THROWS_AS((void)ps::to_dot(plan, ps::simplify(ps::zoo::ResNet18::graph())), ps::error);
+    CHECK_THROWS_AS((void)ps::show::to_dot(plan, ps::Graph()), ps::error);
+    CHECK_THROWS_AS((void)ps::show::to_dot(plan, ps::simplify(ps::zoo::ResNet18::graph())), ps::error);
 }

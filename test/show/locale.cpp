@@ -42,8 +42,8 @@ std::vector<std::string> every_text() {
             plan.optimality(),
             ps::to_string(ps::to_json(plan)),
             ps::to_chrome_trace(trace),
-            ps::to_svg(trace, ps::Limits{1e12, 1e11}),
-            ps::to_dot(plan, graph),
+            ps::show::to_svg(trace, ps::show::Limits{1e12, 1e11}),
+            ps::show::to_dot(plan, graph),
             ps::to_string(ps::Json(ps::Json::Object{{"number", 1473.25}, {"integer", 1473}}))};
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("the picture shows every layer, every change of layout and the total")
         const ps::Graph graph = ps::simplify(unsimplified);
         const ps::Plan plan = plan_of<ps::GreedyPbqp>(graph);
         REQUIRE(plan.transforms.size() > 2);
-        const std::string svg = ps::to_svg(plan, graph);
+        const std::string svg = ps::show::to_svg(plan, graph);
         CHECK(xml_fault(svg).empty());
         CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
         CHECK(svg.find("<script") == std::string::npos);
@@ -56,7 +56,7 @@ TEST_CASE("the picture shows every layer, every change of layout and the total")
         for (ps::PlannedLayer const& layer : plan.layers) {
             CAPTURE(layer.name);
             CHECK(texts::count(svg, "\" font-weight=\"bold\">" + layer.name + "</text>") == 1);
-            CHECK(texts::count(svg, ps::xml_text(plan.explain(layer.name))) == 1);
+            CHECK(texts::count(svg, ps::show::xml_text(plan.explain(layer.name))) == 1);
             if (layer.seconds > 0) CHECK(svg.find(ps::milliseconds(layer.seconds) + " ms</text>") != svg.npos);
             if (!layer.primitive.empty()) CHECK(svg.find('>' + layer.primitive + "</text>") != std::string::npos);
         }
@@ -80,7 +80,8 @@ TEST_CASE("a copy that several read is marked once with its cost, and as shared 
     graph.add("all", ps::ConcatParams{}, {1, 2, 3});
     graph.add("d", ps::ConvParams{.k = 2}, {4});
     fakes::HashedCosts costs(1, 1000);
-    const std::string svg = ps::to_svg(ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{}), graph);
+    const std::string svg =
+        ps::show::to_svg(ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{}), graph);
     CHECK(texts::count(svg, "chw \xe2\x86\x92 hwc, shared</text>") == 2);
     CHECK(texts::count(svg, "rx=\"7.5\"") == 4);  // those, the first, and the result's
 }
@@ -90,7 +91,7 @@ TEST_CASE("names are escaped, and what is no text is replaced") {
     graph.add("<script>&\"'", ps::InputParams{{1, 1, 1}}, {});
     graph.add(std::string("a\xff\x01") + "b", ps::ActivationParams{}, {0});
     graph.add(std::string(200, 'x') + "-end", ps::ActivationParams{ps::ActivationKind::sigmoid}, {1});
-    const std::string svg = ps::to_svg(plan_of(graph), graph);
+    const std::string svg = ps::show::to_svg(plan_of(graph), graph);
     CHECK(xml_fault(svg).empty());
     CHECK(svg.find(">&lt;script&gt;&amp;&quot;'</text>") != std::string::npos);
     CHECK(svg.find(">a\xef\xbf\xbd\xef\xbf\xbd"
@@ -98,27 +99,27 @@ TEST_CASE("names are escaped, and what is no text is replaced") {
     CHECK(svg.find("xx\xe2\x80\xa6xx") != std::string::npos);
     CHECK(svg.find("x-end</text>") != std::string::npos);
 
-    CHECK(ps::xml_text("\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89") == "\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89");
+    CHECK(ps::show::xml_text("\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89") == "\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89");
     // Overlong, a surrogate, beyond Unicode, cut off, a lone continuation, and a character that XML has not.
     for (const std::string bad : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x86", "\x80", "\xef\xbf\xbf"}) {
-        CHECK(ps::xml_text(bad).find("\xef\xbf\xbd") == 0);
-        CHECK(ps::xml_text(bad).find(bad) == std::string::npos);
+        CHECK(ps::show::xml_text(bad).find("\xef\xbf\xbd") == 0);
+        CHECK(ps::show::xml_text(bad).find(bad) == std::string::npos);
     }
     CHECK(ps::show::detail::shortened("abcdefgh", 8) == "abcdefgh");
     CHECK(ps::show::detail::shortened("abcdefghi", 8) ==
           "abc\xe2\x80\xa6"
           "fghi");
     CHECK(ps::show::detail::character_count("\xc3\xa9\xff"
-                                      "a") == 3);
+                                            "a") == 3);
 }
 
 TEST_CASE("a graph that is not the plan's is an error") {
     const ps::Graph graph = ps::zoo::ResNet18::graph(), simplified = ps::simplify(graph);
     const ps::Plan plan = plan_of(simplified);
-    CHECK_THROWS_WITH_AS((void)ps::to_svg(plan, graph),
+    CHECK_THROWS_WITH_AS((void)ps::show::to_svg(plan, graph),
                          "plan: the picture needs the simplified graph that the plan was made for", ps::error);
-    CHECK_THROWS_AS((void)ps::to_svg(plan, ps::simplify(ps::zoo::ResNet34::graph())), ps::error);
-    CHECK_THROWS_AS((void)ps::to_svg({}, ps::Graph()), ps::error);
+    CHECK_THROWS_AS((void)ps::show::to_svg(plan, ps::simplify(ps::zoo::ResNet34::graph())), ps::error);
+    CHECK_THROWS_AS((void)ps::show::to_svg({}, ps::Graph()), ps::error);
 }
 
 TEST_CASE("readers are below what they read, and nothing of a row overlaps") {
@@ -149,7 +150,7 @@ TEST_CASE("readers are below what they read, and nothing of a row overlaps") {
             std::ranges::sort(row);
             for (std::size_t i = 1; i < row.size(); ++i) CHECK(row[i].first >= row[i - 1].second + gap - 1e-6);
         }
-        CHECK(xml_fault(ps::to_svg(plan_of(graph, seed), graph)).empty());
+        CHECK(xml_fault(ps::show::to_svg(plan_of(graph, seed), graph)).empty());
     }
 }
 

@@ -22,16 +22,16 @@ struct CalibrateCommand : Options {
 
 void calibrate(CalibrateCommand const& options) {
     const Model model = load_model(options.model);
-    ps::CalibrationFile calibration(kernels());
+    ps::measure::CalibrationFile calibration(kernels());
     if (options.forget && !calibration.path().empty()) {
         ::unlink(calibration.path().c_str());
-        calibration = ps::CalibrationFile(kernels());
+        calibration = ps::measure::CalibrationFile(kernels());
     }
-    const ps::CalibratedPlan result = calibrate(model, options.planning, options.threads, calibration);
+    const ps::measure::CalibratedPlan result = calibrate(model, options.planning, options.threads, calibration);
     const bool kept = calibration.write();
     if (options.json) {
         ps::Json::Array steps;
-        for (ps::RefineStep const& step : result.steps) {
+        for (ps::measure::RefineStep const& step : result.steps) {
             steps.push_back(ps::Json::Object{{"measurements", step.measurements},
                                              {"seconds", step.spent},
                                              {"predicted_ms", step.plan_seconds * 1e3}});
@@ -46,7 +46,7 @@ void calibrate(CalibrateCommand const& options) {
     char line[128];
     print_line(model.name, ", ", result.plan.cost_model, ", ", result.known, " times known from before");
     print("measured   seconds   the plan is believed to take\n");
-    for (ps::RefineStep const& step : result.steps) {
+    for (ps::measure::RefineStep const& step : result.steps) {
         std::snprintf(line, sizeof(line), "%8zu  %8.2f  %10.3f ms\n", step.measurements, step.spent,
                       step.plan_seconds * 1e3);
         print(line);

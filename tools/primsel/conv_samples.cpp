@@ -30,9 +30,9 @@ using Archs = ps::TypeList<xsimd::avx512bw, xsimd::fma3<xsimd::avx2>, xsimd::sse
 using Profiled = ps::concatenate<ps::AllPrimitives, ps::GradientPrimitives>;
 
 template <class P, class Arch>
-void add_primitive(ps::Dataset const& data, ps::Machine const& machine, ProfileSamples& profile) {
+void add_primitive(ps::learn::Dataset const& data, ps::Machine const& machine, ProfileSamples& profile) {
     using Traits = ps::PrimitiveTraits<P, Arch>;
-    const int images = ps::images_about(profile.path, data.about);
+    const int images = ps::learn::images_about(profile.path, data.about);
     const bool at_once = Traits::whole_batch();
     const std::size_t subject = data.find(P::id);
     if (subject == data.subjects.size()) return;
@@ -54,7 +54,8 @@ void add_primitive(ps::Dataset const& data, ps::Machine const& machine, ProfileS
 
 /// Whether the profile is of this instruction set; what primitives do in it can be reckoned wherever this program runs.
 template <class Arch>
-bool add_profile(std::string_view arch, ps::Dataset const& data, ps::Machine const& machine, ProfileSamples& profile) {
+bool add_profile(std::string_view arch, ps::learn::Dataset const& data, ps::Machine const& machine,
+                 ProfileSamples& profile) {
     if (arch != Arch::name()) return false;
     [&]<class... P>(ps::TypeList<P...>) { (add_primitive<P, Arch>(data, machine, profile), ...); }(Profiled{});
     return true;
@@ -69,7 +70,7 @@ Choices judge_by(ProfileSamples const& profile, Seconds const& seconds) {
     std::map<std::size_t, Row> rows;
     std::vector<double> errors;
     for (std::size_t i = 0; i < profile.samples.size(); ++i) {
-        ps::ConvRegression::Sample const& sample = profile.samples[i];
+        ps::learn::ConvRegression::Sample const& sample = profile.samples[i];
         const double predicted = seconds(sample);
         Row& row = rows[profile.rows[i]];
         row.fastest = std::min(row.fastest, sample.seconds);
@@ -87,10 +88,10 @@ std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths) 
     std::vector<ProfileSamples> profiles;
     for (std::string const& path : paths) {
         const ps::SharedBytes file = ps::read_file(path);
-        if (ps::is_op_times(file.text())) continue;
-        const ps::Dataset data = ps::parse_dataset(path, file.text());
+        if (ps::learn::is_op_times(file.text())) continue;
+        const ps::learn::Dataset data = ps::learn::parse_dataset(path, file.text());
         if (data.of_layouts()) continue;
-        const ps::Machine machine = ps::machine_about(path, data.about);
+        const ps::Machine machine = ps::learn::machine_about(path, data.about);
         const auto about = [&](const char* key) {
             const auto found = data.about.find(key);
             return found == data.about.end() ? "" : found->second;
@@ -111,9 +112,9 @@ std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths) 
     return profiles;
 }
 
-std::vector<ps::ConvRegression::Sample> samples_without(std::vector<ProfileSamples> const& profiles,
-                                                        std::string const& processor) {
-    std::vector<ps::ConvRegression::Sample> samples;
+std::vector<ps::learn::ConvRegression::Sample> samples_without(std::vector<ProfileSamples> const& profiles,
+                                                               std::string const& processor) {
+    std::vector<ps::learn::ConvRegression::Sample> samples;
     for (ProfileSamples const& profile : profiles) {
         if (profile.processor != processor)
             samples.insert(samples.end(), profile.samples.begin(), profile.samples.end());
@@ -122,14 +123,14 @@ std::vector<ps::ConvRegression::Sample> samples_without(std::vector<ProfileSampl
 }
 
 Choices judge_analytical(ProfileSamples const& profile) {
-    return judge_by(profile, [](ps::ConvRegression::Sample const& sample) {
+    return judge_by(profile, [](ps::learn::ConvRegression::Sample const& sample) {
         auto const& [products, rest, weights, calls] = sample.terms;
         return ps::Analytical::seconds({products, rest, weights, calls});
     });
 }
-Choices judge(ProfileSamples const& profile, ps::ConvRegression const& model) {
+Choices judge(ProfileSamples const& profile, ps::learn::ConvRegression const& model) {
     const std::vector<ps::ConvCoefficients> coefficients = model.coefficients();
-    return judge_by(profile, [&](ps::ConvRegression::Sample const& sample) {
+    return judge_by(profile, [&](ps::learn::ConvRegression::Sample const& sample) {
         const auto found = std::ranges::find(coefficients, sample.primitive, &ps::ConvCoefficients::primitive);
         ps::ConvCoefficients::Terms const& by =
             found == coefficients.end() ? ps::ConvCoefficients::usual : found->values;

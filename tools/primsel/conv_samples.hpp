@@ -16,7 +16,7 @@ struct ProfileSamples {
     /// Tells processors apart that have the same name: the file's name to its first hyphen; without one, the CPU's
     /// name.
     std::string processor;
-    std::vector<ps::ConvRegression::Sample> samples{};
+    std::vector<ps::learn::ConvRegression::Sample> samples{};
     std::vector<std::size_t> rows{};
 };
 
@@ -26,8 +26,8 @@ struct ProfileSamples {
 [[nodiscard]] std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths);
 
 /// The samples of all profiles but those of a processor.
-[[nodiscard]] std::vector<ps::ConvRegression::Sample> samples_without(std::vector<ProfileSamples> const& profiles,
-                                                                      std::string const& processor);
+[[nodiscard]] std::vector<ps::learn::ConvRegression::Sample> samples_without(
+    std::vector<ProfileSamples> const& profiles, std::string const& processor);
 
 /// How good choices and predictions on a profile are.
 struct Choices {
@@ -37,6 +37,6 @@ struct Choices {
 };
 /// Judges Analytical's predictions, or those by coefficients.
 [[nodiscard]] Choices judge_analytical(ProfileSamples const& profile);
-[[nodiscard]] Choices judge(ProfileSamples const& profile, ps::ConvRegression const& model);
+[[nodiscard]] Choices judge(ProfileSamples const& profile, ps::learn::ConvRegression const& model);
 
 }  // namespace cli

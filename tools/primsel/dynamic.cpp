@@ -40,7 +40,7 @@ struct DynamicCommand {
     ImageFiles data;
     int groups = 4;
     std::size_t count = 1000, threads = 1;
-    ps::Budget budget;
+    ps::dynamic::Budget budget;
     double every = 0;
     std::vector<double> accuracies;
     std::string out;
@@ -50,7 +50,7 @@ struct DynamicCommand {
 struct DynamicPolicies : ps::DefaultPolicies {
     using executor = ps::ThreadPool;
 };
-using DynamicEngine = ps::DynamicEngine<DynamicPolicies>;
+using DynamicEngine = ps::dynamic::DynamicEngine<DynamicPolicies>;
 
 /// "8ms" of a unit "s" is 0.008.
 double parse_amount(std::string const& text, std::string const& unit) {
@@ -70,8 +70,8 @@ double parse_amount(std::string const& text, std::string const& unit) {
     return amount * factor;
 }
 /// "time=8ms,accuracy=70%".
-ps::Budget parse_budget(std::vector<std::string> const& parts) {
-    ps::Budget budget;
+ps::dynamic::Budget parse_budget(std::vector<std::string> const& parts) {
+    ps::dynamic::Budget budget;
     for (std::string const& part : parts) {
         const std::size_t equals = std::min(part.find('='), part.size());
         const std::string what = part.substr(0, equals), value = part.substr(std::min(equals + 1, part.size()));
@@ -130,8 +130,9 @@ private:
 
 /// Every configuration timed at every frequency of every core set that has a core for each thread. Accuracies: those
 /// given, or of labelled images; else the share of the groups, which only says that more is better.
-std::vector<ps::OperatingPoint> measured_points(DynamicEngine& engine, ps::LinuxPlatform& platform, std::size_t threads,
-                                                ImageStream& stream, std::vector<double> accuracies) {
+std::vector<ps::dynamic::OperatingPoint> measured_points(DynamicEngine& engine, ps::dynamic::LinuxPlatform& platform,
+                                                         std::size_t threads, ImageStream& stream,
+                                                         std::vector<double> accuracies) {
     constexpr std::size_t judged = 500, timed = 15;
     const auto count = static_cast<std::size_t>(engine.count());
     std::vector<float> scores(engine.out_shape().size());
@@ -148,13 +149,13 @@ std::vector<ps::OperatingPoint> measured_points(DynamicEngine& engine, ps::Linux
         accuracies.push_back(stream.labelled() ? static_cast<double>(right) / judged
                                                : static_cast<double>(c + 1) / static_cast<double>(count));
     }
-    std::vector<ps::OperatingPoint> points;
-    const std::span<const ps::CoreSet> sets = platform.core_sets();
+    std::vector<ps::dynamic::OperatingPoint> points;
+    const std::span<const ps::dynamic::CoreSet> sets = platform.core_sets();
     for (std::size_t set = 0; set < sets.size(); ++set) {
         if (sets[set].cores.size() < threads) continue;
         for (std::size_t level = 0; level < sets[set].hertz.size(); ++level) {
             for (std::size_t c = 0; c < count; ++c) {
-                ps::OperatingPoint point{
+                ps::dynamic::OperatingPoint point{
                     .configuration = static_cast<int>(c) + 1, .core_set = set, .level = level, .threads = threads};
                 platform.apply(point);
                 engine.use(point.configuration);
@@ -177,22 +178,22 @@ std::vector<ps::OperatingPoint> measured_points(DynamicEngine& engine, ps::Linux
     return points;
 }
 
-std::string trace_text(std::vector<ps::GovernedImage> const& images) {
+std::string trace_text(std::vector<ps::dynamic::GovernedImage> const& images) {
     std::string text = "image,began_s,configuration,core_set,level,ms,budget_ms,late,switched\n";
     for (std::size_t i = 0; i < images.size(); ++i) {
-        ps::GovernedImage const& image = images[i];
+        ps::dynamic::GovernedImage const& image = images[i];
         text += ps::join(i, ',', image.began - images[0].began, ',', image.point.configuration, ',',
                          image.point.core_set, ',', image.point.level, ',', image.seconds * 1e3, ',',
                          image.budget.seconds * 1e3, ',', image.missed ? 1 : 0, ',', image.switched ? 1 : 0, '\n');
     }
     return text;
 }
-std::string trace_picture(std::vector<ps::GovernedImage> const& images) {
-    ps::Series taken{"time", {}, {}}, budget{"budget", {}, {}}, groups{"configuration", {}, {}};
+std::string trace_picture(std::vector<ps::dynamic::GovernedImage> const& images) {
+    ps::show::Series taken{"time", {}, {}}, budget{"budget", {}, {}}, groups{"configuration", {}, {}};
     // The slowest of so many, so that a picture has no more than a thousand.
     const std::size_t step = (images.size() + 999) / 1000;
     for (std::size_t i = 0; i < images.size(); i += step) {
-        ps::GovernedImage const* slowest = &images[i];
+        ps::dynamic::GovernedImage const* slowest = &images[i];
         for (std::size_t k = i; k < std::min(i + step, images.size()); ++k) {
             if (images[k].seconds > slowest->seconds) slowest = &images[k];
         }
@@ -201,23 +202,24 @@ std::string trace_picture(std::vector<ps::GovernedImage> const& images) {
         budget.x.push_back(when), budget.y.push_back(1e3 * slowest->budget.seconds);
         groups.x.push_back(when), groups.y.push_back(static_cast<double>(slowest->point.configuration));
     }
-    const std::vector<ps::Chart> charts{{"Milliseconds of an image", "seconds", {taken, budget}},
-                                        {"Configuration", "seconds", {groups}}};
-    return ps::to_svg(charts);
+    const std::vector<ps::show::Chart> charts{{"Milliseconds of an image", "seconds", {taken, budget}},
+                                              {"Configuration", "seconds", {groups}}};
+    return ps::show::to_svg(charts);
 }
 
 /// The results of a stream. `right` counts labelled images.
 struct StreamResult {
-    std::vector<ps::GovernedImage> images;
+    std::vector<ps::dynamic::GovernedImage> images;
     std::size_t switches = 0;
     std::optional<std::size_t> right;
     int configurations = 0;
 };
 
-void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platform, StreamResult const& stream) {
+void print_result(DynamicCommand const& options, ps::dynamic::LinuxPlatform const& platform,
+                  StreamResult const& stream) {
     std::size_t late = 0;
     std::vector<std::vector<double>> times(static_cast<std::size_t>(stream.configurations));
-    for (ps::GovernedImage const& image : stream.images) {
+    for (ps::dynamic::GovernedImage const& image : stream.images) {
         late += image.missed ? 1 : 0;
         times[static_cast<std::size_t>(image.point.configuration) - 1].push_back(image.seconds);
     }
@@ -251,16 +253,16 @@ void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platfo
 }
 
 /// Throws error, which says what is nearest, where no point keeps the budget by what was measured of it.
-void require_kept(std::span<const ps::OperatingPoint> points, ps::Budget const& budget) {
+void require_kept(std::span<const ps::dynamic::OperatingPoint> points, ps::dynamic::Budget const& budget) {
     const auto share = [](double cost, double most) {
         return std::isinf(most) ? 0 : std::isfinite(cost) ? cost / most : std::numeric_limits<double>::infinity();
     };
-    const auto excess = [&](ps::OperatingPoint const& point) {
+    const auto excess = [&](ps::dynamic::OperatingPoint const& point) {
         const double accuracy = budget.accuracy > 0 ? share(budget.accuracy, std::max(point.accuracy, 0.0)) : 0;
         return std::max({share(point.seconds, budget.seconds), share(point.joules, budget.joules),
                          share(point.watts, budget.watts), accuracy});
     };
-    ps::OperatingPoint const& nearest = *std::ranges::min_element(points, {}, excess);
+    ps::dynamic::OperatingPoint const& nearest = *std::ranges::min_element(points, {}, excess);
     if (excess(nearest) <= 1) return;
     std::string text;
     const auto add = [&](const char* what, double value, double bound, double scale, const char* unit) {
@@ -278,7 +280,7 @@ void require_kept(std::span<const ps::OperatingPoint> points, ps::Budget const& 
 }
 
 void check_threads(std::size_t threads) {
-    const ps::LinuxPlatform platform({.set_frequency = false});
+    const ps::dynamic::LinuxPlatform platform({.set_frequency = false});
     const std::size_t most =
         std::ranges::max(platform.core_sets(), {}, [](auto const& set) { return set.cores.size(); }).cores.size();
     if (threads > most) ps::fail("--threads ", threads, ": no set of cores has more than ", most);
@@ -290,14 +292,14 @@ void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
     named.weights.clear();
     Model model;
     model.name = named.net, model.graph = graph_of(open_model(named));
-    const bool has_groups =
-        std::ranges::any_of(model.graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
+    const bool has_groups = std::ranges::any_of(
+        model.graph.nodes(), [](ps::Node const& node) { return ps::dynamic::group_number(node.name) > 0; });
     refuse_idle(command, {{"--groups", has_groups, "a network that has none"}});
     if (has_groups) {
         model = load_model(options.model);
     } else {
         warn_of_undivided(options.model);
-        model.graph = ps::grouped(model.graph, options.groups);
+        model.graph = ps::dynamic::grouped(model.graph, options.groups);
         model.weights = options.model.weights.empty() ? ps::random_weights(model.graph, options.model.seed)
                                                       : ps::read_state_dict(options.model.weights, model.graph);
     }
@@ -308,16 +310,16 @@ void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
     const auto handles = threads.native_handles();
     DynamicEngine engine(model.graph, model.weights, {}, std::move(threads));
     ImageStream stream(options, model, engine.in_shape(), engine.out_shape());
-    ps::LinuxPlatform platform({.set_frequency = options.set_frequency});
+    ps::dynamic::LinuxPlatform platform({.set_frequency = options.set_frequency});
     platform.take_along(handles);
-    ps::Governor governor(measured_points(engine, platform, options.threads, stream, options.accuracies),
-                          options.budget);
-    ps::Governed governed(platform, governor);
+    ps::dynamic::Governor governor(measured_points(engine, platform, options.threads, stream, options.accuracies),
+                                   options.budget);
+    ps::dynamic::Governed governed(platform, governor);
     std::vector<float> scores(engine.out_shape().size());
     StreamResult result;
     result.configurations = engine.count();
     if (stream.labelled()) result.right = 0;
-    std::vector<ps::GovernedImage>& images = result.images;
+    std::vector<ps::dynamic::GovernedImage>& images = result.images;
     images.reserve(options.count);
     ProgressLine line;
     ps::Timer shown;
@@ -330,7 +332,7 @@ void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
         if (result.right && stream.is_right(scores)) ++*result.right;
         if (shown.seconds() < 0.1) continue;
         shown = ps::Timer();
-        ps::CoreSet const& set = platform.core_sets()[images.back().point.core_set];
+        ps::dynamic::CoreSet const& set = platform.core_sets()[images.back().point.core_set];
         line.show(ps::join("image ", i + 1, ": configuration ", images.back().point.configuration, " of ",
                            engine.count(), " on ", set.name, ", ", ps::milliseconds(images.back().seconds), " ms of ",
                            ps::milliseconds(options.budget.seconds), ", ", governor.misses(), " late"));

@@ -33,39 +33,39 @@ bool is_computed(std::string_view costs) {
     return costs == ps::Analytical::name || costs == ps::SemiEmpiricalCosts::name;
 }
 
-ps::ModelEvaluation evaluate_computed(std::string_view costs, ps::NamedDataset const& measured) {
-    const auto by = [&](auto model) { return ps::evaluate(measured, kernels(), model); };
+ps::learn::ModelEvaluation evaluate_computed(std::string_view costs, ps::learn::NamedDataset const& measured) {
+    const auto by = [&](auto model) { return ps::learn::evaluate(measured, kernels(), model); };
     return costs == ps::Analytical::name ? by(ps::Analytical()) : by(ps::SemiEmpiricalCosts());
 }
 
 /// By the rows that were held back when the model was trained, or by all.
-ps::ModelEvaluation evaluate_learned(EvaluateOptions const& options, ps::TrainedModel const& model,
-                                     ps::NamedDataset measured) {
+ps::learn::ModelEvaluation evaluate_learned(EvaluateOptions const& options, ps::learn::TrainedModel const& model,
+                                            ps::learn::NamedDataset measured) {
     if (!options.all_rows) {
-        std::optional<ps::Dataset> rows = ps::held_back(model, measured.data);
+        std::optional<ps::learn::Dataset> rows = ps::learn::held_back(model, measured.data);
         if (!rows) {
             ps::fail(measured.name, ": none of these rows were held back to judge ", options.costs,
                      " by; --all-rows judges it by all");
         }
         measured.data = *std::move(rows);
     }
-    return ps::evaluate(measured, measured.data.of_layouts() ? model.layouts : model.primitives);
+    return ps::learn::evaluate(measured, measured.data.of_layouts() ? model.layouts : model.primitives);
 }
 
 /// "primitives" or "layouts", and what is said of them.
 struct EvaluatedPart {
     std::string what;
-    ps::ModelEvaluation evaluation;
+    ps::learn::ModelEvaluation evaluation;
 };
 
 void evaluate(EvaluateOptions const& options) {
     const bool computed = is_computed(options.costs);
-    const ps::TrainedModel model = computed ? ps::TrainedModel() : ps::read_model(options.costs);
-    const ps::Profile profile = ps::read_profile(options.data, options.layouts);
+    const ps::learn::TrainedModel model = computed ? ps::learn::TrainedModel() : ps::learn::read_model(options.costs);
+    const ps::learn::Profile profile = ps::learn::read_profile(options.data, options.layouts);
     std::vector<EvaluatedPart> parts;
-    const auto add = [&](ps::NamedDataset const& measured) {
-        parts.push_back({ps::what_of(measured.data), computed ? evaluate_computed(options.costs, measured)
-                                                              : evaluate_learned(options, model, measured)});
+    const auto add = [&](ps::learn::NamedDataset const& measured) {
+        parts.push_back({ps::learn::what_of(measured.data), computed ? evaluate_computed(options.costs, measured)
+                                                                     : evaluate_learned(options, model, measured)});
     };
     add(profile.primitives);
     if (profile.layouts) add(*profile.layouts);

@@ -9,12 +9,12 @@
 namespace cli {
 namespace {
 
-ps::Json json_of(ps::RelativeError const& error) {
+ps::Json json_of(ps::learn::RelativeError const& error) {
     return ps::Json::Object{{"name", error.subject}, {"samples", error.samples}, {"mdrae", error.median}};
 }
-ps::Json json_of(std::vector<ps::RelativeError> const& errors) {
+ps::Json json_of(std::vector<ps::learn::RelativeError> const& errors) {
     ps::Json::Array array;
-    for (ps::RelativeError const& error : errors) array.push_back(json_of(error));
+    for (ps::learn::RelativeError const& error : errors) array.push_back(json_of(error));
     return array;
 }
 
@@ -34,7 +34,7 @@ void add_learning_options(CLI::App& command, std::uint64_t& seed, std::size_t& t
     command.add_flag("--json", json, "Print one JSON object");
 }
 
-ps::Json to_json(ps::Evaluation const& errors) {
+ps::Json to_json(ps::learn::Evaluation const& errors) {
     return ps::Json::Object{{"rows", errors.rows},
                             {"samples", errors.all.samples},
                             {"not_predicted", errors.not_predicted},
@@ -44,15 +44,15 @@ ps::Json to_json(ps::Evaluation const& errors) {
                             {"subjects", json_of(errors.subjects)}};
 }
 
-std::string to_text(std::string const& what, ps::Evaluation const& errors, bool subjects) {
+std::string to_text(std::string const& what, ps::learn::Evaluation const& errors, bool subjects) {
     ps::TextTable table;
     table.add({what, "samples", "MdRAE"});
     if (subjects) {
-        for (ps::RelativeError const& one : errors.subjects) {
+        for (ps::learn::RelativeError const& one : errors.subjects) {
             table.add({one.subject, std::to_string(one.samples), percent(one.median)});
         }
     }
-    for (ps::RelativeError const& one : errors.families) {
+    for (ps::learn::RelativeError const& one : errors.families) {
         table.add({"family " + one.subject, std::to_string(one.samples), percent(one.median)});
     }
     table.add({"mean of each", "", percent(errors.mean_of_medians())});

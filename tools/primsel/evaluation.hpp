@@ -18,8 +18,8 @@ namespace cli {
 /// Adds the options of every command that learns: --seed, --threads and --json.
 void add_learning_options(CLI::App& command, std::uint64_t& seed, std::size_t& threads, bool& json);
 
-[[nodiscard]] ps::Json to_json(ps::Evaluation const& errors);
+[[nodiscard]] ps::Json to_json(ps::learn::Evaluation const& errors);
 /// A heading, the errors of all and of families; of each subject if asked for.
-[[nodiscard]] std::string to_text(std::string const& what, ps::Evaluation const& errors, bool subjects);
+[[nodiscard]] std::string to_text(std::string const& what, ps::learn::Evaluation const& errors, bool subjects);
 
 }  // namespace cli

@@ -28,14 +28,14 @@ struct FitOptions {
 
 void fit(FitOptions const& options) {
     ps::ThreadPool executor(options.threads);
-    const ps::Profile profile = ps::read_profile(options.data, options.layouts);
-    const ps::FittedModel fitted =
-        ps::fit_model(profile, {.regression = options.model, .seed = options.seed}, executor);
-    ps::write_model(options.out, fitted.model);
+    const ps::learn::Profile profile = ps::learn::read_profile(options.data, options.layouts);
+    const ps::learn::FittedModel fitted =
+        ps::learn::fit_model(profile, {.regression = options.model, .seed = options.seed}, executor);
+    ps::learn::write_model(options.out, fitted.model);
 
     if (options.json) {
         ps::Json::Object object{{"model", options.model}, {"file", options.out}};
-        for (ps::FitReport const& part : fitted.parts) {
+        for (ps::learn::FitReport const& part : fitted.parts) {
             object.emplace_back(
                 part.what,
                 ps::Json::Object{
@@ -43,7 +43,7 @@ void fit(FitOptions const& options) {
         }
         return print_json(std::move(object));
     }
-    for (ps::FitReport const& part : fitted.parts) {
+    for (ps::learn::FitReport const& part : fitted.parts) {
         print(to_text(ps::join(part.what, " on ", part.test.rows, " other rows"), part.test, false));
         char seconds[32];
         std::snprintf(seconds, sizeof(seconds), "%.1f", part.seconds);
@@ -63,7 +63,8 @@ void add_fit(CLI::App& app) {
     command
         .add_option("--model", options->model,
                     "gp (default; Gaussian processes), boosted, forest, mlp, nn2 (as published, slow) or linear")
-        ->check(CLI::IsMember(std::vector<std::string>(ps::regression_names.begin(), ps::regression_names.end())))
+        ->check(CLI::IsMember(
+            std::vector<std::string>(ps::learn::regression_names.begin(), ps::learn::regression_names.end())))
         ->type_name("NAME");
     command.add_option("--out", options->out, "The model file to write")
         ->check(writable_file)

@@ -44,7 +44,7 @@ struct ForecastCommand {
 /// A time and bytes, each with one standard deviation; nothing where it is not known.
 struct Forecast {
     std::optional<double> seconds, seconds_off, bytes, bytes_off;
-    std::optional<ps::MemoryForecast> memory;
+    std::optional<ps::forecast::MemoryForecast> memory;
 };
 
 ps::Json number_or_null(std::optional<double> value, double factor = 1) {
@@ -95,9 +95,9 @@ std::string text_of(ForecastCommand const& options, ps::Graph const& graph, Fore
 
 /// By the plan of an engine or trainer of this library.
 Forecast of_engine(ForecastCommand const& options, ps::Graph const& graph) {
-    const ps::EngineForecast forecast = options.training
-                                            ? ps::forecast_training(graph, {.batch = graph.batch()}, {.momentum = 0.9})
-                                            : ps::forecast_inference(graph);
+    const ps::forecast::EngineForecast forecast =
+        options.training ? ps::forecast::forecast_training(graph, {.batch = graph.batch()}, {.momentum = 0.9})
+                         : ps::forecast::forecast_inference(graph);
     Forecast of{.seconds = forecast.seconds,
                 .seconds_off = std::nullopt,
                 .bytes = static_cast<double>(forecast.memory.total()),
@@ -106,27 +106,28 @@ Forecast of_engine(ForecastCommand const& options, ps::Graph const& graph) {
     if (options.runs > 0) {
         std::vector<double> seconds;
         for (std::size_t i = 0; i < options.runs; ++i) {
-            const ps::NetworkMeasurement measured =
-                ps::measure_network(graph, {.training = options.training, .runs = 1, .max_bytes = options.max_memory});
-            if (measured.outcome == ps::NetworkMeasurement::Outcome::too_large) {
+            const ps::forecast::NetworkMeasurement measured = ps::forecast::measure_network(
+                graph, {.training = options.training, .runs = 1, .max_bytes = options.max_memory});
+            if (measured.outcome == ps::forecast::NetworkMeasurement::Outcome::too_large) {
                 ps::fail("--runs: would hold ", megabytes(measured.forecast_bytes), ", more than --max-memory");
             }
-            if (measured.outcome != ps::NetworkMeasurement::Outcome::measured) ps::fail("--runs: a run failed");
+            if (measured.outcome != ps::forecast::NetworkMeasurement::Outcome::measured)
+                ps::fail("--runs: a run failed");
             seconds.push_back(measured.seconds);
         }
-        const ps::Estimate corrected = ps::corrected_by(forecast.seconds, seconds);
+        const ps::forecast::Estimate corrected = ps::forecast::corrected_by(forecast.seconds, seconds);
         of.seconds = corrected.value, of.seconds_off = corrected.deviation;
     }
     return of;
 }
 
 Forecast of_device(ForecastCommand const& options, ps::Graph const& graph) {
-    const ps::Forecaster<> device = ps::read_forecaster(options.device);
+    const ps::forecast::Forecaster<> device = ps::forecast::read_forecaster(options.device);
     const std::string pass = options.training ? "training" : "inference";
     if (const auto of = device.about.find("pass"); of != device.about.end() && of->second != pass) {
         ps::fail("--device ", options.device, ": was learned from ", of->second, ", not ", pass);
     }
-    const ps::NetworkForecast forecast = device.forecast(graph, graph.batch());
+    const ps::forecast::NetworkForecast forecast = device.forecast(graph, graph.batch());
     Forecast of;
     if (forecast.seconds) of.seconds = forecast.seconds->value, of.seconds_off = forecast.seconds->deviation;
     if (forecast.bytes) of.bytes = forecast.bytes->value, of.bytes_off = forecast.bytes->deviation;
@@ -135,7 +136,8 @@ Forecast of_device(ForecastCommand const& options, ps::Graph const& graph) {
 
 // --- a table of measurements
 
-ps::ProfileKey key_of(ForecastCommand const& options, ps::Shape const& image, ps::Thinning thinning, int batch) {
+ps::forecast::ProfileKey key_of(ForecastCommand const& options, ps::Shape const& image, ps::forecast::Thinning thinning,
+                                int batch) {
     return {.network = options.model.net,
             .height = image.h,
             .width = image.w,
@@ -145,7 +147,7 @@ ps::ProfileKey key_of(ForecastCommand const& options, ps::Shape const& image, ps
 }
 
 void profile(ForecastCommand const& options) {
-    ps::NetworkProfileFile file(
+    ps::forecast::NetworkProfileFile file(
         options.profile,
         {{"arch", std::string(kernels().arch)}, {"cpu", ps::cpu_name()}, {"version", std::string(ps::version)}});
     const std::vector<int> batches = options.batches.empty() ? std::vector<int>{1, 4, 16} : options.batches;
@@ -158,13 +160,13 @@ void profile(ForecastCommand const& options) {
         for (std::string const& strategy : options.strategies) {
             for (const double level : options.levels) {
                 progress.tick();
-                const ps::Thinning thinning{level / 100, strategy, options.model.seed};
-                const ps::ProfileKey key = key_of(options, graph[graph.input()].shape, thinning, batch);
-                if (ps::has_row(file.rows(), key)) continue;
-                file.append({key, ps::measure_network(ps::thinned(graph, thinning),
-                                                      {.training = options.training,
-                                                       .runs = options.runs == 0 ? 5 : options.runs,
-                                                       .max_bytes = options.max_memory})});
+                const ps::forecast::Thinning thinning{level / 100, strategy, options.model.seed};
+                const ps::forecast::ProfileKey key = key_of(options, graph[graph.input()].shape, thinning, batch);
+                if (ps::forecast::has_row(file.rows(), key)) continue;
+                file.append({key, ps::forecast::measure_network(ps::forecast::thinned(graph, thinning),
+                                                                {.training = options.training,
+                                                                 .runs = options.runs == 0 ? 5 : options.runs,
+                                                                 .max_bytes = options.max_memory})});
                 ++here;
             }
         }
@@ -179,32 +181,34 @@ void profile(ForecastCommand const& options) {
 void fit(ForecastCommand const& options) {
     std::map<std::string, std::string> about;
     const ps::SharedBytes table = ps::read_file(options.fit);
-    const std::vector<ps::ProfileRow> rows = ps::parse_network_profile(options.fit, table.text(), about);
-    std::vector<ps::ProfiledNetwork> profile;
-    std::map<std::string, std::vector<ps::ConvSizes>> known;
-    for (ps::ProfileRow const& row : rows) {
-        ps::ProfileKey const& key = row.key;
-        if (key.training != options.training || row.measured.outcome != ps::NetworkMeasurement::Outcome::measured)
+    const std::vector<ps::forecast::ProfileRow> rows =
+        ps::forecast::parse_network_profile(options.fit, table.text(), about);
+    std::vector<ps::forecast::ProfiledNetwork> profile;
+    std::map<std::string, std::vector<ps::forecast::ConvSizes>> known;
+    for (ps::forecast::ProfileRow const& row : rows) {
+        ps::forecast::ProfileKey const& key = row.key;
+        if (key.training != options.training ||
+            row.measured.outcome != ps::forecast::NetworkMeasurement::Outcome::measured)
             continue;
-        ps::ProfileKey network = key;
+        ps::forecast::ProfileKey network = key;
         network.batch = 1;
-        std::vector<ps::ConvSizes>& sizes = known[ps::NetworkProfileFormat::line({network, {}})];
+        std::vector<ps::forecast::ConvSizes>& sizes = known[ps::forecast::NetworkProfileFormat::line({network, {}})];
         if (sizes.empty()) {
             ModelOptions of;
             of.net = key.network, of.batch = 1, of.size = Size{key.height, key.width};
-            sizes = ps::conv_sizes(ps::thinned(graph_of(open_model(of)), key.thinning));
+            sizes = ps::forecast::conv_sizes(ps::forecast::thinned(graph_of(open_model(of)), key.thinning));
         }
         const double none = std::numeric_limits<double>::quiet_NaN(),
                      bytes = static_cast<double>(row.measured.resident_bytes);
-        profile.push_back({ps::network_load(sizes, key.batch), row.measured.seconds > 0 ? row.measured.seconds : none,
-                           bytes > 0 ? bytes : none});
+        profile.push_back({ps::forecast::network_load(sizes, key.batch),
+                           row.measured.seconds > 0 ? row.measured.seconds : none, bytes > 0 ? bytes : none});
     }
     const std::string pass = options.training ? "training" : "inference";
     if (profile.empty()) ps::fail("--fit ", options.fit, ": has no measured row of ", pass);
-    ps::Forecaster<> device = ps::Forecaster<>::fit(profile);
+    ps::forecast::Forecaster<> device = ps::forecast::Forecaster<>::fit(profile);
     device.about = about;
     device.about["pass"] = pass;
-    ps::write_forecaster(options.save, device);
+    ps::forecast::write_forecaster(options.save, device);
     if (options.json) return print_json(ps::Json::Object{{"file", options.save}, {"rows", profile.size()}});
     print_line(options.save, ": learned from ", profile.size(), " rows");
 }
@@ -260,7 +264,8 @@ void add_forecast(CLI::App& app) {
                     "Which filters go: random (default), l1, early, middle, late, mixed")
         ->expected(1, 6)
         ->delimiter(',')
-        ->check(CLI::IsMember(std::vector<std::string>(ps::thinning_strategies.begin(), ps::thinning_strategies.end())))
+        ->check(CLI::IsMember(std::vector<std::string>(ps::forecast::thinning_strategies.begin(),
+                                                       ps::forecast::thinning_strategies.end())))
         ->needs(profile)
         ->type_name("NAME,...");
     command

@@ -16,7 +16,7 @@ namespace {
 std::string_view known(std::string_view value) { return value.empty() ? "not known" : value; }
 
 /// Throws error for another instruction set, whose kernels are others; warns of what changes their speed.
-void check_origin(std::string const& path, ps::TrainedModel const& model) {
+void check_origin(std::string const& path, ps::learn::TrainedModel const& model) {
     const std::string_view arch = model.about_of("arch");
     if (!arch.empty() && arch != kernels().arch) {
         ps::fail("--costs ", path, ": was trained for ", arch, "; this program is compiled for ", kernels().arch);
@@ -31,12 +31,12 @@ void check_origin(std::string const& path, ps::TrainedModel const& model) {
     }
 }
 
-using Costs = ps::LearnedCost<ps::AnyRegression>;
+using Costs = ps::LearnedCost<ps::learn::AnyRegression>;
 
 Costs costs_from(std::string const& path) {
-    ps::TrainedModel model = ps::read_model(path);
+    ps::learn::TrainedModel model = ps::learn::read_model(path);
     check_origin(path, model);
-    return ps::learned_cost(std::move(model));
+    return ps::learn::learned_cost(std::move(model));
 }
 
 }  // namespace

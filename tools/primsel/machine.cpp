@@ -26,7 +26,7 @@ std::string giga(double rate, const char* unit) {
 
 void machine(bool json, bool renew) {
     const ps::Kernels all = kernels();
-    const ps::MachineFile file(all.arch);
+    const ps::measure::MachineFile file(all.arch);
     if (renew) file.write(ps::this_machine<ps::default_arch>());
     ps::Machine const& here = all.machine();
     if (json) {

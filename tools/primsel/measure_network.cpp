@@ -31,7 +31,7 @@ std::string network_file(std::string const& folder, std::uint64_t trial) {
     return ps::join(folder, "/trial-", trial, ".onnx");
 }
 
-ps::TrialMeasurement measure_network(std::string const& file, Options const& options) {
+ps::search::TrialMeasurement measure_network(std::string const& file, Options const& options) {
     constexpr int together = 8;
     const auto session_of = [&](Model const& model, ps::Plan const& plan) {
         auto session = std::make_unique<Session>(model, plan, options.threads);
@@ -43,7 +43,7 @@ ps::TrialMeasurement measure_network(std::string const& file, Options const& opt
     which.batch = options.model.batch == 0 ? 1 : 0;
     const Model model = load_model(which);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
-    ps::TrialMeasurement measured{.predicted = plan.total_seconds * 1e3};
+    ps::search::TrialMeasurement measured{.predicted = plan.total_seconds * 1e3};
     {
         const auto session = session_of(model, plan);
         measured.milliseconds = median_seconds(*session) * 1e3;

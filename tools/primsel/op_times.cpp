@@ -29,7 +29,7 @@ std::vector<std::string> networks_of(std::vector<std::string> names) {
 }
 
 std::vector<ps::OpTime> time_ops(std::vector<std::string> const& networks, Progress& progress) {
-    ps::OpSampler sampler(kernels(), ps::Measured(15));
+    ps::measure::OpSampler sampler(kernels(), ps::measure::Measured(15));
     for (std::string const& network : networks) {
         ModelOptions options;
         options.net = network;
@@ -43,11 +43,11 @@ void write_op_times(std::string const& path, std::vector<std::string> const& net
     if (std::filesystem::exists(path)) return;
     Progress progress("other layers", networks.size());
     auto about = about_here();
-    ps::add_about(about, kernels().machine());
+    ps::learn::add_about(about, kernels().machine());
     std::string text;
     for (auto const& [key, value] : about) text += ps::join("# ", key, ": ", value, '\n');
-    text += ps::join(ps::OpTimesFormat::columns, '\n');
-    for (ps::OpTime const& time : time_ops(networks, progress)) text += ps::OpTimesFormat::line(time) + '\n';
+    text += ps::join(ps::learn::OpTimesFormat::columns, '\n');
+    for (ps::OpTime const& time : time_ops(networks, progress)) text += ps::learn::OpTimesFormat::line(time) + '\n';
     ps::write_file(path, text);
 }
 
@@ -55,9 +55,9 @@ OpSamples op_samples_of(std::vector<std::string> const& paths, std::string_view 
     OpSamples result;
     for (std::string const& path : paths) {
         const ps::SharedBytes file = ps::read_file(path);
-        if (!ps::is_op_times(file.text())) continue;
+        if (!ps::learn::is_op_times(file.text())) continue;
         std::map<std::string, std::string> about;
-        const auto samples = ps::op_samples(path, file.text(), about);
+        const auto samples = ps::learn::op_samples(path, file.text(), about);
         if (about["arch"] != arch) continue;
         result.samples.insert(result.samples.end(), samples.begin(), samples.end());
         std::string const& known = result.about["cpu"];

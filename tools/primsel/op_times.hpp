@@ -27,7 +27,7 @@ void write_op_times(std::string const& path, std::vector<std::string> const& net
 
 struct OpSamples {
     std::map<std::string, std::string> about{};
-    std::vector<ps::OpRegression::Sample> samples{};
+    std::vector<ps::learn::OpRegression::Sample> samples{};
 };
 /// The samples of all files with times of ops of an instruction set; the others are passed over. Throws primsel::error
 /// where there are none.

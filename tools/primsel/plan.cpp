@@ -99,8 +99,8 @@ ps::Json to_json(Model const& model, ps::Plan const& plan, std::size_t arena) {
 void plan(PlanCommand const& options) {
     const Model model = load_to_plan(options);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
-    if (!options.svg.empty()) ps::write_file(options.svg, ps::to_svg(plan, model.simplified));
-    if (!options.dot.empty()) ps::write_file(options.dot, ps::to_dot(plan, model.simplified));
+    if (!options.svg.empty()) ps::write_file(options.svg, ps::show::to_svg(plan, model.simplified));
+    if (!options.dot.empty()) ps::write_file(options.dot, ps::show::to_dot(plan, model.simplified));
     if (!options.save.empty()) ps::write_plan(options.save, plan);
     const std::size_t arena = ps::arena_bytes(model.simplified, kernels_of(model), plan, options.threads);
     if (options.json) return print_json(to_json(model, plan, arena));

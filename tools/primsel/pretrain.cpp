@@ -52,15 +52,15 @@ constexpr std::array trained_networks{TrainedNetwork{"resnet18", 64, 32},     Tr
                                       TrainedNetwork{"resnet56", 32, 128},    TrainedNetwork{"squeezenet1_1", 128, 16},
                                       TrainedNetwork{"googlenet", 64, 8},     TrainedNetwork{"alexnet_cifar", 32, 32}};
 
-ps::OpRegression fit_ops(std::vector<ps::OpTime> const& times) {
-    std::vector<ps::OpRegression::Sample> samples;
-    for (ps::OpTime const& time : times) samples.push_back(ps::OpRegression::sample(kernels().machine(), time));
-    return ps::OpRegression::fit(samples);
+ps::learn::OpRegression fit_ops(std::vector<ps::OpTime> const& times) {
+    std::vector<ps::learn::OpRegression::Sample> samples;
+    for (ps::OpTime const& time : times) samples.push_back(ps::learn::OpRegression::sample(kernels().machine(), time));
+    return ps::learn::OpRegression::fit(samples);
 }
 
 /// Coefficients of the layers that only training steps have, by times of the steps of some networks here.
-ps::OpRegression learn_training_ops(Progress& progress) {
-    ps::OpSampler sampler(training_kernels(), ps::Measured(15));
+ps::learn::OpRegression learn_training_ops(Progress& progress) {
+    ps::measure::OpSampler sampler(training_kernels(), ps::measure::Measured(15));
     for (TrainedNetwork const& network : trained_networks) {
         ModelOptions options;
         options.net = network.name, options.batch = network.batch, options.size = Size{network.size, network.size};
@@ -91,7 +91,7 @@ std::string header_text(std::string const& source, std::string const& includes, 
     return text + members + "};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
 }
 
-std::string ops_header(std::string const& name, About const& about, ps::OpRegression const& ops) {
+std::string ops_header(std::string const& name, About const& about, ps::learn::OpRegression const& ops) {
     std::string table = "    static constexpr OpCoefficients ops[] = {\n";
     for (std::string const& line : ops.lines()) table += "        " + line + ",\n";
     return header_text("", "primsel/cost/op_coefficients.hpp", "An OpModel.", name, about, table + "    };\n");
@@ -115,14 +115,14 @@ std::string number(const char* format, double value) {
 
 /// How well each profile is predicted by coefficients of other machines alone, and by those of all.
 ps::Json::Array leave_one_out(std::vector<ProfileSamples> const& profiles, std::string& text) {
-    const ps::ConvRegression all = ps::ConvRegression::fit(samples_without(profiles, ""));
+    const ps::learn::ConvRegression all = ps::learn::ConvRegression::fit(samples_without(profiles, ""));
     ps::TextTable table;
     table.add({"profile", "rows", "analytical", "error", "other machines", "error", "all", "error"});
     ps::Json::Array rows;
     for (ProfileSamples const& profile : profiles) {
-        const std::vector<ps::ConvRegression::Sample> others = samples_without(profiles, profile.processor);
+        const std::vector<ps::learn::ConvRegression::Sample> others = samples_without(profiles, profile.processor);
         std::vector<std::pair<const char*, Choices>> models{{"analytical", judge_analytical(profile)}};
-        if (!others.empty()) models.emplace_back("others", judge(profile, ps::ConvRegression::fit(others)));
+        if (!others.empty()) models.emplace_back("others", judge(profile, ps::learn::ConvRegression::fit(others)));
         models.emplace_back("all", judge(profile, all));
         std::vector<std::string> line{std::filesystem::path(profile.path).stem().string(),
                                       std::to_string(models[0].second.rows)};
@@ -167,8 +167,8 @@ void pretrain(PretrainOptions const& options) {
     if (ops) {
         const bool timed_here = options.profiles.empty();
         const OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
-        const ps::OpRegression learned =
-            timed_here ? fit_ops(time_ops(networks_of({}), progress)) : ps::OpRegression::fit(of.samples);
+        const ps::learn::OpRegression learned =
+            timed_here ? fit_ops(time_ops(networks_of({}), progress)) : ps::learn::OpRegression::fit(of.samples);
         ps::write_file(options.ops, ops_header(ops_name, of.about, learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("ops_header", options.ops);
@@ -176,7 +176,7 @@ void pretrain(PretrainOptions const& options) {
         text += ps::join(options.ops, ": ", count, " ops in a layout each\n");
     }
     if (training) {
-        const ps::OpRegression learned = learn_training_ops(progress);
+        const ps::learn::OpRegression learned = learn_training_ops(progress);
         ps::write_file(options.training_ops, ops_header(training_name, about_here(), learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("training_ops_header", options.training_ops);
@@ -185,7 +185,7 @@ void pretrain(PretrainOptions const& options) {
     }
     if (convs) {
         const auto samples = samples_without(conv_samples(options.profiles), "");
-        const auto lines = ps::ConvRegression::fit(samples).lines();
+        const auto lines = ps::learn::ConvRegression::fit(samples).lines();
         ps::write_file(options.convolutions, convolutions_header(convs_name, lines));
         json.emplace_back("convolutions_header", options.convolutions);
         json.emplace_back("convolutions", lines.size());

@@ -68,7 +68,7 @@ bool is_stopped() { return stop_asked != 0; }
 /// Rows of the table that its file does not have yet, until the time is over or a signal comes.
 void append(Profiling& profiling, ProfilingTable& table, ProfilingOptions const& options, ps::Timer const& whole,
             ProgressLine& progress) {
-    ps::DatasetFile file(table.path, table.header);
+    ps::learn::DatasetFile file(table.path, table.header);
     if (const double known = reference_ns_of(table.path, file, options); known > 0) {
         profiling.profiler().set_nominal(known * 1e-9);
     }

@@ -44,18 +44,18 @@ std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names, std::
 }
 
 /// Those first that tell most of the networks' own layers: as many as anyone takes to another machine.
-std::vector<ps::ConvConfiguration> most_telling_first(std::vector<ps::ConvConfiguration> sample,
-                                                      std::span<const ps::ConvShape> layers) {
+std::vector<ps::learn::ConvConfiguration> most_telling_first(std::vector<ps::learn::ConvConfiguration> sample,
+                                                             std::span<const ps::ConvShape> layers) {
     constexpr std::size_t most = 200;
-    ps::Dataset candidates;
-    candidates.inputs = ps::ConvConfiguration::inputs();
-    for (ps::ConvConfiguration const& at : sample) candidates.add(at.row(), {});
+    ps::learn::Dataset candidates;
+    candidates.inputs = ps::learn::ConvConfiguration::inputs();
+    for (ps::learn::ConvConfiguration const& at : sample) candidates.add(at.row(), {});
     std::set<std::array<float, ps::ConvFeatures::count>> distinct;
     for (ps::ConvShape const& layer : layers) distinct.insert(ps::ConvFeatures::of(layer));
     ps::FloatTable targets(0, ps::ConvFeatures::count);
     for (auto const& row : distinct) targets.values.insert(targets.values.end(), row.begin(), row.end());
-    const std::vector<std::size_t> chosen = ps::choose_rows(ps::features_of(candidates), targets, most);
-    std::vector<ps::ConvConfiguration> ordered;
+    const std::vector<std::size_t> chosen = ps::measure::choose_rows(ps::learn::features_of(candidates), targets, most);
+    std::vector<ps::learn::ConvConfiguration> ordered;
     for (const std::size_t row : chosen) ordered.push_back(sample[row]);
     for (std::size_t row = 0; row < sample.size(); ++row) {
         if (std::ranges::find(chosen, row) == chosen.end()) ordered.push_back(sample[row]);
@@ -95,7 +95,7 @@ std::vector<ps::PrimitiveEntry> chosen_primitives(bool training, std::vector<std
     return chosen;
 }
 
-Profiling::Profiling(std::vector<ps::PrimitiveEntry> primitives, ps::ProfileOptions const& options)
+Profiling::Profiling(std::vector<ps::PrimitiveEntry> primitives, ps::measure::ProfileOptions const& options)
     : primitives_(std::move(primitives)), options_(options), profiler_(kernels_with(primitives_), options_) {}
 
 std::map<std::string, std::string> Profiling::about() const {
@@ -105,15 +105,15 @@ std::map<std::string, std::string> Profiling::about() const {
                                              {"images", std::to_string(options_.images)},
                                              {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
                                              {"version", std::string(ps::version)}};
-    ps::add_about(about, ps::this_machine<ps::default_arch>());  // as it is while this is measured
+    ps::learn::add_about(about, ps::this_machine<ps::default_arch>());  // as it is while this is measured
     return about;
 }
 
 std::vector<double> Profiling::measure(std::span<const int> row) {
-    if (row.size() == ps::TensorConfiguration::columns.size()) {
-        return profiler_.transforms(ps::TensorConfiguration::of_row(row));
+    if (row.size() == ps::learn::TensorConfiguration::columns.size()) {
+        return profiler_.transforms(ps::learn::TensorConfiguration::of_row(row));
     }
-    return profiler_.convolution(ps::ConvConfiguration::of_row(row));
+    return profiler_.convolution(ps::learn::ConvConfiguration::of_row(row));
 }
 
 std::vector<ProfilingTable> tables_of(ProfilingOptions const& options, Profiling& profiling) {
@@ -121,21 +121,21 @@ std::vector<ProfilingTable> tables_of(ProfilingOptions const& options, Profiling
     std::vector<ProfilingTable> tables;
     if (!options.layouts_out.empty()) {
         ProfilingTable& layouts = tables.emplace_back(ProfilingTable{"layouts", options.layouts_out});
-        layouts.header.inputs = ps::TensorConfiguration::inputs();
+        layouts.header.inputs = ps::learn::TensorConfiguration::inputs();
         layouts.header.subjects = profiling.profiler().layout_pairs();
-        layouts.rows = rows_of(ps::sample_tensors(shapes, options.sample.seed), options.count);
+        layouts.rows = rows_of(ps::measure::sample_tensors(shapes, options.sample.seed), options.count);
     }
     ProfilingTable& table = tables.emplace_back(ProfilingTable{"convolutions", options.out});
-    table.header.inputs = ps::ConvConfiguration::inputs();
+    table.header.inputs = ps::learn::ConvConfiguration::inputs();
     table.header.subjects = profiling.profiler().primitives();
-    std::vector<ps::ConvConfiguration> sample = ps::sample_convolutions(shapes, options.sample);
+    std::vector<ps::learn::ConvConfiguration> sample = ps::measure::sample_convolutions(shapes, options.sample);
     if (options.telling) sample = most_telling_first(std::move(sample), shapes);
     table.rows = rows_of(sample, options.count);
     for (ProfilingTable& each : tables) each.header.about = profiling.about();
     return tables;
 }
 
-double reference_ns_of(std::string const& path, ps::DatasetFile const& file, ProfilingOptions const& options) {
+double reference_ns_of(std::string const& path, ps::learn::DatasetFile const& file, ProfilingOptions const& options) {
     const auto known = file.data().about.find("reference_ns");
     if (known == file.data().about.end()) return 0;
     const std::string wanted = std::to_string(std::llround(options.reference_ns));

@@ -30,8 +30,8 @@ struct ProfilingOptions {
     std::optional<Size> size;
     /// Nanoseconds of the reference for another profile; 0: measured.
     double reference_ns = 0;
-    ps::SampleOptions sample;
-    ps::ProfileOptions measuring;
+    ps::measure::SampleOptions sample;
+    ps::measure::ProfileOptions measuring;
     bool json = false;
     /// Where others measure.
     std::string queue, queue_name = "primsel";
@@ -45,24 +45,24 @@ struct ProfilingOptions {
 /// Measures on this machine, on the processor that it was made on.
 class Profiling {
 public:
-    Profiling(std::vector<ps::PrimitiveEntry> primitives, ps::ProfileOptions const& options);
+    Profiling(std::vector<ps::PrimitiveEntry> primitives, ps::measure::ProfileOptions const& options);
 
     /// Facts about the times of a file: this machine, and the clock that they are for.
     [[nodiscard]] std::map<std::string, std::string> about() const;
     /// The seconds of each primitive for c, k, im, f, s, or of each change of layout for c, im.
     [[nodiscard]] std::vector<double> measure(std::span<const int> row);
-    [[nodiscard]] ps::Profiler<>& profiler() { return profiler_; }
+    [[nodiscard]] ps::measure::Profiler<>& profiler() { return profiler_; }
 
 private:
     std::vector<ps::PrimitiveEntry> primitives_;
-    ps::ProfileOptions options_;
-    ps::Profiler<> profiler_;
+    ps::measure::ProfileOptions options_;
+    ps::measure::Profiler<> profiler_;
 };
 
 /// A file that a profile fills: its columns, and the configurations that it is to have, in order.
 struct ProfilingTable {
     std::string what, path;
-    ps::Dataset header{};
+    ps::learn::Dataset header{};
     std::vector<std::vector<int>> rows{};
     /// How many of them are there, and how many of these are new.
     std::size_t done = 0, now = 0;
@@ -70,7 +70,7 @@ struct ProfilingTable {
 [[nodiscard]] std::vector<ProfilingTable> tables_of(ProfilingOptions const& options, Profiling& profiling);
 /// The reference's time, in nanoseconds, that the times of the file are for. Throws error where the options ask for
 /// another.
-[[nodiscard]] double reference_ns_of(std::string const& path, ps::DatasetFile const& file,
+[[nodiscard]] double reference_ns_of(std::string const& path, ps::learn::DatasetFile const& file,
                                      ProfilingOptions const& options);
 
 /// Until stop() says so or all is measured, others measure what the tables' files do not have. Sets done and now.
@@ -80,6 +80,7 @@ std::set<std::string> hand_out(ProfilingOptions const& options, std::vector<Prof
 [[nodiscard]] bool is_profile(std::string const& about);
 /// Measures parts of that profile, on that processor; negative: the current one. Returns how many counted. Throws error
 /// where this machine is of another kind.
-std::size_t work_on_profile(std::string const& about, RemoteQueue& queue, ps::WorkOptions const& options, int cpu);
+std::size_t work_on_profile(std::string const& about, RemoteQueue& queue, ps::search::WorkOptions const& options,
+                            int cpu);
 
 }  // namespace cli

@@ -50,7 +50,7 @@ std::pair<std::string, double> parse_share(std::string const& text) {
 bool by_share(PruneCommand const& options) { return options.sparsity > 0 || !options.groups.empty(); }
 
 /// The share that is asked for of a ranking: by the first group that fits it, or else --sparsity.
-double share_of(PruneCommand const& options, ps::Ranking const& ranking) {
+double share_of(PruneCommand const& options, ps::prune::Ranking const& ranking) {
     const auto group =
         std::ranges::find_if(options.groups, [&](auto const& each) { return fits(each.first, ranking); });
     return group != options.groups.end() ? group->second : options.sparsity;
@@ -58,32 +58,33 @@ double share_of(PruneCommand const& options, ps::Ranking const& ranking) {
 
 /// Throws error where no filter may go, where more are asked for than may go, and for groups that fit no layer; warns
 /// of others that are held back.
-void check_goal(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
-                std::vector<ps::Ranking> rankings) {
+void check_goal(PruneCommand const& options, Model const& model, ps::prune::Coupling const& coupling,
+                std::vector<ps::prune::Ranking> rankings) {
     if (rankings.empty()) {
         ps::fail("prune: no filter of ", model.name,
-                 " may go: ", ps::held_back_text(ps::coupled_layers(model.graph, coupling)));
+                 " may go: ", ps::prune::held_back_text(ps::prune::coupled_layers(model.graph, coupling)));
     }
-    std::vector<ps::CoupledLayers> missed;
+    std::vector<ps::prune::CoupledLayers> missed;
     std::vector<std::string> warnings;
     std::string whole;
-    for (ps::CoupledLayers& set : ps::held_back(model.graph, coupling)) {
-        ps::Ranking ranking;
+    for (ps::prune::CoupledLayers& set : ps::prune::held_back(model.graph, coupling)) {
+        ps::prune::Ranking ranking;
         ranking.layers = options.ranking.type == "channels" ? set.read_by : set.made_by;
         const double share = share_of(options, ranking);
-        const std::size_t count = set.groups.size(), asked = std::min(ps::floor_of_share(share, count), count - 1);
-        const bool none_apart = count == 1 && ps::floor_of_share(share, set.filters) > 0;
+        const std::size_t count = set.groups.size(),
+                          asked = std::min(ps::prune::floor_of_share(share, count), count - 1);
+        const bool none_apart = count == 1 && ps::prune::floor_of_share(share, set.filters) > 0;
         if (by_share(options) && (asked > set.may_go || none_apart)) {
             for (std::string const& layer : ranking.layers) whole += ps::join(" --group '", layer, "=0'");
             missed.push_back(std::move(set));
         } else {
-            warnings.push_back(ps::held_back_text(set));
+            warnings.push_back(ps::prune::held_back_text(set));
         }
         rankings.push_back(std::move(ranking));
     }
     for (auto const& [pattern, sparsity] : options.groups) check_fits("--group", pattern, rankings);
     if (!missed.empty()) {
-        ps::fail("prune: filters are asked for that cannot go: ", ps::held_back_text(missed),
+        ps::fail("prune: filters are asked for that cannot go: ", ps::prune::held_back_text(missed),
                  "; to leave them whole:", whole);
     }
     for (std::string const& warning : warnings) warn(warning);
@@ -91,16 +92,16 @@ void check_goal(PruneCommand const& options, Model const& model, ps::Coupling co
 
 /// Warns of layers that keep more than their share because their channels go in blocks with those of others.
 void warn_of_kept(PruneCommand const& options, ps::Graph const& whole, ps::Graph const& thin,
-                  std::vector<ps::Ranking> const& rankings) {
+                  std::vector<ps::prune::Ranking> const& rankings) {
     if (!by_share(options) || options.global || options.ranking.type == "channels") return;
-    for (ps::Ranking const& ranking : rankings) {
+    for (ps::prune::Ranking const& ranking : rankings) {
         if (ranking.layers.size() < 2) continue;
         std::vector<std::string> kept;
         for (std::string const& layer : ranking.layers) {
             const std::size_t at = whole.find(layer);
             const auto filters = static_cast<std::size_t>(whole[at].shape.c),
                        left = static_cast<std::size_t>(thin[at].shape.c);
-            const std::size_t asked = ps::floor_of_share(share_of(options, ranking), filters);
+            const std::size_t asked = ps::prune::floor_of_share(share_of(options, ranking), filters);
             if (filters - left + options.multiple < asked)
                 kept.push_back(ps::join(layer, " (", left, " of ", filters, ')'));
         }
@@ -111,29 +112,30 @@ void warn_of_kept(PruneCommand const& options, ps::Graph const& whole, ps::Graph
     }
 }
 
-ps::RemovedGroups choice_by_share(PruneCommand const& options, std::vector<ps::Ranking> const& rankings,
-                                  std::size_t multiple) {
-    ps::RemovedGroups choice;
-    std::vector<ps::Ranking> others;
-    for (ps::Ranking const& ranking : rankings) {
+ps::prune::RemovedGroups choice_by_share(PruneCommand const& options, std::vector<ps::prune::Ranking> const& rankings,
+                                         std::size_t multiple) {
+    ps::prune::RemovedGroups choice;
+    std::vector<ps::prune::Ranking> others;
+    for (ps::prune::Ranking const& ranking : rankings) {
         const bool named =
             std::ranges::any_of(options.groups, [&](auto const& each) { return fits(each.first, ranking); });
         if (options.global && !named) {
             others.push_back(ranking);
         } else {
-            choice.merge(ps::choose(ranking, share_of(options, ranking), multiple));
+            choice.merge(ps::prune::choose(ranking, share_of(options, ranking), multiple));
         }
     }
-    choice.merge(ps::choose(others, options.sparsity, multiple));
+    choice.merge(ps::prune::choose(others, options.sparsity, multiple));
     return choice;
 }
 
 /// The findings of `primsel sensitivity`; none where no file is given. Throws error where that is of other filters.
-std::vector<ps::SensitivityPoint> sensitivity_of(PruneCommand const& options, Model const& model) {
+std::vector<ps::prune::SensitivityPoint> sensitivity_of(PruneCommand const& options, Model const& model) {
     if (options.sensitivity.empty()) return {};
     const ps::SharedBytes file = ps::read_file(options.sensitivity);
     std::map<std::string, std::string> about;
-    std::vector<ps::SensitivityPoint> points = ps::parse_sensitivity(options.sensitivity, file.text(), about);
+    std::vector<ps::prune::SensitivityPoint> points =
+        ps::prune::parse_sensitivity(options.sensitivity, file.text(), about);
     for (auto const& [key, here] : std::map<std::string, std::string>{{"network", ps::structure(model.graph)},
                                                                       {"criterion", options.ranking.criterion},
                                                                       {"type", options.ranking.type}}) {
@@ -142,14 +144,14 @@ std::vector<ps::SensitivityPoint> sensitivity_of(PruneCommand const& options, Mo
     return points;
 }
 
-ps::RemovedGroups choice_of(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
-                            std::vector<ps::Ranking> const& rankings, std::size_t multiple) {
+ps::prune::RemovedGroups choice_of(PruneCommand const& options, Model const& model, ps::prune::Coupling const& coupling,
+                                   std::vector<ps::prune::Ranking> const& rankings, std::size_t multiple) {
     if (by_share(options)) {
-        return ps::sparing(model.graph, coupling, choice_by_share(options, rankings, multiple));
+        return ps::prune::sparing(model.graph, coupling, choice_by_share(options, rankings, multiple));
     }
-    ps::PruneTarget target{.share = options.latency, .multiple = multiple, .most = options.most};
-    if (options.operations > 0) target.measure = ps::Measure::operations, target.share = options.operations;
-    if (options.filters > 0) target.measure = ps::Measure::filters, target.share = options.filters;
+    ps::prune::PruneTarget target{.share = options.latency, .multiple = multiple, .most = options.most};
+    if (options.operations > 0) target.measure = ps::prune::Measure::operations, target.share = options.operations;
+    if (options.filters > 0) target.measure = ps::prune::Measure::filters, target.share = options.filters;
     if (target.share == 0) target.share = 0.5;
     return prune_to(model.graph, coupling, rankings, options.planning, target, sensitivity_of(options, model)).choice;
 }
@@ -159,7 +161,7 @@ struct Totals {
     double milliseconds = 0, operations = 0, parameters = 0, filters = 0;
 };
 Totals totals_of(ps::Graph const& graph, double seconds) {
-    return {seconds * 1e3, ps::multiply_adds(graph), ps::parameter_count(graph), ps::filters(graph)};
+    return {seconds * 1e3, ps::multiply_adds(graph), ps::parameter_count(graph), ps::prune::filters(graph)};
 }
 
 std::string text_of(double value, const char* format) {
@@ -198,11 +200,11 @@ void write(PruneCommand const& options, Model const& thin) {
     }
 }
 
-void print_coupling(PruneCommand const& options, std::vector<ps::CoupledLayers> const& sets) {
-    if (!options.json) return print(ps::to_text(sets));
+void print_coupling(PruneCommand const& options, std::vector<ps::prune::CoupledLayers> const& sets) {
+    if (!options.json) return print(ps::prune::to_text(sets));
     const auto list = [](std::vector<std::string> const& names) { return ps::Json::Array(names.begin(), names.end()); };
     ps::Json::Array rows;
-    for (ps::CoupledLayers const& set : sets) {
+    for (ps::prune::CoupledLayers const& set : sets) {
         rows.push_back(ps::Json::Object{{"made_by", list(set.made_by)},
                                         {"channels", set.groups.size()},
                                         {"may_go", set.may_go},
@@ -214,17 +216,17 @@ void print_coupling(PruneCommand const& options, std::vector<ps::CoupledLayers> 
 
 void prune(PruneCommand const& options) {
     const Model model = load_to_prune(options.model);
-    const ps::Coupling coupling(model.graph);
-    if (!options.dot.empty()) ps::write_file(options.dot, ps::to_dot(model.graph, coupling));
-    if (options.coupling) return print_coupling(options, ps::coupled_layers(model.graph, coupling));
-    const std::vector<ps::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
+    const ps::prune::Coupling coupling(model.graph);
+    if (!options.dot.empty()) ps::write_file(options.dot, ps::show::to_dot(model.graph, coupling));
+    if (options.coupling) return print_coupling(options, ps::prune::coupled_layers(model.graph, coupling));
+    const std::vector<ps::prune::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
     check_goal(options, model, coupling, rankings);
-    const ps::RemovedGroups choice = choice_of(options, model, coupling, rankings, options.multiple);
+    const ps::prune::RemovedGroups choice = choice_of(options, model, coupling, rankings, options.multiple);
     const bool asked =
         options.sparsity > 0 || std::ranges::any_of(options.groups, [](auto const& group) { return group.second > 0; });
     if (choice.empty() && asked) ps::fail("prune: no filter goes: rounded down, the share is none of any layer");
     Model thin = model;
-    ps::Pruned pruned = ps::remove_channels(model.graph, model.weights, coupling, choice);
+    ps::prune::Pruned pruned = ps::prune::remove_channels(model.graph, model.weights, coupling, choice);
     thin.graph = std::move(pruned.graph), thin.weights = std::move(pruned.weights);
     thin.simplified = ps::simplify(thin.graph);
     warn_of_kept(options, model.graph, thin.graph, rankings);
@@ -261,7 +263,7 @@ void prune(PruneCommand const& options) {
     std::string rounding;
     if (options.multiple > 1) {
         const ps::Graph exact =
-            ps::remove_channels(model.graph, coupling, choice_of(options, model, coupling, rankings, 1));
+            ps::prune::remove_channels(model.graph, coupling, choice_of(options, model, coupling, rankings, 1));
         const Totals totals = totals_of(exact, seconds_predictor(options.planning)(exact));
         unrounded = to_json(totals);
         rounding = ps::join("in multiples of ", options.multiple, ": ", text_of(left.milliseconds, "%.3f"), " ms with ",

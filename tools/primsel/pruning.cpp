@@ -16,7 +16,7 @@
 namespace cli {
 namespace {
 
-ps::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
+ps::prune::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
     if (!options.data.given()) ps::fail("--criterion taylor: needs images, as --images and --labels");
     from.trains = true;
     Model model = load_model(from);
@@ -25,7 +25,7 @@ ps::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
     const AnyImages images = read_images(options.data, model.graph[model.graph.input()].shape);
     constexpr std::size_t images_at_once = 16;
     set_default_batch(model, from, static_cast<int>(std::min(images_at_once, images.size())));
-    return ps::taylor(model.graph, model.weights, images, normalise, options.batches);
+    return ps::prune::taylor(model.graph, model.weights, images, normalise, options.batches);
 }
 
 }  // namespace
@@ -53,29 +53,30 @@ Model load_to_prune(ModelOptions const& options) {
     return model;
 }
 
-std::vector<ps::Ranking> rankings_of(Model const& model, ModelOptions const& from, ps::Coupling const& coupling,
-                                     RankingOptions const& options) {
-    const ps::GroupType type = options.type == "channels" ? ps::GroupType::channels : ps::GroupType::filters;
+std::vector<ps::prune::Ranking> rankings_of(Model const& model, ModelOptions const& from,
+                                            ps::prune::Coupling const& coupling, RankingOptions const& options) {
+    const ps::prune::GroupType type =
+        options.type == "channels" ? ps::prune::GroupType::channels : ps::prune::GroupType::filters;
     const auto rank = [&](auto const& criterion) {
-        return ps::rank_filters(model.graph, model.weights, coupling, criterion, type);
+        return ps::prune::rank_filters(model.graph, model.weights, coupling, criterion, type);
     };
-    if (options.criterion == "l2") return rank(ps::L2Norm{});
-    if (options.criterion == "median") return rank(ps::GeometricMedian{});
-    if (options.criterion == "batch-norm") return rank(ps::BatchNormScale{});
-    if (options.criterion == "random") return rank(ps::RandomScore{from.seed});
+    if (options.criterion == "l2") return rank(ps::prune::L2Norm{});
+    if (options.criterion == "median") return rank(ps::prune::GeometricMedian{});
+    if (options.criterion == "batch-norm") return rank(ps::prune::BatchNormScale{});
+    if (options.criterion == "random") return rank(ps::prune::RandomScore{from.seed});
     if (options.criterion == "taylor") return rank(taylor_of(from, options));
-    return rank(ps::L1Norm{});
+    return rank(ps::prune::L1Norm{});
 }
 
-bool fits(std::string const& pattern, ps::Ranking const& ranking) {
+bool fits(std::string const& pattern, ps::prune::Ranking const& ranking) {
     return std::ranges::any_of(ranking.layers, [&](std::string const& layer) {
         return ps::matches_pattern(pattern, layer) || ps::matches_pattern(pattern, layer + ".weight");
     });
 }
 
-void check_fits(std::string const& option, std::string const& pattern, std::span<const ps::Ranking> rankings) {
+void check_fits(std::string const& option, std::string const& pattern, std::span<const ps::prune::Ranking> rankings) {
     std::vector<std::string> names;
-    for (ps::Ranking const& ranking : rankings) {
+    for (ps::prune::Ranking const& ranking : rankings) {
         if (fits(pattern, ranking)) return;
         names.insert(names.end(), ranking.layers.begin(), ranking.layers.end());
     }

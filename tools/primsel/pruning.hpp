@@ -34,12 +34,13 @@ void add_ranking_options(CLI::App& command, RankingOptions& options, bool with_i
 [[nodiscard]] Model load_to_prune(ModelOptions const& options);
 
 /// The model's filters, by the criterion. Throws error.
-[[nodiscard]] std::vector<ps::Ranking> rankings_of(Model const& model, ModelOptions const& from,
-                                                   ps::Coupling const& coupling, RankingOptions const& options);
+[[nodiscard]] std::vector<ps::prune::Ranking> rankings_of(Model const& model, ModelOptions const& from,
+                                                          ps::prune::Coupling const& coupling,
+                                                          RankingOptions const& options);
 
 /// Whether one of its layers has such a name, or its weight has: * stands for any characters.
-[[nodiscard]] bool fits(std::string const& pattern, ps::Ranking const& ranking);
+[[nodiscard]] bool fits(std::string const& pattern, ps::prune::Ranking const& ranking);
 /// Throws error where the pattern fits none of them, and says which name is nearest.
-void check_fits(std::string const& option, std::string const& pattern, std::span<const ps::Ranking> rankings);
+void check_fits(std::string const& option, std::string const& pattern, std::span<const ps::prune::Ranking> rankings);
 
 }  // namespace cli

@@ -35,7 +35,7 @@ struct AnyRate {
     ps::StepDecay decay{};
     ps::Exponential exponential{};
     /// The factor of a pruning schedule.
-    ps::ScheduledRate scheduled{};
+    ps::prune::ScheduledRate scheduled{};
 
     double operator()(double base, std::int64_t step, std::int64_t total, std::int64_t per_epoch) const;
 };

@@ -13,19 +13,19 @@ namespace cli {
 
 namespace ps = primsel;
 
-/// As ps::RedisQueue; without hiredis it throws error when it is made.
+/// As ps::search::RedisQueue; without hiredis it throws error when it is made.
 class RemoteQueue {
 public:
     RemoteQueue(std::string const& url, std::string const& name, double lease_seconds);
     ~RemoteQueue();
 
     void put(std::uint64_t number, std::string const& message);
-    [[nodiscard]] std::optional<ps::Lease> take(std::string const& worker, double seconds);
-    [[nodiscard]] bool renew(ps::Lease const& lease);
-    [[nodiscard]] bool finish(ps::Lease const& lease, std::string const& result);
-    void set_aside(ps::Lease const& lease, std::string const& reason);
-    [[nodiscard]] std::optional<ps::QueuedResult> next_result(double seconds);
-    [[nodiscard]] std::vector<ps::SetAside> aside();
+    [[nodiscard]] std::optional<ps::search::Lease> take(std::string const& worker, double seconds);
+    [[nodiscard]] bool renew(ps::search::Lease const& lease);
+    [[nodiscard]] bool finish(ps::search::Lease const& lease, std::string const& result);
+    void set_aside(ps::search::Lease const& lease, std::string const& reason);
+    [[nodiscard]] std::optional<ps::search::QueuedResult> next_result(double seconds);
+    [[nodiscard]] std::vector<ps::search::SetAside> aside();
     std::string keep_about(std::string const& text);
     [[nodiscard]] std::string about();
     void keep_lease(double seconds);

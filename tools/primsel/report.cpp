@@ -24,18 +24,18 @@ struct ReportCommand {
 };
 
 void report(ReportCommand& options) {
-    const ps::TrialLogHeader header = ps::read_log_header(options.log);
-    const ps::Sweep sweep = ps::parse_sweep(parse_settings(header.file, header.sweep));
-    const std::vector<ps::Trial> trials = ps::read_trials(options.log, sweep.space);
-    ps::SweepReport page{
+    const ps::search::TrialLogHeader header = ps::search::read_log_header(options.log);
+    const ps::search::Sweep sweep = ps::search::parse_sweep(parse_settings(header.file, header.sweep));
+    const std::vector<ps::search::Trial> trials = ps::search::read_trials(options.log, sweep.space);
+    ps::show::SweepReport page{
         .title = options.title.empty() ? header.file : options.title, .about = header.about, .sensitivity = {}};
     if (!options.sensitivity.empty()) {
         std::map<std::string, std::string> about;
         const ps::SharedBytes table = ps::read_file(options.sensitivity);
-        page.sensitivity = ps::parse_sensitivity(options.sensitivity, table.text(), about);
+        page.sensitivity = ps::prune::parse_sensitivity(options.sensitivity, table.text(), about);
     }
     if (options.out.empty()) options.out = std::filesystem::path(options.log).replace_extension(".html").string();
-    ps::write_file(options.out, ps::to_html(sweep, trials, page));
+    ps::write_file(options.out, ps::show::to_html(sweep, trials, page));
     if (options.json) return print_json(ps::Json::Object{{"trials", trials.size()}, {"file", options.out}});
     print_line(trials.size(), " trials; the page is ", options.out);
 }

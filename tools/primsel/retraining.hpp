@@ -21,7 +21,7 @@ struct Retraining {
 
 /// The weights of the last epoch; the graph's batch is what an update is made by. After each epoch goes_on(epoch,
 /// accuracy), epochs counted from 1, says whether there is a next one.
-[[nodiscard]] ps::Weights retrain(ps::Pruned const& network, Retraining const& how, AnyImages const& images,
+[[nodiscard]] ps::Weights retrain(ps::prune::Pruned const& network, Retraining const& how, AnyImages const& images,
                                   AnyImages const& validation, ps::Normalise const& normalise,
                                   std::function<bool(std::int64_t, double)> const& goes_on);
 

@@ -33,9 +33,9 @@ namespace {
 struct SearchCommand {
     std::string space, objective = "parameters", device, training_device, svg, out;
     std::vector<int> sizes;
-    ps::SubnetBounds bounds;
-    ps::SubnetBatches batches;
-    ps::EvolutionOptions evolution;
+    ps::search::SubnetBounds bounds;
+    ps::search::SubnetBatches batches;
+    ps::search::EvolutionOptions evolution;
     std::size_t samples = 40;
     double cautious = 1;
     bool json = false;
@@ -52,7 +52,7 @@ double bytes_of(std::string const& text, std::string const& value) {
     }
 }
 /// "time=20ms", "memory=100M", "training-memory=1G".
-void add_bound(std::string const& text, ps::SubnetBounds& bounds) {
+void add_bound(std::string const& text, ps::search::SubnetBounds& bounds) {
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string name = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
     if (name == "memory") {
@@ -70,8 +70,8 @@ void add_bound(std::string const& text, ps::SubnetBounds& bounds) {
     }
 }
 
-ps::ResNetSupernet supernet_of(SearchCommand const& options) {
-    ps::ResNetSupernet supernet;
+ps::search::ResNetSupernet supernet_of(SearchCommand const& options) {
+    ps::search::ResNetSupernet supernet;
     if (options.space == "resnet-small") {
         supernet = {.sizes = {32, 48, 64},
                     .widths = {0.5, 0.75, 1.0},
@@ -87,37 +87,38 @@ ps::ResNetSupernet supernet_of(SearchCommand const& options) {
 }
 
 /// Learned values of convolutions, or multiply-adds of an image.
-double score_of(SearchCommand const& options, std::vector<ps::ConvSizes> const& sizes) {
+double score_of(SearchCommand const& options, std::vector<ps::forecast::ConvSizes> const& sizes) {
     double score = 0;
-    for (ps::ConvSizes const& conv : sizes) {
+    for (ps::forecast::ConvSizes const& conv : sizes) {
         const double weights = static_cast<double>(conv.n) * (conv.m / conv.groups) * conv.kernel_h * conv.kernel_w;
         score += options.objective == "parameters" ? weights : weights * conv.out_h * conv.out_w;
     }
     return score;
 }
 
-ps::SubnetForecasts<> forecasts_of(SearchCommand const& options, ps::ResNetSupernet const& supernet) {
+ps::search::SubnetForecasts<> forecasts_of(SearchCommand const& options, ps::search::ResNetSupernet const& supernet) {
     if (!options.device.empty() || !options.training_device.empty()) {
         const auto read = [](std::string const& file) {
-            return file.empty() ? std::nullopt : std::optional(ps::read_forecaster(file));
+            return file.empty() ? std::nullopt : std::optional(ps::forecast::read_forecaster(file));
         };
         return {read(options.training_device), read(options.device), options.batches, options.cautious};
     }
     const std::vector<std::size_t> choices = supernet.choices();
-    const std::vector<ps::Subnet> subnets = ps::sample_subnets(choices, options.samples, options.evolution.seed);
-    std::vector<ps::SubnetCosts> costs;
+    const std::vector<ps::search::Subnet> subnets =
+        ps::search::sample_subnets(choices, options.samples, options.evolution.seed);
+    std::vector<ps::search::SubnetCosts> costs;
     Progress progress("planning samples", subnets.size());
-    for (ps::Subnet const& subnet : subnets) {
-        costs.push_back(ps::engine_costs(supernet, subnet, options.batches));
+    for (ps::search::Subnet const& subnet : subnets) {
+        costs.push_back(ps::search::engine_costs(supernet, subnet, options.batches));
         progress.tick();
     }
-    return ps::SubnetForecasts<>::fit(supernet, subnets, costs, options.batches, options.cautious);
+    return ps::search::SubnetForecasts<>::fit(supernet, subnets, costs, options.batches, options.cautious);
 }
 
 ps::Json to_json(double value, double factor = 1) {
     return std::isfinite(value) ? ps::Json(value * factor) : ps::Json();
 }
-ps::Json to_json(ps::SubnetCosts const& costs) {
+ps::Json to_json(ps::search::SubnetCosts const& costs) {
     return ps::Json::Object{{"training_bytes", to_json(costs.training_bytes)},
                             {"bytes", to_json(costs.inference_bytes)},
                             {"ms", to_json(costs.seconds, 1e3)}};
@@ -128,7 +129,7 @@ class Picture {
 public:
     void add(double seconds, double score, bool kept) {
         if (!std::isfinite(seconds)) return;
-        ps::Series& series = kept ? kept_ : broke_;
+        ps::show::Series& series = kept ? kept_ : broke_;
         // Draws the points that come first, and then ever fewer.
         ++count_;
         if (count_ % (1 + count_ / 2000) == 0) series.x.push_back(seconds * 1e3), series.y.push_back(score / 1e6);
@@ -136,19 +137,19 @@ public:
     }
     [[nodiscard]] std::string svg(SearchCommand const& options) {
         std::ranges::sort(best_);
-        ps::Series front{"front", {}, {}, true};
+        ps::show::Series front{"front", {}, {}, true};
         double highest = -1;
         for (auto const& [x, y] : best_) {
             if (y > highest) front.x.push_back(x), front.y.push_back(y), highest = y;
         }
-        const ps::Chart chart{ps::join("Sub-networks of ", options.space, ": millions of ", options.objective),
-                              "predicted milliseconds of a run",
-                              {broke_, kept_, front}};
-        return ps::to_svg(std::span(&chart, 1));
+        const ps::show::Chart chart{ps::join("Sub-networks of ", options.space, ": millions of ", options.objective),
+                                    "predicted milliseconds of a run",
+                                    {broke_, kept_, front}};
+        return ps::show::to_svg(std::span(&chart, 1));
     }
 
 private:
-    ps::Series kept_{"within the bounds", {}, {}, false}, broke_{"beyond a bound", {}, {}, false};
+    ps::show::Series kept_{"within the bounds", {}, {}, false}, broke_{"beyond a bound", {}, {}, false};
     std::vector<std::pair<double, double>> best_;
     std::size_t count_ = 0;
 };
@@ -156,9 +157,9 @@ private:
 /// Finds the sub-network that exceeds its bounds least, among those that break one.
 class Nearest {
 public:
-    explicit Nearest(ps::SubnetBounds const& bounds) : bounds_(bounds) {}
+    explicit Nearest(ps::search::SubnetBounds const& bounds) : bounds_(bounds) {}
 
-    void add(ps::Subnet const& subnet, ps::SubnetCosts const& costs) {
+    void add(ps::search::Subnet const& subnet, ps::search::SubnetCosts const& costs) {
         const double excess =
             std::max({share(costs.seconds, bounds_.seconds), share(costs.inference_bytes, bounds_.inference_bytes),
                       share(costs.training_bytes, bounds_.training_bytes)});
@@ -166,7 +167,7 @@ public:
     }
     /// "; the nearest, 0 1 2, takes 2.00 ms of 1.00 ms, memory 5 MB of 1 MB"
     [[nodiscard]] std::string text() const {
-        std::string text = ps::join("; the nearest, ", ps::text_of(subnet_), ", takes");
+        std::string text = ps::join("; the nearest, ", ps::search::text_of(subnet_), ", takes");
         const char* comma = " ";
         const auto add = [&](const char* what, double value, double most, auto const& said) {
             if (!std::isfinite(most)) return;
@@ -186,26 +187,26 @@ private:
         return std::isfinite(value) ? value / most : std::numeric_limits<double>::infinity();
     }
 
-    ps::SubnetBounds bounds_;
-    ps::Subnet subnet_;
-    ps::SubnetCosts costs_;
+    ps::search::SubnetBounds bounds_;
+    ps::search::Subnet subnet_;
+    ps::search::SubnetCosts costs_;
     double excess_ = 0;
 };
 
 void search(SearchCommand& options) {
-    const ps::ResNetSupernet supernet = supernet_of(options);
+    const ps::search::ResNetSupernet supernet = supernet_of(options);
     const std::vector<std::size_t> choices = supernet.choices();
     const ps::Timer learning;
-    const ps::SubnetForecasts<> forecasts = forecasts_of(options, supernet);
+    const ps::search::SubnetForecasts<> forecasts = forecasts_of(options, supernet);
     const double learned = learning.seconds();
     const bool here = options.device.empty() && options.training_device.empty();
 
     Picture picture;
     Nearest nearest(options.bounds);
     bool any_kept = false;
-    const auto judge = [&](ps::Subnet const& subnet) -> std::optional<double> {
-        const std::vector<ps::ConvSizes> sizes = supernet.convolutions(subnet);
-        const ps::SubnetCosts costs = forecasts(sizes);
+    const auto judge = [&](ps::search::Subnet const& subnet) -> std::optional<double> {
+        const std::vector<ps::forecast::ConvSizes> sizes = supernet.convolutions(subnet);
+        const ps::search::SubnetCosts costs = forecasts(sizes);
         const bool kept = options.bounds.hold(costs);
         const double score = score_of(options, sizes);
         any_kept = any_kept || kept;
@@ -213,15 +214,16 @@ void search(SearchCommand& options) {
         if (!options.svg.empty()) picture.add(costs.seconds, score, kept);
         return kept ? std::optional(score) : std::nullopt;
     };
-    options.evolution.start = {ps::smallest_subnet(choices)};
+    options.evolution.start = {ps::search::smallest_subnet(choices)};
     const ps::Timer searching;
-    ps::Evolution found;
+    ps::search::Evolution found;
     try {
         Progress progress("searching", options.evolution.iterations);
-        found = ps::evolve(choices, judge, options.evolution, [&](std::size_t, ps::ScoredSubnet const&) {
-            progress.tick();
-            return true;
-        });
+        found =
+            ps::search::evolve(choices, judge, options.evolution, [&](std::size_t, ps::search::ScoredSubnet const&) {
+                progress.tick();
+                return true;
+            });
     } catch (ps::error const& fault) {
         if (any_kept) throw;
         ps::fail(fault.what(), nearest.text());
@@ -229,11 +231,11 @@ void search(SearchCommand& options) {
     const double searched = searching.seconds();
 
     // For our own engines the plan has the last word.
-    std::optional<ps::ScoredSubnet> chosen;
-    ps::SubnetCosts costs;
+    std::optional<ps::search::ScoredSubnet> chosen;
+    ps::search::SubnetCosts costs;
     Nearest nearest_plan(options.bounds);
-    for (ps::ScoredSubnet const& each : found.best) {
-        costs = here ? ps::engine_costs(supernet, each.subnet, options.batches)
+    for (ps::search::ScoredSubnet const& each : found.best) {
+        costs = here ? ps::search::engine_costs(supernet, each.subnet, options.batches)
                      : forecasts(supernet.convolutions(each.subnet));
         if (options.bounds.hold(costs)) {
             chosen = each;
@@ -257,7 +259,7 @@ void search(SearchCommand& options) {
                                            {"kept", found.kept},
                                            {"learning_seconds", learned},
                                            {"searching_seconds", searched},
-                                           {"subnet", ps::text_of(chosen->subnet)},
+                                           {"subnet", ps::search::text_of(chosen->subnet)},
                                            {"size", supernet.sizes[chosen->subnet[0]]},
                                            {"score", chosen->score},
                                            {"costs", to_json(costs)}});
@@ -266,7 +268,7 @@ void search(SearchCommand& options) {
     std::snprintf(text, sizeof(text), "%zu sub-networks in %.1f s, %zu of them within the bounds; learned in %.1f s\n",
                   found.asked, searched, found.kept, learned);
     print(text);
-    print_line("best: ", ps::text_of(chosen->subnet), ", images of ", supernet.sizes[chosen->subnet[0]]);
+    print_line("best: ", ps::search::text_of(chosen->subnet), ", images of ", supernet.sizes[chosen->subnet[0]]);
     std::snprintf(text, sizeof(text), "  %.2f million %s\n", chosen->score / 1e6, options.objective.c_str());
     print(text);
     const auto line = [](const char* what, double value, std::string const& known) {
@@ -350,7 +352,7 @@ void add_search(CLI::App& app) {
         refuse_idle(command, {{"--samples", given, "to stand without --device and --training-device"},
                               {"--batch", no_runs, "--device, which forecasts runs"},
                               {"--training-batch", no_steps, "--training-device, which forecasts steps"}});
-        ps::SubnetBounds const& bounds = options->bounds;
+        ps::search::SubnetBounds const& bounds = options->bounds;
         if (no_runs && (std::isfinite(bounds.seconds) || std::isfinite(bounds.inference_bytes))) {
             throw CLI::ValidationError("--bound", "time and memory need --device, which forecasts runs");
         }

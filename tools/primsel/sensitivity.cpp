@@ -43,14 +43,14 @@ std::string in_percents(double share) {
     return text;
 }
 
-void print_points(std::vector<ps::SensitivityPoint> const& points, std::vector<double> const& sparsities) {
+void print_points(std::vector<ps::prune::SensitivityPoint> const& points, std::vector<double> const& sparsities) {
     ps::TextTable table;
     std::vector<std::string> heading{"accuracy in % without", "filters"};
     for (const double sparsity : sparsities) heading.push_back(in_percents(sparsity) + " %");
     heading.emplace_back("predicted ms");
     table.add(heading);
     for (std::size_t i = 0; i < points.size(); ++i) {
-        ps::SensitivityPoint const& first = points[i];
+        ps::prune::SensitivityPoint const& first = points[i];
         if (first.layer.empty()) continue;
         std::vector<std::string> row{first.layer, std::to_string(first.channels)};
         for (; i < points.size() && points[i].layer == first.layer; ++i) row.push_back(in_percents(points[i].accuracy));
@@ -78,13 +78,13 @@ void sensitivity(SensitivityCommand& options) {
     ps::Normalise normalise{options.mean, options.std};
     if (options.mean.empty()) normalise = normalise_of(model, options.model.weights);
 
-    const ps::Coupling coupling(model.graph);
-    std::vector<ps::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
+    const ps::prune::Coupling coupling(model.graph);
+    std::vector<ps::prune::Ranking> rankings = rankings_of(model, options.model, coupling, options.ranking);
     if (!options.layers.empty()) {
         check_fits("--layers", options.layers, rankings);
-        std::erase_if(rankings, [&](ps::Ranking const& ranking) { return !fits(options.layers, ranking); });
+        std::erase_if(rankings, [&](ps::prune::Ranking const& ranking) { return !fits(options.layers, ranking); });
     }
-    std::optional<ps::SensitivityFile> file;
+    std::optional<ps::prune::SensitivityFile> file;
     if (!options.out.empty()) {
         file.emplace(options.out, std::map<std::string, std::string>{{"network", structure},
                                                                      {"criterion", options.ranking.criterion},
@@ -100,18 +100,19 @@ void sensitivity(SensitivityCommand& options) {
     // A run is of one image, or as many as --batch says.
     const SecondsPredictor seconds_of = seconds_predictor(options.planning);
     const auto predict = [&](ps::Graph const& graph) { return seconds_of(with_batch(graph, batch)); };
-    const auto keep = [&](ps::SensitivityPoint const& point) {
+    const auto keep = [&](ps::prune::SensitivityPoint const& point) {
         if (file) file->append(point);
     };
-    const std::vector<ps::SensitivityPoint> known = file ? file->rows() : std::vector<ps::SensitivityPoint>{};
-    const std::vector<ps::SensitivityPoint> points =
-        ps::sensitivity(model.graph, model.weights, coupling, std::span<const ps::Ranking>(rankings),
-                        options.sparsities, judge, predict, known, keep);
-    if (!options.svg.empty()) ps::write_file(options.svg, ps::to_svg(ps::sensitivity_charts(points)));
-    const std::vector<std::vector<std::string>> groups = ps::similar_groups(points, options.apart);
+    const std::vector<ps::prune::SensitivityPoint> known =
+        file ? file->rows() : std::vector<ps::prune::SensitivityPoint>{};
+    const std::vector<ps::prune::SensitivityPoint> points =
+        ps::prune::sensitivity(model.graph, model.weights, coupling, std::span<const ps::prune::Ranking>(rankings),
+                               options.sparsities, judge, predict, known, keep);
+    if (!options.svg.empty()) ps::write_file(options.svg, ps::show::to_svg(ps::show::sensitivity_charts(points)));
+    const std::vector<std::vector<std::string>> groups = ps::prune::similar_groups(points, options.apart);
     if (options.json) {
         ps::Json::Array rows, alike;
-        for (ps::SensitivityPoint const& point : points) {
+        for (ps::prune::SensitivityPoint const& point : points) {
             rows.push_back(ps::Json::Object{{"layer", point.layer.empty() ? ps::Json() : ps::Json(point.layer)},
                                             {"sparsity", point.sparsity},
                                             {"channels", point.channels},

@@ -73,7 +73,7 @@ private:
     std::string model_;
     ps::Analytical analytical_;
     ps::SemiEmpiricalCosts semi_empirical_;
-    ps::Measured measured_;
+    ps::measure::Measured measured_;
     std::optional<LearnedCosts> learned_;
 };
 
@@ -117,17 +117,18 @@ ps::PlanOptions plan_options(PlanningOptions const& bounds) {
             .strips = bounds.strips};
 }
 
-ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& solver, PlanningOptions const& bounds,
-                         std::size_t threads, ps::Calibration* calibration = nullptr) {
+ps::measure::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& solver,
+                                  PlanningOptions const& bounds, std::size_t threads,
+                                  ps::measure::Calibration* calibration = nullptr) {
     ps::PlanOptions options = plan_options(bounds);
     constexpr std::string_view uniform = "uniform:";
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};
-    ps::CalibratedPlan result;
+    ps::measure::CalibratedPlan result;
     const ps::Kernels all = kernels_of(model);
     if (calibration != nullptr) {
-        result = ps::make_calibrated_plan(model.simplified, all, costs, any, options, threads,
-                                          bounds.calibration_seconds, *calibration);
+        result = ps::measure::make_calibrated_plan(model.simplified, all, costs, any, options, threads,
+                                                   bounds.calibration_seconds, *calibration);
     } else {
         result.plan = ps::make_fitting_plan(model.simplified, all, costs, any, options, threads);
     }
@@ -167,7 +168,7 @@ ps::Plan read_plan_for(Model const& model, std::string const& path, std::size_t 
 ps::Plan plan_for(Model const& model, Costs& costs, PlanningOptions const& options, std::size_t threads) {
     if (!options.plan.empty()) return read_plan_for(model, options.plan, threads);
     if (options.calibration_seconds <= 0) return solve(model, costs, options.solver, options, threads).plan;
-    ps::CalibrationFile calibration(kernels());
+    ps::measure::CalibrationFile calibration(kernels());
     ps::Plan plan = solve(model, costs, options.solver, options, threads, &calibration).plan;
     calibration.write();
     return plan;
@@ -218,7 +219,7 @@ ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::siz
 ps::Kernels kernels_of(Model const& model) { return model.backward.empty() ? kernels() : training_kernels(); }
 ps::Kernels kernels() {
     ps::Kernels all = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
-    all.machine = &ps::KeptMachine::speeds<ps::default_arch>;
+    all.machine = &ps::measure::KeptMachine::speeds<ps::default_arch>;
     return all;
 }
 double relative_clock() { return ps::relative_clock<ps::default_arch>(kernels().machine()); }
@@ -243,8 +244,8 @@ Model load_to_plan(Options const& options) {
     return model;
 }
 
-ps::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,
-                             ps::Calibration& calibration) {
+ps::measure::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,
+                                      ps::measure::Calibration& calibration) {
     Costs costs(options.costs);
     return solve(model, costs, options.solver, options, threads, &calibration);
 }
@@ -287,23 +288,24 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
         other.costs = calibrated ? name.substr(0, plus) : name;
         other.calibration_seconds = seconds;
         Costs costs(other.costs);
-        ps::Calibration fresh(kernels());  // what a user's cache holds would be of no interest
+        ps::measure::Calibration fresh(kernels());  // what a user's cache holds would be of no interest
         rivals.push_back(
             {name, solve(model, costs, options.solver, other, threads, calibrated ? &fresh : nullptr).plan, ""});
     }
     return rivals;
 }
 
-ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling, std::vector<ps::Ranking> const& rankings,
-                      PlanningOptions const& options, ps::PruneTarget const& target,
-                      std::span<const ps::SensitivityPoint> sensitivity) {
+ps::prune::PrunedTo prune_to(ps::Graph const& graph, ps::prune::Coupling const& coupling,
+                             std::vector<ps::prune::Ranking> const& rankings, PlanningOptions const& options,
+                             ps::prune::PruneTarget const& target,
+                             std::span<const ps::prune::SensitivityPoint> sensitivity) {
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
     Costs costs(options.costs);
     const auto by = [&](auto const& loss) {
-        return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target, loss,
-                            plan_options(options));
+        return ps::prune::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target, loss,
+                                   plan_options(options));
     };
-    return sensitivity.empty() ? by(ps::LogarithmicLoss{}) : by(ps::MeasuredLoss(sensitivity));
+    return sensitivity.empty() ? by(ps::prune::LogarithmicLoss{}) : by(ps::prune::MeasuredLoss(sensitivity));
 }
 SecondsPredictor seconds_predictor(PlanningOptions const& options) {
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
@@ -311,7 +313,7 @@ SecondsPredictor seconds_predictor(PlanningOptions const& options) {
     const auto mutex = std::make_shared<std::mutex>();
     return [costs, mutex, options, all = kernels()](ps::Graph const& graph) {
         const std::scoped_lock lock(*mutex);
-        return ps::predicted_seconds(graph, all, *costs, AnySolver{options.solver}, plan_options(options));
+        return ps::prune::predicted_seconds(graph, all, *costs, AnySolver{options.solver}, plan_options(options));
     };
 }
 

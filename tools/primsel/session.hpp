@@ -37,8 +37,8 @@ namespace cli {
 [[nodiscard]] Model load_to_plan(Options const& options);
 
 /// Corrects the costs for options.calibration_seconds, and by what is known already; keeps what it learned.
-[[nodiscard]] ps::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,
-                                           ps::Calibration& calibration);
+[[nodiscard]] ps::measure::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options,
+                                                    std::size_t threads, ps::measure::Calibration& calibration);
 
 /// A plan to compare with, or why there is none.
 struct Rival {
@@ -54,11 +54,11 @@ struct Rival {
                                            std::vector<std::string> const& against);
 
 /// Filters that go, by what the costs predict and, where it was measured, by the sensitivity; the solver is one that
-/// solves. Throws error as ps::prune_to and ps::MeasuredLoss do.
-[[nodiscard]] ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling,
-                                    std::vector<ps::Ranking> const& rankings, PlanningOptions const& options,
-                                    ps::PruneTarget const& target,
-                                    std::span<const ps::SensitivityPoint> sensitivity = {});
+/// solves. Throws error as ps::prune::prune_to and ps::prune::MeasuredLoss do.
+[[nodiscard]] ps::prune::PrunedTo prune_to(ps::Graph const& graph, ps::prune::Coupling const& coupling,
+                                           std::vector<ps::prune::Ranking> const& rankings,
+                                           PlanningOptions const& options, ps::prune::PruneTarget const& target,
+                                           std::span<const ps::prune::SensitivityPoint> sensitivity = {});
 /// Predicts the seconds of a run of a network. Costs are loaded, and measured, once for all that it is called with;
 /// threads may share it. Throws error.
 using SecondsPredictor = std::function<double(ps::Graph const&)>;

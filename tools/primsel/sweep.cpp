@@ -32,17 +32,17 @@ namespace {
 /// Metrics that need not be learned from trials.
 struct KnownMetrics {
     PruningTrials const* trials;
-    ps::Sweep sweep;
+    ps::search::Sweep sweep;
     bool any = false;
 
-    KnownMetrics(PruningTrials const& of, ps::Sweep its_sweep) : trials(&of), sweep(std::move(its_sweep)) {
+    KnownMetrics(PruningTrials const& of, ps::search::Sweep its_sweep) : trials(&of), sweep(std::move(its_sweep)) {
         const Metrics metrics =
             trials->known(sweep.space.at(std::vector<double>(sweep.space.parameters().size(), 0.5)));
-        for (ps::SweepGoal const& goal : sweep.goals) any = any || metrics.contains(goal.metric);
-        for (ps::MetricBound const& bound : sweep.bounds) any = any || metrics.contains(bound.metric);
+        for (ps::search::SweepGoal const& goal : sweep.goals) any = any || metrics.contains(goal.metric);
+        for (ps::search::MetricBound const& bound : sweep.bounds) any = any || metrics.contains(bound.metric);
     }
-    ps::Outcome operator()(ps::SearchPoint const& point) const {
-        return any ? ps::outcome_of(sweep, trials->known(point)) : ps::Outcome{};
+    ps::search::Outcome operator()(ps::search::SearchPoint const& point) const {
+        return any ? ps::search::outcome_of(sweep, trials->known(point)) : ps::search::Outcome{};
     }
 };
 
@@ -60,38 +60,40 @@ struct SweepLine {
 };
 
 /// A searcher that says so while it chooses.
-template <ps::Searcher S>
+template <ps::search::Searcher S>
 struct ShownSearcher {
     S searcher;
     SweepLine* shown;
 
-    [[nodiscard]] ps::Space const& space() const { return searcher.space(); }
-    [[nodiscard]] std::optional<ps::SearchPoint> ask() {
+    [[nodiscard]] ps::search::Space const& space() const { return searcher.space(); }
+    [[nodiscard]] std::optional<ps::search::SearchPoint> ask() {
         shown->line.show(shown->text + "; choosing the next", ProgressLine::Urgency::at_once);
         const ps::Timer timer;
-        std::optional<ps::SearchPoint> point = searcher.ask();
+        std::optional<ps::search::SearchPoint> point = searcher.ask();
         shown->choosing += timer.seconds();
         shown->line.show(shown->text, ProgressLine::Urgency::at_once);
         return point;
     }
-    void tell(ps::SearchPoint const& point, ps::Outcome const& outcome) { searcher.tell(point, outcome); }
+    void tell(ps::search::SearchPoint const& point, ps::search::Outcome const& outcome) {
+        searcher.tell(point, outcome);
+    }
 };
 
 /// "12 of 40 trials, the best 1.23 ms, mostly by x (0.61); 3 min left"
 template <class Run>
 std::string text_of_progress(Run const& run) {
-    const ps::SweepProgress progress = run.progress();
+    const ps::search::SweepProgress progress = run.progress();
     std::string text = ps::join("sweep: ", progress.done);
     if (progress.left) text += ps::join(" of ", progress.done + progress.under_way + *progress.left);
     text += " trials";
     if (progress.failed > 0) text += ps::join(", ", progress.failed, " failed");
-    ps::SweepGoal const& goal = run.sweep().goals[0];
+    ps::search::SweepGoal const& goal = run.sweep().goals[0];
     const std::vector<std::size_t> best = run.best();
     if (!best.empty()) {
         text += ps::join(", the best ", goal.metric, ' ', short_text(run.trials()[best[0]].metrics.at(goal.metric)));
     }
-    const std::vector<ps::Influence> influences = run.influences(goal.metric);
-    const auto most = std::ranges::max_element(influences, {}, &ps::Influence::importance);
+    const std::vector<ps::search::Influence> influences = run.influences(goal.metric);
+    const auto most = std::ranges::max_element(influences, {}, &ps::search::Influence::importance);
     if (most != influences.end() && most->importance > 0) {
         const auto place = static_cast<std::size_t>(most - influences.begin());
         text += ps::join(", mostly by ", run.sweep().space.parameters()[place].name(), " (",
@@ -101,7 +103,7 @@ std::string text_of_progress(Run const& run) {
     return text;
 }
 
-ps::Json json_of(ps::Sweep const& sweep, ps::Trial const& trial) {
+ps::Json json_of(ps::search::Sweep const& sweep, ps::search::Trial const& trial) {
     ps::Json::Object parameters, metrics;
     for (std::size_t i = 0; i < trial.point.values.size(); ++i) {
         parameters.emplace_back(sweep.space.parameters()[i].name(),
@@ -120,22 +122,23 @@ ps::Json json_of(ps::Sweep const& sweep, ps::Trial const& trial) {
     return json;
 }
 
-void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, std::vector<std::size_t> const& best) {
+void print_best(ps::search::Sweep const& sweep, std::vector<ps::search::Trial> const& trials,
+                std::vector<std::size_t> const& best) {
     if (best.empty()) return;
     ps::TextTable table;
     std::vector<std::string> heading{"trial"};
-    for (ps::Parameter const& parameter : sweep.space.parameters()) heading.push_back(parameter.name());
+    for (ps::search::Parameter const& parameter : sweep.space.parameters()) heading.push_back(parameter.name());
     for (auto const& [name, value] : trials[best[0]].metrics) heading.push_back(name);
     const std::size_t metrics = heading.size();
     const bool any = std::ranges::any_of(best, [&](std::size_t place) { return trials[place].measured.has_value(); });
     if (any) heading.insert(heading.end(), {"measured ms", "predicted ms", "images/s"});
     table.add(heading);
     for (const std::size_t place : best) {
-        ps::Trial const& trial = trials[place];
+        ps::search::Trial const& trial = trials[place];
         std::vector<std::string> row{std::to_string(trial.number)};
-        for (ps::Value const& value : trial.point.values) {
+        for (ps::search::Value const& value : trial.point.values) {
             const auto* real = std::get_if<double>(&value);
-            row.push_back(real != nullptr ? short_text(*real) : ps::text_of(value));
+            row.push_back(real != nullptr ? short_text(*real) : ps::search::text_of(value));
         }
         for (std::size_t i = row.size(); i < metrics; ++i) {
             const auto found = trial.metrics.find(heading[i]);
@@ -161,7 +164,7 @@ void require_best(SweepCommand const& options, Run const& run) {
     std::string why = failed < all ? "no trial keeps the bounds" : all > 0 ? "every trial failed" : "there is no trial";
     if (failed > 0 && failed < all) why += ps::join("; ", failed, " of ", all, " failed");
     std::map<std::string, std::size_t> reasons;
-    for (ps::Trial const& trial : run.trials()) {
+    for (ps::search::Trial const& trial : run.trials()) {
         if (!trial.failure.empty()) ++reasons[trial.failure];
     }
     constexpr std::size_t most = 3;
@@ -173,8 +176,8 @@ void require_best(SweepCommand const& options, Run const& run) {
     ps::fail(options.file, ": ", why);
 }
 
-void write_network(SweepCommand const& options, PruningTrials const& trials, ps::Trial const& trial) {
-    const ps::Pruned network = trials.network(trial.point, trial.seed);
+void write_network(SweepCommand const& options, PruningTrials const& trials, ps::search::Trial const& trial) {
+    const ps::prune::Pruned network = trials.network(trial.point, trial.seed);
     if (options.out.ends_with(".onnx")) {
         ps::write_file(options.out, trials.onnx(network));
     } else {
@@ -188,7 +191,7 @@ std::optional<double> logged_threshold(std::string const& log) {
     if (std::filesystem::file_size(log, none) == 0 || none) return std::nullopt;
     if (const ps::SharedBytes text = ps::read_file(log); text.text().find('\n') == std::string_view::npos)
         return std::nullopt;  // a log whose first line was cut short begins anew
-    const ps::TrialLogHeader header = ps::read_log_header(log);
+    const ps::search::TrialLogHeader header = ps::search::read_log_header(log);
     const auto found = header.about.find("threshold");
     double threshold = 0;
     if (found == header.about.end() || !ps::read_number(std::string_view(found->second), threshold))
@@ -221,9 +224,9 @@ private:
 
 /// Workers do the trials; what they need to know is kept in the queue.
 template <class Searcher, class Report>
-ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& options, SweepFile const& file,
-                                PruningTrials const& trials, Searcher searcher, ps::TrialLog& log,
-                                Report const& report) {
+ps::search::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& options, SweepFile const& file,
+                                        PruningTrials const& trials, Searcher searcher, ps::search::TrialLog& log,
+                                        Report const& report) {
     ps::Json::Object given;
     for (auto const& [name, values] : given_options(command)) {
         constexpr std::array own{"file",  "log",        "report", "sensitivity", "out",
@@ -242,18 +245,19 @@ ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& opt
                  options.queue_name, "; use another --queue-name");
     }
     queue.keep_lease(options.lease);
-    ps::SweepRun<Searcher> run(file.sweep, std::move(searcher), log.trials());
+    ps::search::SweepRun<Searcher> run(file.sweep, std::move(searcher), log.trials());
     if (options.measure.empty()) {
-        ps::drive(run, log, queue, {.ahead = options.ahead}, report);
+        ps::search::drive(run, log, queue, {.ahead = options.ahead}, report);
     } else {
         RemoteQueue measuring(options.queue, measuring_queue(options.queue_name), options.lease);
-        ps::drive(run, log, queue, {.ahead = options.ahead}, report, ps::MeasuredElsewhere<RemoteQueue>(measuring));
+        ps::search::drive(run, log, queue, {.ahead = options.ahead}, report,
+                          ps::search::MeasuredElsewhere<RemoteQueue>(measuring));
     }
     return run;
 }
 
 /// Throws CLI::ValidationError for what would change nothing.
-void refuse_idle_options(CLI::App const& command, SweepCommand const& options, ps::Sweep const& sweep) {
+void refuse_idle_options(CLI::App const& command, SweepCommand const& options, ps::search::Sweep const& sweep) {
     const bool by_schedule = !options.schedule.empty(), no_taylor = options.ranking.criterion != "taylor",
                no_epochs = options.epochs == 0, no_images = !options.ranking.data.given(),
                no_queue = options.queue.empty(), unmeasured = options.measure.empty();
@@ -284,15 +288,16 @@ void sweep(CLI::App& command, SweepCommand& options) {
     if (!options.out.empty() && file.sweep.goals.size() > 1) ps::fail("--out: needs one metric; there is a front");
     if (options.log.empty()) options.log = std::filesystem::path(options.file).replace_extension(".jsonl").string();
     const PruningTrials trials(options, file, logged_threshold(options.log));
-    const ps::TrialLogHeader header{.file = file.name, .sweep = file.text, .about = trials.about()};
-    ps::TrialLog log(options.log, file.sweep.space, header);
+    const ps::search::TrialLogHeader header{.file = file.name, .sweep = file.text, .about = trials.about()};
+    ps::search::TrialLog log(options.log, file.sweep.space, header);
     if (!log.warning().empty()) std::fprintf(stderr, "primsel: %s\n", ps::printable(log.warning()).c_str());
 
     const KnownMetrics known(trials, file.sweep);
-    const ps::BayesOptions effort = known.any ? ps::BayesOptions{.candidates = 64, .rounds = 8} : ps::BayesOptions{};
+    const ps::search::BayesOptions effort =
+        known.any ? ps::search::BayesOptions{.candidates = 64, .rounds = 8} : ps::search::BayesOptions{};
     SweepLine shown;
-    ShownSearcher<ps::AnySearcher<KnownMetrics>> searcher{ps::AnySearcher<KnownMetrics>(file.sweep, effort, known),
-                                                          &shown};
+    ShownSearcher<ps::search::AnySearcher<KnownMetrics>> searcher{
+        ps::search::AnySearcher<KnownMetrics>(file.sweep, effort, known), &shown};
     KeptNetworks networks(options.measure);
     const ps::Timer timer;
     const auto report = [&](auto const& run) {
@@ -300,30 +305,31 @@ void sweep(CLI::App& command, SweepCommand& options) {
         shown.line.show(shown.text);
         networks.update(run);
     };
-    const auto measure = [&](ps::Trial const& trial) -> std::optional<ps::TrialMeasurement> {
+    const auto measure = [&](ps::search::Trial const& trial) -> std::optional<ps::search::TrialMeasurement> {
         if (options.measure.empty()) return std::nullopt;
         try {
             return measure_network(network_file(options.measure, trial.number), options);
         } catch (std::exception const& fault) {
-            return ps::TrialMeasurement{.failure = fault.what()};
+            return ps::search::TrialMeasurement{.failure = fault.what()};
         }
     };
-    const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
+    const auto try_one = [&](ps::search::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
     const auto run = options.queue.empty()
-                         ? ps::run_sweep(file.sweep, std::move(searcher), log, 1, try_one, report, measure)
+                         ? ps::search::run_sweep(file.sweep, std::move(searcher), log, 1, try_one, report, measure)
                          : hand_out(command, options, file, trials, std::move(searcher), log, report);
     shown.line.clear();
     const double seconds = timer.seconds();
 
     const std::vector<std::size_t> best = run.best();
     if (!options.report.empty()) {
-        std::vector<ps::SensitivityPoint> points;
+        std::vector<ps::prune::SensitivityPoint> points;
         std::map<std::string, std::string> about;
         if (!options.sensitivity.empty()) {
             const ps::SharedBytes table = ps::read_file(options.sensitivity);
-            points = ps::parse_sensitivity(options.sensitivity, table.text(), about);
+            points = ps::prune::parse_sensitivity(options.sensitivity, table.text(), about);
         }
-        ps::write_file(options.report, ps::to_html(file.sweep, log.trials(), {options.file, header.about, points}));
+        ps::write_file(options.report,
+                       ps::show::to_html(file.sweep, log.trials(), {options.file, header.about, points}));
     }
     if (!options.out.empty() && !best.empty()) write_network(options, trials, run.trials()[best[0]]);
     if (options.json) {
@@ -339,7 +345,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
     }
     print_line(run.trials().size(), " trials, ", run.progress().failed, " failed; they are in ", options.log);
     print_line(short_text(seconds), " s, ", short_text(shown.choosing), " s of them to choose");
-    for (ps::Trial const& trial : run.trials()) {
+    for (ps::search::Trial const& trial : run.trials()) {
         if (trial.failure.empty()) continue;
         print_line("trial ", trial.number, " failed: ", trial.failure);
         break;

@@ -42,15 +42,15 @@ std::string plain(std::string const& name) {
     return letters;
 }
 
-std::string criterion_of(ps::RankedBy criterion) {
+std::string criterion_of(ps::prune::RankedBy criterion) {
     switch (criterion) {
-        case ps::RankedBy::l2:
+        case ps::prune::RankedBy::l2:
             return "l2";
-        case ps::RankedBy::geometric_median:
+        case ps::prune::RankedBy::geometric_median:
             return "median";
-        case ps::RankedBy::batch_norm:
+        case ps::prune::RankedBy::batch_norm:
             return "batch-norm";
-        case ps::RankedBy::random:
+        case ps::prune::RankedBy::random:
             return "random";
         default:
             return "l1";
@@ -137,12 +137,12 @@ void set_option(CLI::App& command, std::string const& where, std::string const& 
 }
 
 SweepFile read_sweep(CLI::App& command, std::string const& name, std::string text) {
-    ps::Sweep sweep = ps::parse_sweep(parse_settings(name, text));
+    ps::search::Sweep sweep = ps::search::parse_sweep(parse_settings(name, text));
     for (auto const& [option, values] : sweep.options) set_option(command, name, option, values);
     return {name, std::move(text), std::move(sweep)};
 }
 
-bool sweep_uses(ps::Sweep const& sweep, std::string const& metric) {
+bool sweep_uses(ps::search::Sweep const& sweep, std::string const& metric) {
     const auto is_it = [&](auto const& each) { return plain(each.metric) == metric; };
     return std::ranges::any_of(sweep.goals, is_it) || std::ranges::any_of(sweep.bounds, is_it);
 }
@@ -166,8 +166,8 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
     if (options_.schedule.empty()) {
         bind_patterns();
     } else {
-        const ps::PruningSchedule schedule = ps::parse_schedule(read_settings(options_.schedule));
-        ps::check_schedule(schedule, model_.graph, coupling_);
+        const ps::prune::PruningSchedule schedule = ps::prune::parse_schedule(read_settings(options_.schedule));
+        ps::prune::check_schedule(schedule, model_.graph, coupling_);
         bind_schedule(schedule);
     }
     whole_latency_ = predicted_seconds_(model_.graph) * 1e3;
@@ -180,7 +180,7 @@ void PruningTrials::find_threshold(std::optional<double> threshold) {
     threshold_ = threshold ? *threshold : accuracy({model_.graph, model_.weights}) - 0.01;
 }
 
-void PruningTrials::bind_metrics(ps::Sweep const& sweep) {
+void PruningTrials::bind_metrics(ps::search::Sweep const& sweep) {
     const std::vector<std::string> all{"latency", "top1", "hybrid", "parameters", "operations"};
     const auto bind = [&](std::string const& spelled) {
         const std::string name = plain(spelled);
@@ -192,14 +192,14 @@ void PruningTrials::bind_metrics(ps::Sweep const& sweep) {
         needs_hybrid_ = needs_hybrid_ || name == "hybrid";
         needs_accuracy_ = needs_accuracy_ || name == "hybrid" || name == "top1";
     };
-    for (ps::SweepGoal const& goal : sweep.goals) bind(goal.metric);
-    for (ps::MetricBound const& bound : sweep.bounds) bind(bound.metric);
+    for (ps::search::SweepGoal const& goal : sweep.goals) bind(goal.metric);
+    for (ps::search::MetricBound const& bound : sweep.bounds) bind(bound.metric);
     if (needs_accuracy_ && !images_) ps::fail(options_.file, ": its metrics need images to judge by, as --images");
 }
 
 void PruningTrials::bind_patterns() {
     auto const& all = rankings(options_.ranking.criterion, options_.ranking.type);
-    for (ps::Parameter const& parameter : space_.parameters()) {
+    for (ps::search::Parameter const& parameter : space_.parameters()) {
         check_fits(options_.file + ": parameter", parameter.name(), all);
         pruners_.push_back({.name = parameter.name(),
                             .criterion = options_.ranking.criterion,
@@ -210,16 +210,16 @@ void PruningTrials::bind_patterns() {
     }
 }
 
-void PruningTrials::bind_schedule(ps::PruningSchedule const& schedule) {
+void PruningTrials::bind_schedule(ps::prune::PruningSchedule const& schedule) {
     std::vector<std::string> names;
-    for (ps::SchedulePruner const& each : schedule.pruners) {
+    for (ps::prune::SchedulePruner const& each : schedule.pruners) {
         pruners_.push_back({.name = each.name,
                             .criterion = criterion_of(each.criterion),
                             .patterns = each.weights,
                             .sparsity = {},
                             .type = {},
                             .fixed_sparsity = each.sparsity,
-                            .fixed_type = each.type == ps::GroupType::channels ? "channels" : "filters",
+                            .fixed_type = each.type == ps::prune::GroupType::channels ? "channels" : "filters",
                             .together = each.together});
         for (std::string& pattern : pruners_.back().patterns) {
             if (pattern.starts_with("module.")) pattern.erase(0, 7);
@@ -228,7 +228,7 @@ void PruningTrials::bind_schedule(ps::PruningSchedule const& schedule) {
             names.push_back(each.name + field);
         }
     }
-    for (ps::Parameter const& parameter : space_.parameters()) {
+    for (ps::search::Parameter const& parameter : space_.parameters()) {
         bool found = false;
         for (Pruner& pruner : pruners_) {
             if (!parameter.name().starts_with(pruner.name + "_")) continue;
@@ -246,9 +246,10 @@ void PruningTrials::bind_schedule(ps::PruningSchedule const& schedule) {
     }
 }
 
-std::vector<ps::Ranking> const& PruningTrials::rankings(std::string const& criterion, std::string const& type) const {
+std::vector<ps::prune::Ranking> const& PruningTrials::rankings(std::string const& criterion,
+                                                               std::string const& type) const {
     const std::scoped_lock lock(mutex_);
-    std::vector<ps::Ranking>& ranked = rankings_[criterion + ' ' + type];
+    std::vector<ps::prune::Ranking>& ranked = rankings_[criterion + ' ' + type];
     if (ranked.empty()) {
         RankingOptions options = options_.ranking;
         options.criterion = criterion, options.type = type;
@@ -257,8 +258,8 @@ std::vector<ps::Ranking> const& PruningTrials::rankings(std::string const& crite
     return ranked;
 }
 
-std::vector<ps::Ranking> const& PruningTrials::named(std::size_t pruner, std::string const& type) const {
-    std::vector<ps::Ranking> const& all = rankings(pruners_[pruner].criterion, type);
+std::vector<ps::prune::Ranking> const& PruningTrials::named(std::size_t pruner, std::string const& type) const {
+    std::vector<ps::prune::Ranking> const& all = rankings(pruners_[pruner].criterion, type);
     const std::scoped_lock lock(mutex_);
     const auto [known, is_new] = named_.try_emplace({pruner, type});
     for (std::size_t i = 0; is_new && i < all.size(); ++i) {
@@ -268,30 +269,31 @@ std::vector<ps::Ranking> const& PruningTrials::named(std::size_t pruner, std::st
     return known->second;
 }
 
-std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::SearchPoint const& point) const {
+std::vector<PruningTrials::Thinning> PruningTrials::thinnings(ps::search::SearchPoint const& point) const {
     std::vector<Thinning> all;
     for (std::size_t i = 0; i < pruners_.size(); ++i) {
         Pruner const& pruner = pruners_[i];
         double sparsity = pruner.fixed_sparsity;
-        if (!pruner.sparsity.empty()) sparsity = ps::number_of(space_.value(point, pruner.sparsity));
+        if (!pruner.sparsity.empty()) sparsity = ps::search::number_of(space_.value(point, pruner.sparsity));
         std::string type = pruner.fixed_type;
-        if (!pruner.type.empty()) type = plain(ps::text_of(space_.value(point, pruner.type)));
+        if (!pruner.type.empty()) type = plain(ps::search::text_of(space_.value(point, pruner.type)));
         if (!(sparsity >= 0 && sparsity <= 1)) ps::fail("parameter ", pruner.sparsity, ": is no share from 0 to 1");
         if (type != "filters" && type != "channels") {
             ps::fail("parameter ", pruner.type, ": cannot be ", type, "; there are Filters and Channels");
         }
-        std::vector<ps::Ranking> const& rankings = named(i, type);
+        std::vector<ps::prune::Ranking> const& rankings = named(i, type);
         all.push_back({&rankings, type == "channels"});
         if (pruner.together) {
-            all.back().counts = ps::counts_to_go(rankings, sparsity);
+            all.back().counts = ps::prune::counts_to_go(rankings, sparsity);
         } else {
-            for (ps::Ranking const& ranking : rankings) all.back().counts.push_back(ps::count_to_go(ranking, sparsity));
+            for (ps::prune::Ranking const& ranking : rankings)
+                all.back().counts.push_back(ps::prune::count_to_go(ranking, sparsity));
         }
     }
     return all;
 }
 
-ps::RemovedGroups PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
+ps::prune::RemovedGroups PruningTrials::choice(std::vector<Thinning> const& thinnings) const {
     std::vector<std::size_t> all;
     for (Thinning const& each : thinnings) {
         for (std::size_t i = 0; i < each.counts.size(); ++i) {
@@ -300,7 +302,7 @@ ps::RemovedGroups PruningTrials::choice(std::vector<Thinning> const& thinnings) 
         }
     }
     std::ranges::sort(all);  // a set of what is sorted is made in linear time
-    return ps::sparing(model_.graph, coupling_, {all.begin(), all.end()});
+    return ps::prune::sparing(model_.graph, coupling_, {all.begin(), all.end()});
 }
 
 double PruningTrials::computed(std::string const& metric, ps::Graph const& graph) const {
@@ -317,10 +319,10 @@ void PruningTrials::add_accuracy(Metrics& metrics, double accuracy) const {
     if (!needs_hybrid_) return;
     const auto spelled = names_.find("latency");
     const double latency = metrics.at(spelled == names_.end() ? "latency" : spelled->second);
-    add(metrics, "hybrid", ps::hybrid_metric(latency, accuracy, threshold_, whole_latency_));
+    add(metrics, "hybrid", ps::search::hybrid_metric(latency, accuracy, threshold_, whole_latency_));
 }
 
-Metrics PruningTrials::known(ps::SearchPoint const& point) const {
+Metrics PruningTrials::known(ps::search::SearchPoint const& point) const {
     const std::vector<Thinning> thinned = thinnings(point);
     std::vector<std::size_t> key;
     for (Thinning const& each : thinned) {
@@ -333,7 +335,7 @@ Metrics PruningTrials::known(ps::SearchPoint const& point) const {
         if (const auto found = known_.find(key); found != known_.end()) return found->second;
         if (known_.size() >= most) known_.clear();
     }
-    const ps::Graph thin = ps::remove_channels(model_.graph, coupling_, choice(thinned));
+    const ps::Graph thin = ps::prune::remove_channels(model_.graph, coupling_, choice(thinned));
     Metrics metrics;
     for (const char* name : computed_) {
         if (names_.contains(name)) add(metrics, name, computed(name, thin));
@@ -342,15 +344,15 @@ Metrics PruningTrials::known(ps::SearchPoint const& point) const {
     return known_.emplace(std::move(key), metrics).first->second;
 }
 
-double PruningTrials::accuracy(ps::Pruned const& network) const {
+double PruningTrials::accuracy(ps::prune::Pruned const& network) const {
     return ps::judge<JudgingSweeps>(with_batch(network.graph, 32), network.weights, *images_, normalise_,
                                     ps::ThreadPool(options_.threads))
         .accuracy();
 }
 
-ps::Pruned PruningTrials::retrained(ps::Pruned thin, std::uint64_t seed,
-                                    std::function<bool(std::int64_t, double)> const& goes_on) const {
-    const ps::Pruned batched{with_batch(thin.graph, options_.training_batch), std::move(thin.weights)};
+ps::prune::Pruned PruningTrials::retrained(ps::prune::Pruned thin, std::uint64_t seed,
+                                           std::function<bool(std::int64_t, double)> const& goes_on) const {
+    const ps::prune::Pruned batched{with_batch(thin.graph, options_.training_batch), std::move(thin.weights)};
     return {std::move(thin.graph), retrain(batched,
                                            {.epochs = options_.epochs,
                                             .learning_rate = options_.learning_rate,
@@ -359,9 +361,10 @@ ps::Pruned PruningTrials::retrained(ps::Pruned thin, std::uint64_t seed,
                                            *training_, *images_, normalise_, goes_on)};
 }
 
-void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
+void PruningTrials::operator()(ps::search::Trial& trial, GoesOn const& goes_on) const {
     trial.metrics = known(trial.point);
-    ps::Pruned thin = ps::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
+    ps::prune::Pruned thin =
+        ps::prune::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
     for (const char* name : computed_) {
         if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph));
     }
@@ -376,19 +379,20 @@ void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
     if (!options_.measure.empty() && !trial.stopped) export_network(trial, thin);
 }
 
-void PruningTrials::export_network(ps::Trial const& trial, ps::Pruned const& network) const {
+void PruningTrials::export_network(ps::search::Trial const& trial, ps::prune::Pruned const& network) const {
     std::filesystem::create_directories(options_.measure);
     ps::write_file(network_file(options_.measure, trial.number), onnx(network));
 }
 
-std::string PruningTrials::onnx(ps::Pruned const& network) const {
+std::string PruningTrials::onnx(ps::prune::Pruned const& network) const {
     return ps::to_onnx(network.graph, network.weights,
                        {.open_batch = options_.model.batch == 0,
                         .signature = with_metadata(model_.signature, metadata_of(normalise_))});
 }
 
-ps::Pruned PruningTrials::network(ps::SearchPoint const& point, std::uint64_t seed) const {
-    ps::Pruned thin = ps::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
+ps::prune::Pruned PruningTrials::network(ps::search::SearchPoint const& point, std::uint64_t seed) const {
+    ps::prune::Pruned thin =
+        ps::prune::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(point)));
     if (options_.epochs == 0) return thin;
     return retrained(std::move(thin), seed, [](std::int64_t, double) { return true; });
 }
@@ -400,8 +404,9 @@ std::map<std::string, std::string> PruningTrials::about() const {
          options_.model.weights.empty() ? ps::join("random, seed ", options_.model.seed) : options_.model.weights},
         {"images", std::to_string(images_ ? images_->size() : 0)},
         {"epochs", std::to_string(options_.epochs)}};
-    if (options_.epochs > 0) about.emplace("learning rate", ps::text_of(ps::Value(options_.learning_rate)));
-    if (needs_hybrid_) about.emplace("threshold", ps::text_of(ps::Value(threshold_)));
+    if (options_.epochs > 0)
+        about.emplace("learning rate", ps::search::text_of(ps::search::Value(options_.learning_rate)));
+    if (needs_hybrid_) about.emplace("threshold", ps::search::text_of(ps::search::Value(threshold_)));
     return about;
 }
 

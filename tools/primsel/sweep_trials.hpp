@@ -65,13 +65,13 @@ void set_option(CLI::App& command, std::string const& where, std::string const& 
 /// A sweep of the command line: the file's text is kept for the log.
 struct SweepFile {
     std::string name, text;
-    ps::Sweep sweep;
+    ps::search::Sweep sweep;
 };
 /// Reads it, and sets the command's options that it says and that were not given.
 [[nodiscard]] SweepFile read_sweep(CLI::App& command, std::string const& name, std::string text);
 
 /// Whether a goal or bound is of the metric, however the file spells it.
-[[nodiscard]] bool sweep_uses(ps::Sweep const& sweep, std::string const& metric);
+[[nodiscard]] bool sweep_uses(ps::search::Sweep const& sweep, std::string const& metric);
 
 using Metrics = std::map<std::string, double>;
 using GoesOn = std::function<bool(std::size_t, Metrics const&)>;
@@ -79,7 +79,7 @@ using GoesOn = std::function<bool(std::size_t, Metrics const&)>;
 /// Where the network of a trial is, until it is measured.
 [[nodiscard]] std::string network_file(std::string const& folder, std::uint64_t trial);
 /// Runs the network of the file and nothing beside. Throws error.
-[[nodiscard]] ps::TrialMeasurement measure_network(std::string const& file, Options const& options);
+[[nodiscard]] ps::search::TrialMeasurement measure_network(std::string const& file, Options const& options);
 
 class PruningTrials {
 public:
@@ -89,13 +89,13 @@ public:
 
     /// Those metrics of the goals and bounds that are computed without a trial. Networks whose layers lose equally many
     /// filters are computed once.
-    [[nodiscard]] Metrics known(ps::SearchPoint const& point) const;
+    [[nodiscard]] Metrics known(ps::search::SearchPoint const& point) const;
     /// Has a trial done.
-    void operator()(ps::Trial& trial, GoesOn const& goes_on) const;
+    void operator()(ps::search::Trial& trial, GoesOn const& goes_on) const;
     /// The network of a trial, for one image or as many as --batch says.
-    [[nodiscard]] ps::Pruned network(ps::SearchPoint const& point, std::uint64_t seed) const;
+    [[nodiscard]] ps::prune::Pruned network(ps::search::SearchPoint const& point, std::uint64_t seed) const;
     /// It as an ONNX file, whose names, types and metadata are those of the whole network's.
-    [[nodiscard]] std::string onnx(ps::Pruned const& network) const;
+    [[nodiscard]] std::string onnx(ps::prune::Pruned const& network) const;
 
     /// The accuracy that the metric hybrid bears.
     [[nodiscard]] double threshold() const { return threshold_; }
@@ -114,23 +114,24 @@ private:
     };
     /// How many filters go of the layers that a pruner names.
     struct Thinning {
-        std::vector<ps::Ranking> const* rankings;
+        std::vector<ps::prune::Ranking> const* rankings;
         bool of_channels = false;
         std::vector<std::size_t> counts{};
     };
-    void bind_schedule(ps::PruningSchedule const& schedule);
+    void bind_schedule(ps::prune::PruningSchedule const& schedule);
     void bind_patterns();
-    void bind_metrics(ps::Sweep const& sweep);
+    void bind_metrics(ps::search::Sweep const& sweep);
     void find_threshold(std::optional<double> threshold);
-    [[nodiscard]] std::vector<ps::Ranking> const& rankings(std::string const& criterion, std::string const& type) const;
-    [[nodiscard]] std::vector<ps::Ranking> const& named(std::size_t pruner, std::string const& type) const;
-    [[nodiscard]] std::vector<Thinning> thinnings(ps::SearchPoint const& point) const;
-    [[nodiscard]] ps::RemovedGroups choice(std::vector<Thinning> const& thinnings) const;
-    [[nodiscard]] double accuracy(ps::Pruned const& network) const;
-    [[nodiscard]] ps::Pruned retrained(ps::Pruned thin, std::uint64_t seed,
-                                       std::function<bool(std::int64_t, double)> const& goes_on) const;
+    [[nodiscard]] std::vector<ps::prune::Ranking> const& rankings(std::string const& criterion,
+                                                                  std::string const& type) const;
+    [[nodiscard]] std::vector<ps::prune::Ranking> const& named(std::size_t pruner, std::string const& type) const;
+    [[nodiscard]] std::vector<Thinning> thinnings(ps::search::SearchPoint const& point) const;
+    [[nodiscard]] ps::prune::RemovedGroups choice(std::vector<Thinning> const& thinnings) const;
+    [[nodiscard]] double accuracy(ps::prune::Pruned const& network) const;
+    [[nodiscard]] ps::prune::Pruned retrained(ps::prune::Pruned thin, std::uint64_t seed,
+                                              std::function<bool(std::int64_t, double)> const& goes_on) const;
     [[nodiscard]] double computed(std::string const& metric, ps::Graph const& graph) const;
-    void export_network(ps::Trial const& trial, ps::Pruned const& network) const;
+    void export_network(ps::search::Trial const& trial, ps::prune::Pruned const& network) const;
     void add(Metrics& metrics, std::string const& name, double value) const;
     void add_accuracy(Metrics& metrics, double accuracy) const;
 
@@ -138,9 +139,9 @@ private:
     static constexpr std::array computed_{"latency", "operations", "parameters"};
 
     SweepCommand options_;
-    ps::Space space_;
+    ps::search::Space space_;
     Model model_;
-    ps::Coupling coupling_;
+    ps::prune::Coupling coupling_;
     std::vector<Pruner> pruners_;
     std::map<std::string, std::string> names_;  // of metrics, as the file spells them
     std::optional<AnyImages> images_, training_;
@@ -150,8 +151,8 @@ private:
     SecondsPredictor predicted_seconds_;
     mutable std::mutex mutex_;
     mutable std::map<std::vector<std::size_t>, Metrics> known_;  // by the counts of all thinnings
-    mutable std::map<std::string, std::vector<ps::Ranking>> rankings_;
-    mutable std::map<std::pair<std::size_t, std::string>, std::vector<ps::Ranking>> named_;
+    mutable std::map<std::string, std::vector<ps::prune::Ranking>> rankings_;
+    mutable std::map<std::pair<std::size_t, std::string>, std::vector<ps::prune::Ranking>> named_;
 };
 
 }  // namespace cli

@@ -84,17 +84,17 @@ ps::Json json_of(std::vector<PassTime> const& passes, double peak) {
 
 /// The share of what the machine gives at most that a step comes to: of its arithmetic or its memory, whichever is
 /// more.
-double share_of_limits(ps::TracedStep const& step, ps::Limits const& limits) {
+double share_of_limits(ps::TracedStep const& step, ps::show::Limits const& limits) {
     return step.median > 0 ? std::max(step.operations / limits.operations, step.bytes / limits.bytes) / step.median : 0;
 }
 /// The steps, those first that lose the most time beside the machine's limits.
-std::vector<ps::TracedStep> worst_first(std::vector<ps::TracedStep> steps, ps::Limits const& limits) {
+std::vector<ps::TracedStep> worst_first(std::vector<ps::TracedStep> steps, ps::show::Limits const& limits) {
     std::ranges::stable_sort(steps, std::greater{}, [&](ps::TracedStep const& step) {
         return step.median * std::max(0.0, 1 - share_of_limits(step, limits));
     });
     return steps;
 }
-std::string text_of(std::vector<ps::TracedStep> const& steps, ps::Limits const& limits) {
+std::string text_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits const& limits) {
     ps::TextTable table;
     table.add({"layer", "computed by", "measured ms", "predicted ms", "of the peak"});
     for (ps::TracedStep const& step : steps) {
@@ -103,7 +103,7 @@ std::string text_of(std::vector<ps::TracedStep> const& steps, ps::Limits const& 
     }
     return table.text();
 }
-ps::Json json_of(std::vector<ps::TracedStep> const& steps, ps::Limits const& limits) {
+ps::Json json_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits const& limits) {
     ps::Json::Array rows;
     for (ps::TracedStep const& step : steps) {
         rows.push_back(ps::Json::Object{{"layer", step.layer},
@@ -126,9 +126,9 @@ void trace(TraceOptions const& options) {
     const double cores = static_cast<double>(options.threads);
     // Measured by the kernels' own unit: the commands are compiled with less optimisation.
     ps::Machine const& machine = kernels().machine();
-    const ps::Limits limits{cores * machine.fma_flops, cores * machine.bandwidth.back()};
+    const ps::show::Limits limits{cores * machine.fma_flops, cores * machine.bandwidth.back()};
     if (!options.out.empty()) {
-        ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
+        ps::write_file(options.out, picture ? ps::show::to_svg(trace, limits) : ps::to_chrome_trace(trace));
     }
     const std::vector<ps::TracedStep> steps = worst_first(trace.steps, limits);
     std::vector<PassTime> passes;

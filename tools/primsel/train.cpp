@@ -43,7 +43,7 @@ namespace {
 struct CommandRecipe : ps::DefaultTraining {
     using optimizer = AnyOptimizer;
     using learning_rate = ps::Warmup<AnyRate>;
-    using machine = ps::KeptMachine;
+    using machine = ps::measure::KeptMachine;
     using executor = ps::ThreadPool;
 };
 
@@ -59,7 +59,7 @@ struct TrainCommand {
     /// 0: the network as it is, all at once.
     int groups = 0;
     /// Options of training in groups, beside the recipe.
-    ps::IncrementalOptions incremental;
+    ps::dynamic::IncrementalOptions incremental;
 };
 
 /// A line for each weight that several layers share.
@@ -125,7 +125,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         ps::fail(options.checkpoint, ": goes on by its plan, whose arena has ", trainer.arena_bytes(),
                  " bytes: more than --max-arena");
     }
-    std::optional<ps::PruningRun> pruning;
+    std::optional<ps::prune::PruningRun> pruning;
     if (!options.pruning.empty()) pruning.emplace(recipe.schedule.scheduled.schedule, model.graph);
     TrainingLog log({options.json, options.curves}, recipe.training.epochs,
                     updates_per_epoch(source, recipe.training.batch));
@@ -170,7 +170,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     // No epoch was left to train.
     if (!written) write_trained(options, model, trainer.best_weights(), normalise);
     if (options.thin_out.empty()) return;
-    const ps::Pruned thin = pruning->thinned(trainer.best_weights());
+    const ps::prune::Pruned thin = pruning->thinned(trainer.best_weights());
     ps::write_file(
         options.thin_out,
         ps::to_onnx(thin.graph, thin.weights,
@@ -186,10 +186,10 @@ std::string percent_text(double share) { return decimal_text(100 * share, 2) + "
 
 /// The network in groups, whether it is that already or not, and weights to begin with.
 void divide(Model& model, TrainCommand const& options) {
-    const bool is_grouped =
-        std::ranges::any_of(model.graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
+    const bool is_grouped = std::ranges::any_of(
+        model.graph.nodes(), [](ps::Node const& node) { return ps::dynamic::group_number(node.name) > 0; });
     if (is_grouped) {
-        if (const int count = ps::group_count(model.graph); count != options.groups) {
+        if (const int count = ps::dynamic::group_count(model.graph); count != options.groups) {
             ps::fail(options.model.net, ": is in ", count, " groups, not ", options.groups);
         }
         return;
@@ -198,12 +198,12 @@ void divide(Model& model, TrainCommand const& options) {
         ps::fail(options.model.weights, ": are weights of the network before it is divided into groups");
     }
     warn_of_undivided(options.model);
-    model.graph = ps::grouped(model.graph, options.groups);
+    model.graph = ps::dynamic::grouped(model.graph, options.groups);
     model.weights = ps::random_weights(model.graph, static_cast<std::uint32_t>(options.recipe.training.seed));
 }
 
 /// An epoch of a step, as a line.
-std::string text_of(ps::IncrementalEpoch const& now, int groups, std::int64_t epochs, bool json) {
+std::string text_of(ps::dynamic::IncrementalEpoch const& now, int groups, std::int64_t epochs, bool json) {
     const double accuracy = now.epoch.validation->accuracy();
     if (json) {
         ps::Json::Array earlier;
@@ -228,7 +228,7 @@ std::string text_of(ps::IncrementalEpoch const& now, int groups, std::int64_t ep
                     epochs, ": loss ", decimal_text(now.epoch.loss, 4), "; accuracy ", percent_text(accuracy), earlier,
                     now.seed ? "; the best until now" : "", '\n');
 }
-std::string text_of(ps::Increment const& done) {
+std::string text_of(ps::dynamic::Increment const& done) {
     std::string text = ps::join("group ", done.configuration, " is trained: ");
     for (std::size_t c = 0; c < done.accuracies.size(); ++c) {
         text += ps::join(c == 0 ? "" : ", ", percent_text(done.accuracies[c]), " with ", c + 1);
@@ -242,10 +242,10 @@ template <class Source, class Validation>
 void train_groups_on(TrainCommand const& options, Model const& model, Source const& source,
                      Validation const& validation, ps::Normalise const& normalise) {
     Recipe const& recipe = options.recipe;
-    ps::IncrementalOptions incremental = options.incremental;
+    ps::dynamic::IncrementalOptions incremental = options.incremental;
     incremental.training = recipe.training;
     const auto make_executor = [threads = options.threads] { return ps::ThreadPool(threads); };
-    ps::IncrementalTrainer<CommandRecipe, decltype(make_executor)> trainer(
+    ps::dynamic::IncrementalTrainer<CommandRecipe, decltype(make_executor)> trainer(
         model.graph, model.weights, incremental,
         {recipe.optimizer,
          {static_cast<float>(recipe.label_smoothing)},
@@ -270,7 +270,7 @@ void train_groups_on(TrainCommand const& options, Model const& model, Source con
         }
     };
     bool epoch_ended = false;
-    const auto report = [&](ps::IncrementalEpoch const& now) {
+    const auto report = [&](ps::dynamic::IncrementalEpoch const& now) {
         epoch_ended = true;
         report_steps();
         print(text_of(now, options.groups, recipe.training.epochs, options.json));
@@ -302,10 +302,10 @@ void train_either(TrainCommand const& options, Model const& model, Source const&
 }
 
 /// Throws error for a pruner that acts in no epoch of the training; warns of one that would go on after it.
-void check_pruners(std::string const& file, ps::PruningSchedule const& schedule, std::int64_t epochs) {
+void check_pruners(std::string const& file, ps::prune::PruningSchedule const& schedule, std::int64_t epochs) {
     for (std::size_t i = 0; i < schedule.pruners.size(); ++i) {
         std::vector<std::int64_t> acts;
-        for (ps::SchedulePolicy const& policy : schedule.policies) {
+        for (ps::prune::SchedulePolicy const& policy : schedule.policies) {
             if (policy.prunes && policy.instance == i)
                 acts.insert(acts.end(), policy.epochs.begin(), policy.epochs.end());
         }
@@ -326,10 +326,10 @@ void check_pruners(std::string const& file, ps::PruningSchedule const& schedule,
 /// A schedule of pruning that has learning rates of its own stands in place of --schedule.
 void read_pruning(TrainCommand& options, bool schedule_given) {
     AnyRate& rate = options.recipe.schedule;
-    ps::PruningSchedule& schedule = rate.scheduled.schedule;
-    schedule = ps::parse_schedule(read_settings(options.pruning));
+    ps::prune::PruningSchedule& schedule = rate.scheduled.schedule;
+    schedule = ps::prune::parse_schedule(read_settings(options.pruning));
     check_pruners(options.pruning, schedule, options.recipe.training.epochs);
-    if (std::ranges::all_of(schedule.policies, &ps::SchedulePolicy::prunes)) return;
+    if (std::ranges::all_of(schedule.policies, &ps::prune::SchedulePolicy::prunes)) return;
     if (schedule_given && rate.rate != Rate::constant) {
         ps::fail(options.pruning, ": its lr_schedulers say the learning rate, and so does --schedule; leave one out");
     }
@@ -394,7 +394,7 @@ void add_groups(CLI::App& command, TrainCommand& options) {
             ->excludes(command.get_option("--plan"))
             ->excludes(command.get_option("--curves"))
             ->excludes(command.get_option("--pruning"));
-    ps::IncrementalOptions& incremental = options.incremental;
+    ps::dynamic::IncrementalOptions& incremental = options.incremental;
     command
         .add_option("--dense-rate", incremental.dense_rate,
                     "How much slower layers behind the groups learn with each group (default 0.5)")
@@ -419,7 +419,7 @@ void add_groups(CLI::App& command, TrainCommand& options) {
 
 }  // namespace
 
-ps::Weights retrain(ps::Pruned const& network, Retraining const& how, AnyImages const& images,
+ps::Weights retrain(ps::prune::Pruned const& network, Retraining const& how, AnyImages const& images,
                     AnyImages const& validation, ps::Normalise const& normalise,
                     std::function<bool(std::int64_t, double)> const& goes_on) {
     const ps::TrainingOptions training{

@@ -42,8 +42,8 @@ std::string text_of_epoch(ps::EpochReport const& epoch, std::int64_t epochs) {
 }
 
 /// A value over the epochs that have it.
-ps::Series series_of(ps::Json::Array const& history, std::string name, std::string_view key, double times = 1) {
-    ps::Series series{std::move(name), {}, {}};
+ps::show::Series series_of(ps::Json::Array const& history, std::string name, std::string_view key, double times = 1) {
+    ps::show::Series series{std::move(name), {}, {}};
     for (ps::Json const& epoch : history) {
         const ps::JsonCursor cursor("", epoch);
         const std::optional<ps::JsonCursor> value = cursor.find(key);
@@ -89,14 +89,14 @@ std::string TrainingLog::history() const { return ps::to_string(ps::Json(history
 
 void TrainingLog::draw() const {
     if (form_.curves.empty() || history_.empty()) return;
-    std::vector<ps::Chart> charts{{"Loss", "epochs", {series_of(history_, "training", "loss")}}};
-    ps::Series accuracy = series_of(history_, "validation", "accuracy", 100);
+    std::vector<ps::show::Chart> charts{{"Loss", "epochs", {series_of(history_, "training", "loss")}}};
+    ps::show::Series accuracy = series_of(history_, "validation", "accuracy", 100);
     if (!accuracy.x.empty()) {
         charts[0].series.push_back(series_of(history_, "validation", "validation_loss"));
         charts.push_back({"Accuracy, %", "epochs", {std::move(accuracy)}});
     }
     charts.push_back({"Learning rate", "epochs", {series_of(history_, "of the last update", "learning_rate")}});
-    ps::write_file(form_.curves, ps::to_svg(charts));
+    ps::write_file(form_.curves, ps::show::to_svg(charts));
 }
 
 }  // namespace cli

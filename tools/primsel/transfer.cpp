@@ -24,16 +24,18 @@ namespace cli {
 namespace {
 
 struct TransferOptions {
-    std::string model, data, layouts, method{ps::transfer_methods[0]}, out;
+    std::string model, data, layouts, method{ps::learn::transfer_methods[0]}, out;
     std::uint64_t seed = 1;
     std::size_t threads = 1;
     bool json = false;
 };
 
-ps::Json json_of(ps::TransferReport const& part) {
+ps::Json json_of(ps::learn::TransferReport const& part) {
     ps::Json::Array unknown;
     for (std::string const& subject : part.unknown) unknown.emplace_back(subject);
-    const auto judged = [](std::optional<ps::Evaluation> const& by) { return by ? to_json(*by) : ps::Json(nullptr); };
+    const auto judged = [](std::optional<ps::learn::Evaluation> const& by) {
+        return by ? to_json(*by) : ps::Json(nullptr);
+    };
     ps::Json::Object object{{"data", part.name},
                             {"rows", part.rows},
                             {"method", part.method},
@@ -41,15 +43,16 @@ ps::Json json_of(ps::TransferReport const& part) {
                             {"test", judged(part.test)},
                             {"direct", judged(part.direct)},
                             {"unknown", std::move(unknown)}};
-    if (part.trust) object.emplace_back("trust", ps::to_string_view(*part.trust));
+    if (part.trust) object.emplace_back("trust", ps::learn::to_string_view(*part.trust));
     return object;
 }
 
-std::string method_of(ps::TransferReport const& part) {
-    return part.trust ? ps::join(part.method, " (", ps::to_string_view(*part.trust), ")") : std::string(part.method);
+std::string method_of(ps::learn::TransferReport const& part) {
+    return part.trust ? ps::join(part.method, " (", ps::learn::to_string_view(*part.trust), ")")
+                      : std::string(part.method);
 }
 
-void print_part(ps::TransferReport const& part) {
+void print_part(ps::learn::TransferReport const& part) {
     if (part.test) {
         print(
             to_text(ps::join(part.what, " on ", part.test->rows, " other rows, ", method_of(part)), *part.test, false));
@@ -65,23 +68,23 @@ void print_part(ps::TransferReport const& part) {
 }
 
 void transfer(TransferOptions const& options) {
-    const ps::TrainedModel source = ps::read_model(options.model);
+    const ps::learn::TrainedModel source = ps::learn::read_model(options.model);
     std::error_code ignored;
     if (std::filesystem::equivalent(options.model, options.out, ignored)) {
         ps::fail(options.out, ": would be written over the model that it comes from");
     }
     ps::ThreadPool executor(options.threads);
-    const ps::Profile profile = ps::read_profile(options.data, options.layouts);
-    const ps::TransferOptions how{.method = options.method, .seed = options.seed};
-    const auto [model, parts] = ps::transfer_model(source, options.model, profile, how, executor);
-    ps::write_model(options.out, model);
+    const ps::learn::Profile profile = ps::learn::read_profile(options.data, options.layouts);
+    const ps::learn::TransferOptions how{.method = options.method, .seed = options.seed};
+    const auto [model, parts] = ps::learn::transfer_model(source, options.model, profile, how, executor);
+    ps::learn::write_model(options.out, model);
 
     if (options.json) {
         ps::Json::Object object{{"model", options.model}, {"method", options.method}, {"file", options.out}};
-        for (ps::TransferReport const& part : parts) object.emplace_back(part.what, json_of(part));
+        for (ps::learn::TransferReport const& part : parts) object.emplace_back(part.what, json_of(part));
         return print_json(std::move(object));
     }
-    for (ps::TransferReport const& part : parts) print_part(part);
+    for (ps::learn::TransferReport const& part : parts) print_part(part);
 }
 
 }  // namespace
@@ -104,7 +107,8 @@ void add_transfer(CLI::App& app) {
             "--method", options->method,
             "transferred (default; what deviates, by Gaussian processes), factor (one a primitive) or chosen (what "
             "predicts held-back rows best, if need be without the model)")
-        ->check(CLI::IsMember(std::vector<std::string>(ps::transfer_methods.begin(), ps::transfer_methods.end())))
+        ->check(CLI::IsMember(
+            std::vector<std::string>(ps::learn::transfer_methods.begin(), ps::learn::transfer_methods.end())))
         ->type_name("NAME");
     add_learning_options(command, options->seed, options->threads, options->json);
     command.callback([options] { transfer(*options); });

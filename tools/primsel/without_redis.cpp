@@ -12,12 +12,12 @@ RemoteQueue::RemoteQueue(std::string const&, std::string const&, double) {
 RemoteQueue::~RemoteQueue() = default;
 
 void RemoteQueue::put(std::uint64_t, std::string const&) {}
-std::optional<ps::Lease> RemoteQueue::take(std::string const&, double) { return std::nullopt; }
-bool RemoteQueue::renew(ps::Lease const&) { return false; }
-bool RemoteQueue::finish(ps::Lease const&, std::string const&) { return false; }
-void RemoteQueue::set_aside(ps::Lease const&, std::string const&) {}
-std::optional<ps::QueuedResult> RemoteQueue::next_result(double) { return std::nullopt; }
-std::vector<ps::SetAside> RemoteQueue::aside() { return {}; }
+std::optional<ps::search::Lease> RemoteQueue::take(std::string const&, double) { return std::nullopt; }
+bool RemoteQueue::renew(ps::search::Lease const&) { return false; }
+bool RemoteQueue::finish(ps::search::Lease const&, std::string const&) { return false; }
+void RemoteQueue::set_aside(ps::search::Lease const&, std::string const&) {}
+std::optional<ps::search::QueuedResult> RemoteQueue::next_result(double) { return std::nullopt; }
+std::vector<ps::search::SetAside> RemoteQueue::aside() { return {}; }
 std::string RemoteQueue::keep_about(std::string const&) { return {}; }
 void RemoteQueue::keep_lease(double) {}
 std::optional<double> RemoteQueue::kept_lease() { return std::nullopt; }

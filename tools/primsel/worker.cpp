@@ -37,7 +37,7 @@ SweepFile described(std::string const& about, CLI::App& command, SweepCommand& o
     return read_sweep(command, options.file, at["sweep"].string());
 }
 
-std::size_t work_on_sweep(std::string const& about, RemoteQueue& queue, ps::WorkOptions const& options) {
+std::size_t work_on_sweep(std::string const& about, RemoteQueue& queue, ps::search::WorkOptions const& options) {
     CLI::App command;
     SweepCommand sweep;
     const SweepFile file = described(about, command, sweep);
@@ -45,12 +45,12 @@ std::size_t work_on_sweep(std::string const& about, RemoteQueue& queue, ps::Work
     std::optional<double> threshold;
     if (const auto number = at.find("threshold")) threshold = number->number();
     const PruningTrials trials(sweep, file, threshold);
-    const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
-    return ps::work(file.sweep, queue, options, try_one, [] { return false; });
+    const auto try_one = [&](ps::search::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
+    return ps::search::work(file.sweep, queue, options, try_one, [] { return false; });
 }
 
 /// Measures the trials that the sweep keeps, and does none.
-std::size_t measure_trials(std::string const& about, WorkerCommand const& options, ps::WorkOptions const& how) {
+std::size_t measure_trials(std::string const& about, WorkerCommand const& options, ps::search::WorkOptions const& how) {
     CLI::App command;
     SweepCommand sweep;
     (void)described(about, command, sweep);
@@ -59,7 +59,7 @@ std::size_t measure_trials(std::string const& about, WorkerCommand const& option
     const auto measure = [&](std::uint64_t trial) {
         return measure_network(network_file(sweep.measure, trial), sweep);
     };
-    return ps::work_on_measurements(queue, how, measure, [] { return false; });
+    return ps::search::work_on_measurements(queue, how, measure, [] { return false; });
 }
 
 /// The description of the work that is handed out. A worker that is told no lease takes the queue's.
@@ -87,7 +87,8 @@ void work(WorkerCommand& options, bool has_lease) {
         options.name = ps::join(std::string(static_cast<const char*>(host)), '-', ::getpid());
     }
     const bool profiles = is_profile(about);
-    const ps::WorkOptions how{.name = options.name, .renew_seconds = options.lease / 3, .patience = options.patience};
+    const ps::search::WorkOptions how{
+        .name = options.name, .renew_seconds = options.lease / 3, .patience = options.patience};
     if (profiles && options.measure) ps::fail("--measure: a profile is handed out there, and no sweep");
     const std::size_t counted = profiles          ? work_on_profile(about, queue, how, options.cpu)
                                 : options.measure ? measure_trials(about, options, how)

@@ -18,10 +18,10 @@
 namespace reproduce {
 namespace {
 
-ps::Json to_json(ps::Evaluation const& evaluation) {
-    const auto list = [](std::vector<ps::RelativeError> const& errors) {
+ps::Json to_json(ps::learn::Evaluation const& evaluation) {
+    const auto list = [](std::vector<ps::learn::RelativeError> const& errors) {
         ps::Json::Object object;
-        for (ps::RelativeError const& one : errors) object.emplace_back(one.subject, 100 * one.median);
+        for (ps::learn::RelativeError const& one : errors) object.emplace_back(one.subject, 100 * one.median);
         return object;
     };
     return ps::Json::Object{{"all", 100 * evaluation.all.median},
@@ -30,16 +30,16 @@ ps::Json to_json(ps::Evaluation const& evaluation) {
                             {"families", list(evaluation.families)}};
 }
 
-ps::Evaluation judge(ps::Dataset const& data, ps::FloatTable const& features, std::vector<std::size_t> const& test,
-                     AnyModel const& model) {
-    return ps::evaluate(data.select(test), model.predict(features.select(test)));
+ps::learn::Evaluation judge(ps::learn::Dataset const& data, ps::FloatTable const& features,
+                            std::vector<std::size_t> const& test, AnyModel const& model) {
+    return ps::learn::evaluate(data.select(test), model.predict(features.select(test)));
 }
 
 /// Figures 4 to 7 and table 4 of one model.
 ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_view name, std::uint64_t seed) {
     Platform const& platform = world.platform(name);
-    const ps::Split split = effort.split(platform.primitives.rows(), seed);
-    const ps::Split layout_split = ps::split_rows(platform.layouts.rows(), seed);
+    const ps::learn::Split split = effort.split(platform.primitives.rows(), seed);
+    const ps::learn::Split layout_split = ps::learn::split_rows(platform.layouts.rows(), seed);
     effort.seed = seed;
     const double begin = cpu_seconds();
     const AnyModel primitives =
@@ -67,8 +67,8 @@ ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_vie
 /// im could know, is known; what is left was measured there and then, and bounds the noise from above.
 ps::Json estimate_noise(World const& world, Effort const& effort, std::string_view name, std::uint64_t seed) {
     Platform const& platform = world.platform(name);
-    const ps::Split split = ps::split_rows(platform.layouts.rows(), seed);
-    ps::Dataset const test = platform.layouts.select(split.test);
+    const ps::learn::Split split = ps::learn::split_rows(platform.layouts.rows(), seed);
+    ps::learn::Dataset const test = platform.layouts.select(split.test);
     ps::FloatTable predicted(test.rows(), test.subjects.size());
     for (std::size_t subject = 0; subject < test.subjects.size(); ++subject) {
         const auto features = [&](std::vector<std::size_t> const& rows) {
@@ -95,13 +95,13 @@ ps::Json estimate_noise(World const& world, Effort const& effort, std::string_vi
             fit(Kind::ours, samples, ps::LayoutFeatures::raw, {}, effort).predict(features(split.test));
         for (std::size_t row = 0; row < one.rows(); ++row) predicted(row, subject) = one(row, 0);
     }
-    return to_json(ps::evaluate(test, predicted));
+    return to_json(ps::learn::evaluate(test, predicted));
 }
 
 /// On the target: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
 ps::Json try_on_target(Sources& sources, AnyModel const& model) {
     World const& world = sources.world();
-    const ps::Evaluation evaluation =
+    const ps::learn::Evaluation evaluation =
         judge(world.target.primitives, world.target.features, sources.split().test, model);
     return ps::Json::Object{{"primitives", to_json(evaluation)},
                             {"increase", increase_percent(world, world.target, world.network(judged_network), model)}};
@@ -146,10 +146,11 @@ std::vector<std::size_t> without_layers(World const& world, std::vector<std::siz
 /// among another four fifths of the rows: how much depends on what happens to be there.
 Samples choose_samples(Sources const& sources, Method method, int fraction, std::size_t subset) {
     Platform const& target = sources.world().target;
-    const ps::Split split = ps::split_rows(target.primitives.rows(), sources.effort().seed);
+    const ps::learn::Split split = ps::learn::split_rows(target.primitives.rows(), sources.effort().seed);
     std::vector<std::size_t> rows;
-    for (const std::size_t i : first_of(ps::shuffled(split.train.size(), sources.effort().seed * 1'000'003 + subset),
-                                        split.train.size() * 4 / 5)) {
+    for (const std::size_t i :
+         first_of(ps::learn::shuffled(split.train.size(), sources.effort().seed * 1'000'003 + subset),
+                  split.train.size() * 4 / 5)) {
         rows.push_back(split.train[i]);
     }
     if (chooses_others(method)) rows = without_layers(sources.world(), std::move(rows));
@@ -158,8 +159,8 @@ Samples choose_samples(Sources const& sources, Method method, int fraction, std:
     const bool for_network = method == Method::chosen_for_network || method == Method::others_for_network;
     const ps::FloatTable aims = for_network ? features_of_layers(sources.world(), judged_network)
                                             : target.features.select(first_of(rows, sample));
-    ps::Split chosen{.train = {}, .validation = {split.validation.front()}, .test = {}};
-    for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(split.train.size(), fraction))) {
+    ps::learn::Split chosen{.train = {}, .validation = {split.validation.front()}, .test = {}};
+    for (const std::size_t row : ps::measure::choose_rows(candidates, aims, share_of(split.train.size(), fraction))) {
         chosen.train.push_back(rows[row]);
     }
     return primitive_samples(target, chosen);
@@ -168,10 +169,11 @@ Samples choose_samples(Sources const& sources, Method method, int fraction, std:
 /// Draws rows of each part by the subset's number alone: all methods see the same ones. The validation rows that decide
 /// when to stop are as few in proportion.
 Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
-    const ps::Split split = ps::split_rows(sources.world().target.primitives.rows(), sources.effort().seed);
-    ps::Split some;
+    const ps::learn::Split split =
+        ps::learn::split_rows(sources.world().target.primitives.rows(), sources.effort().seed);
+    ps::learn::Split some;
     const auto draw = [&](std::vector<std::size_t> const& from, std::vector<std::size_t>& to, std::uint64_t seed) {
-        const std::vector<std::size_t> order = ps::shuffled(from.size(), seed);
+        const std::vector<std::size_t> order = ps::learn::shuffled(from.size(), seed);
         for (std::size_t i = 0; i < share_of(from.size(), fraction); ++i) to.push_back(from[order[i]]);
     };
     const std::uint64_t seed = sources.effort().seed * 1'000'003 + 2 * subset;

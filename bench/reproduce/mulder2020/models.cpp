@@ -26,7 +26,7 @@ AnyModel shared_raw(Model model, std::size_t raw) {
 
 /// A network for each target.
 struct Nn1 {
-    std::vector<ps::Mlp> nets;
+    std::vector<ps::learn::Mlp> nets;
 
     [[nodiscard]] ps::FloatTable predict(ps::FloatTable const& features) const {
         ps::FloatTable result(features.rows(), nets.size());
@@ -54,7 +54,7 @@ Nn1 fit_nn1(Samples const& samples, std::size_t raw, Effort const& effort) {
     for (std::size_t target = 0; target < samples.targets.columns; ++target) {
         const auto rows = measured_rows(samples.targets, target),
                    validation = measured_rows(samples.validation_targets, target);
-        model.nets.push_back(ps::Mlp::fit(
+        model.nets.push_back(ps::learn::Mlp::fit(
             x.select(rows), column(samples.targets, target).select(rows), vx.select(validation),
             column(samples.validation_targets, target).select(validation), effort.nn1(rows.size()), executor));
     }
@@ -62,7 +62,7 @@ Nn1 fit_nn1(Samples const& samples, std::size_t raw, Effort const& effort) {
 }
 
 /// Some 300 steps, whatever the number of rows.
-void make_quick(ps::MlpOptions& options, std::size_t rows) {
+void make_quick(ps::learn::MlpOptions& options, std::size_t rows) {
     options.batch = 128;
     options.most_epochs = std::clamp<std::size_t>(300 * options.batch / std::max<std::size_t>(rows, 1), 1, 120);
     options.one_cycle = true;
@@ -91,71 +91,72 @@ std::string_view to_string_view(Kind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-ps::Split Effort::split(std::size_t rows, std::uint64_t by) const {
-    ps::Split split = ps::split_rows(rows, by);
+ps::learn::Split Effort::split(std::size_t rows, std::uint64_t by) const {
+    ps::learn::Split split = ps::learn::split_rows(rows, by);
     if (quick) split.train.resize(std::max<std::size_t>(split.train.size() / 3, 1));
     return split;
 }
-ps::MlpOptions Effort::nn1(std::size_t rows) const {
-    ps::MlpOptions options = ps::MlpOptions::nn1();
+ps::learn::MlpOptions Effort::nn1(std::size_t rows) const {
+    ps::learn::MlpOptions options = ps::learn::MlpOptions::nn1();
     options.seed = seed;
     if (quick) make_quick(options, rows), options.learning_rate = 1e-2;
     return options;
 }
-ps::MlpOptions Effort::nn2(std::size_t rows) const {
-    ps::MlpOptions options;
+ps::learn::MlpOptions Effort::nn2(std::size_t rows) const {
+    ps::learn::MlpOptions options;
     options.seed = seed;
     if (quick) make_quick(options, rows);
     return options;
 }
 
-Samples primitive_samples(Platform const& platform, ps::Split const& split) {
+Samples primitive_samples(Platform const& platform, ps::learn::Split const& split) {
     return {platform.features.select(split.train), platform.times.select(split.train),
             platform.features.select(split.validation), platform.times.select(split.validation)};
 }
-Samples layout_samples(Platform const& platform, ps::Split const& split) {
+Samples layout_samples(Platform const& platform, ps::learn::Split const& split) {
     return {platform.layout_features.select(split.train), platform.layout_times.select(split.train),
             platform.layout_features.select(split.validation), platform.layout_times.select(split.validation)};
 }
 
-ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort) {
+ps::learn::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort) {
     ps::Sequential executor;
-    return ps::Mlp::fit(first_columns(samples.features, raw), samples.targets,
-                        first_columns(samples.validation_features, raw), samples.validation_targets,
-                        effort.nn2(samples.features.rows()), executor);
+    return ps::learn::Mlp::fit(first_columns(samples.features, raw), samples.targets,
+                               first_columns(samples.validation_features, raw), samples.validation_targets,
+                               effort.nn2(samples.features.rows()), executor);
 }
-AnyModel as_regression(ps::Mlp mlp, std::size_t raw) { return shared_raw(std::move(mlp), raw); }
+AnyModel as_regression(ps::learn::Mlp mlp, std::size_t raw) { return shared_raw(std::move(mlp), raw); }
 
 AnyModel fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std::string> const& labels,
              Effort const& effort) {
     ps::Sequential executor;
     switch (kind) {
         case Kind::lin:
-            return shared_raw(ps::LinearRegression::fit(first_columns(samples.features, raw), samples.targets), raw);
+            return shared_raw(ps::learn::LinearRegression::fit(first_columns(samples.features, raw), samples.targets),
+                              raw);
         case Kind::nn1:
             return shared_raw(fit_nn1(samples, raw, effort), raw);
         case Kind::nn2:
             return as_regression(fit_nn2(samples, raw, effort), raw);
         case Kind::forest: {
-            ps::ForestOptions options;
+            ps::learn::ForestOptions options;
             options.seed = effort.seed;
             if (effort.quick) options.trees = 12;
-            return shared(ps::Forest::fit(samples.features, samples.targets, options, executor));
+            return shared(ps::learn::Forest::fit(samples.features, samples.targets, options, executor));
         }
         case Kind::boosted: {
-            ps::BoostingOptions options;
+            ps::learn::BoostingOptions options;
             options.seed = effort.seed;
             if (effort.quick) options.trees = 80, options.learning_rate = 0.2;
-            return shared(ps::BoostedTrees::fit(samples.features, samples.targets, options, executor));
+            return shared(ps::learn::BoostedTrees::fit(samples.features, samples.targets, options, executor));
         }
         case Kind::ours:
             break;
     }
-    ps::GaussianProcessOptions options{.rows = 400};
+    ps::learn::GaussianProcessOptions options{.rows = 400};
     options.seed = effort.seed;
     if (labels.empty()) options.steps = 150;
     if (effort.quick) options.steps /= 2, options.rows = 200, options.shared_from = 0;
-    return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
+    return shared(ps::learn::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
 }
 
 }  // namespace reproduce

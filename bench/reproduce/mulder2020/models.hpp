@@ -53,21 +53,21 @@ struct Effort {
 
     [[nodiscard]] std::uint64_t seeds() const { return quick ? 1 : 3; }
     /// All, or every third of them.
-    [[nodiscard]] ps::Split split(std::size_t rows, std::uint64_t by) const;
+    [[nodiscard]] ps::learn::Split split(std::size_t rows, std::uint64_t by) const;
     /// To learn from so many rows.
-    [[nodiscard]] ps::MlpOptions nn1(std::size_t rows) const;
-    [[nodiscard]] ps::MlpOptions nn2(std::size_t rows) const;
+    [[nodiscard]] ps::learn::MlpOptions nn1(std::size_t rows) const;
+    [[nodiscard]] ps::learn::MlpOptions nn2(std::size_t rows) const;
 };
 
-[[nodiscard]] Samples primitive_samples(Platform const& platform, ps::Split const& split);
-[[nodiscard]] Samples layout_samples(Platform const& platform, ps::Split const& split);
+[[nodiscard]] Samples primitive_samples(Platform const& platform, ps::learn::Split const& split);
+[[nodiscard]] Samples layout_samples(Platform const& platform, ps::learn::Split const& split);
 
 /// Lin and the networks see the raw features, `raw` of them; the others all. Labels group targets that are alike.
 [[nodiscard]] AnyModel fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std::string> const& labels,
                            Effort const& effort);
 
 /// NN2 by itself, to be tuned later.
-[[nodiscard]] ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort);
-[[nodiscard]] AnyModel as_regression(ps::Mlp mlp, std::size_t raw);
+[[nodiscard]] ps::learn::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort);
+[[nodiscard]] AnyModel as_regression(ps::learn::Mlp mlp, std::size_t raw);
 
 }  // namespace reproduce

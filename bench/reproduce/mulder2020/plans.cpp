@@ -36,7 +36,7 @@ public:
         std::vector<double> measured(queries.size());
         truth_.predict(kernels, queries, std::span(measured));
         for (std::size_t i = 0; i < measured.size(); ++i) {
-            if (measured[i] >= ps::Recorded::beyond) seconds[i] = measured[i];
+            if (measured[i] >= ps::learn::Recorded::beyond) seconds[i] = measured[i];
         }
     }
     template <class Query>
@@ -69,7 +69,7 @@ double increase_percent(World const& world, Platform const& platform, std::size_
 RefinedPlan refine_plan(World const& world, Platform const& platform, std::size_t network, AnyModel const& primitives,
                         std::size_t most) {
     Guess guess(learned_of(platform, primitives, nullptr), platform.truth);
-    ps::Corrected<Guess> model(platform.kernels, guess);
+    ps::measure::Corrected<Guess> model(platform.kernels, guess);
     Truth truth = platform.truth;
     ps::Graph const& graph = world.networks[network].graph;
     RefinedPlan result;
@@ -77,11 +77,12 @@ RefinedPlan refine_plan(World const& world, Platform const& platform, std::size_
         double seconds = 0;
         truth.predict(platform.kernels, std::span<const ps::ConvQuery>(&query, 1), std::span(&seconds, 1));
         result.seconds += seconds;
-        return ps::Measurement{.seconds = seconds, .spent = 0};
+        return ps::measure::Measurement{.seconds = seconds, .spent = 0};
     };
     // By the number of measurements and never by this machine's time: a report says the same wherever it is made.
-    const ps::RefineOptions options{.seconds = std::numeric_limits<double>::infinity(), .most = most};
-    const ps::Refinement refined = ps::refine(graph, platform.kernels, model, ps::ExactPbqp{}, measure, options);
+    const ps::measure::RefineOptions options{.seconds = std::numeric_limits<double>::infinity(), .most = most};
+    const ps::measure::Refinement refined =
+        ps::measure::refine(graph, platform.kernels, model, ps::ExactPbqp{}, measure, options);
     result.measurements = refined.steps.back().measurements;
     result.settled = refined.settled;
     result.increase_percent =

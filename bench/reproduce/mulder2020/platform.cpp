@@ -25,10 +25,10 @@ void add_to_fingerprint(std::uint64_t& sum, std::string_view text) {
     for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
 }
 
-ps::Dataset without_identities(ps::Dataset const& layouts) {
+ps::learn::Dataset without_identities(ps::learn::Dataset const& layouts) {
     std::vector<std::string> changes = layouts.subjects;
-    std::erase_if(changes, ps::is_identity);
-    return ps::with_subjects(layouts, changes);
+    std::erase_if(changes, ps::learn::is_identity);
+    return ps::learn::with_subjects(layouts, changes);
 }
 
 void load(Platform& platform, std::string const& name, std::string const& prefix, std::uint64_t& fingerprint) {
@@ -37,7 +37,7 @@ void load(Platform& platform, std::string const& name, std::string const& prefix
         const std::string path = prefix + what;
         const ps::SharedBytes file = ps::read_file(path);
         add_to_fingerprint(fingerprint, file.text());
-        return ps::parse_dataset(path, file.text());
+        return ps::learn::parse_dataset(path, file.text());
     };
     platform.primitives = read("_primitives.csv");
     platform.layouts = without_identities(read("_layouts.csv"));
@@ -48,11 +48,11 @@ void load(Platform& platform, std::string const& name, std::string const& prefix
         ps::fail(prefix, "_*.csv: ", platform.primitives.rows(), " and ", platform.layouts.rows(),
                  " rows are too few to learn from");
     }
-    platform.features = ps::features_of(platform.primitives);
-    platform.times = ps::log_times(platform.primitives);
-    platform.layout_features = ps::features_of(platform.layouts);
-    platform.layout_times = ps::log_times(platform.layouts);
-    platform.families = ps::labels_of(platform.primitives);
+    platform.features = ps::learn::features_of(platform.primitives);
+    platform.times = ps::learn::log_times(platform.primitives);
+    platform.layout_features = ps::learn::features_of(platform.layouts);
+    platform.layout_times = ps::learn::log_times(platform.layouts);
+    platform.families = ps::learn::labels_of(platform.primitives);
     platform.kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     for (ps::PrimitiveEntry const& entry : platform.kernels.primitives) {
         if (platform.primitives.find(entry.id) < platform.primitives.subjects.size()) platform.entries.push_back(entry);
@@ -63,8 +63,8 @@ void load(Platform& platform, std::string const& name, std::string const& prefix
 
 }  // namespace
 
-Truth::Truth(ps::Dataset const& primitives, ps::Dataset const& layouts)
-    : recorded_(std::make_shared<const ps::Recorded>(primitives, layouts)) {
+Truth::Truth(ps::learn::Dataset const& primitives, ps::learn::Dataset const& layouts)
+    : recorded_(std::make_shared<const ps::learn::Recorded>(primitives, layouts)) {
     for (std::size_t row = 0; row < primitives.rows(); ++row) {
         const ps::ConvShape shape = primitives.conv(row);
         if (shape.fh == 1 && shape.stride_h > 1) strided_shortcuts_ = true;
@@ -112,7 +112,7 @@ World::World(std::string const& folder, Machines const& machines)
     for (Platform* platform : {&source, &target}) {
         for (Network const& one : networks) {
             const ps::Plan plan = ps::make_plan(one.graph, platform->kernels, platform->truth, ps::ExactPbqp{});
-            if (plan.total_seconds >= ps::Recorded::beyond) {
+            if (plan.total_seconds >= ps::learn::Recorded::beyond) {
                 ps::fail(files, ": ", platform->name, " has no measurement for a layer of ", one.name);
             }
             platform->best.push_back(plan.total_seconds);

@@ -23,10 +23,10 @@ namespace ps = primsel;
 /// The measured times, as a cost model.
 class Truth {
 public:
-    static constexpr std::string_view name = ps::Recorded::name;
+    static constexpr std::string_view name = ps::learn::Recorded::name;
 
     Truth() = default;
-    Truth(ps::Dataset const& primitives, ps::Dataset const& layouts);
+    Truth(ps::learn::Dataset const& primitives, ps::learn::Dataset const& layouts);
 
     /// The convolution as the data knows it: c, k, im, f and s, padded to keep its size. Where no 1 x 1 convolution
     /// with a stride was measured (ResNet's shortcuts are such), the same one with stride 1 stands for it, in
@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    std::shared_ptr<const ps::Recorded> recorded_;
+    std::shared_ptr<const ps::learn::Recorded> recorded_;
     bool strided_shortcuts_ = false;
 };
 
@@ -53,7 +53,7 @@ struct Network {
 /// A machine that was measured. Changes of layout from a layout to itself are left out: they cost nothing.
 struct Platform {
     std::string name;
-    ps::Dataset primitives, layouts;
+    ps::learn::Dataset primitives, layouts;
     ps::FloatTable features, times, layout_features, layout_times;
     /// The family of each primitive of the data.
     std::vector<std::string> families;

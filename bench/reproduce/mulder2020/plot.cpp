@@ -12,8 +12,8 @@ namespace reproduce {
 namespace {
 
 namespace ps = primsel;
-using ps::xml_number;
-using ps::xml_text;
+using ps::show::xml_number;
+using ps::show::xml_text;
 
 std::string shown(double value, int digits = 3) {
     char text[32];

@@ -8,7 +8,7 @@
 namespace reproduce {
 namespace {
 
-using ps::xml_text;
+using ps::show::xml_text;
 
 constexpr std::string_view dash = "\xe2\x80\x93";
 

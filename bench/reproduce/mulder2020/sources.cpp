@@ -12,7 +12,7 @@ Sources::Sources(World const& world, Effort const& effort)
         positions_.push_back(world.source.primitives.find(id));
 }
 
-ps::Mlp const& Sources::nn2() {
+ps::learn::Mlp const& Sources::nn2() {
     std::call_once(nn2_once_, [this] {
         nn2_ = fit_nn2(primitive_samples(world_.source, split_), ps::ConvFeatures::raw, effort_);
         nn2_regression_ = of_target(as_regression(*nn2_, ps::ConvFeatures::raw));

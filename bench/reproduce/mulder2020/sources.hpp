@@ -16,7 +16,7 @@ public:
     Sources& operator=(Sources const&) = delete;
 
     /// NN2 of the source's primitives; from any thread.
-    [[nodiscard]] ps::Mlp const& nn2();
+    [[nodiscard]] ps::learn::Mlp const& nn2();
     /// NN2 or ours, of the target's primitives.
     [[nodiscard]] AnyModel regression(Kind kind);
     /// A model of the source's primitives as one of the target's.
@@ -26,16 +26,16 @@ public:
 
     [[nodiscard]] World const& world() const { return world_; }
     [[nodiscard]] Effort const& effort() const { return effort_; }
-    [[nodiscard]] ps::Split const& split() const { return split_; }
+    [[nodiscard]] ps::learn::Split const& split() const { return split_; }
 
 private:
     World const& world_;
     Effort effort_;
-    ps::Split split_;
+    ps::learn::Split split_;
     /// The position of each of the target's primitives among the source's.
     std::vector<std::size_t> positions_;
     std::once_flag nn2_once_, ours_once_;
-    std::optional<ps::Mlp> nn2_;
+    std::optional<ps::learn::Mlp> nn2_;
     std::optional<AnyModel> nn2_regression_, ours_;
 };
 

@@ -11,7 +11,8 @@ namespace reproduce {
 namespace {
 
 AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
-    return shared(ps::transfer<ps::FactorCorrection>(sources.regression(source), samples.features, samples.targets));
+    return shared(ps::learn::transfer<ps::learn::FactorCorrection>(sources.regression(source), samples.features,
+                                                                   samples.targets));
 }
 
 ps::FloatTable raw(ps::FloatTable const& features) { return first_columns(features, ps::ConvFeatures::raw); }
@@ -19,8 +20,8 @@ ps::FloatTable raw(ps::FloatTable const& features) { return first_columns(featur
 }  // namespace
 
 AnyModel tune(Sources& sources, Samples const& samples) {
-    ps::Mlp mlp = sources.nn2();
-    ps::MlpOptions options = sources.effort().nn2(samples.features.rows());
+    ps::learn::Mlp mlp = sources.nn2();
+    ps::learn::MlpOptions options = sources.effort().nn2(samples.features.rows());
     options.learning_rate /= 10;
     ps::Sequential executor;
     mlp.fine_tune(raw(samples.features), sources.among_source(samples.targets), raw(samples.validation_features),
@@ -40,15 +41,16 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
             return factor(sources, Kind::nn2, samples);
         case Method::scratch_ours: {
             // Few samples: those of a family are fitted together.
-            ps::GaussianProcessOptions options{.rows = 400, .shared_from = 0};
+            ps::learn::GaussianProcessOptions options{.rows = 400, .shared_from = 0};
             options.seed = sources.effort().seed;
-            return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
+            return shared(
+                ps::learn::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
         }
         case Method::factor_ours:
             return factor(sources, Kind::ours, samples);
         case Method::transferred:
-            return shared(ps::transfer<ps::DeviationCorrection>(sources.regression(Kind::ours), samples.features,
-                                                                samples.targets, labels, executor));
+            return shared(ps::learn::transfer<ps::learn::DeviationCorrection>(
+                sources.regression(Kind::ours), samples.features, samples.targets, labels, executor));
         case Method::trusted:
         case Method::chosen_for_all:
         case Method::chosen_for_network:
@@ -56,8 +58,8 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
         case Method::others_for_network:
             break;
     }
-    return shared(ps::transfer<ps::ChosenCorrection>(sources.regression(Kind::ours), samples.features, samples.targets,
-                                                     labels, executor));
+    return shared(ps::learn::transfer<ps::learn::ChosenCorrection>(sources.regression(Kind::ours), samples.features,
+                                                                   samples.targets, labels, executor));
 }
 
 }  // namespace reproduce

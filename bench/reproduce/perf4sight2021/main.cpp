@@ -45,7 +45,7 @@ double value_of(Measurement const& row, Attribute attribute) {
 struct Candidate {
     std::string name;
     enum class Model { forest, boosted, sum, corrected, mean } model;
-    ps::SumOptions options{};
+    ps::forecast::SumOptions options{};
 };
 /// The most memory that any training row used: what the device has.
 double device_memory(Rows const& training) {
@@ -61,7 +61,7 @@ std::vector<Candidate> candidates(Attribute attribute, double most) {
     std::vector<Candidate> list{{"forest (paper's)", Model::forest}, {"boosted trees", Model::boosted}};
     if (attribute == Attribute::memory) {
         // Weight, gradient and momentum; each result of a convolution, and what batch norm makes of it.
-        const std::vector<ps::SumTerm> known{{0, 12 / mega}, {3, 8 / mega}};
+        const std::vector<ps::forecast::SumTerm> known{{0, 12 / mega}, {3, 8 / mega}};
         list.push_back({"sum of 42", Model::sum, {.most = most}});
         list.push_back({"sum, 12 B a weight and 8 B a result known", Model::sum, {{5}, known, most}});
         list.push_back({"sum of 42, corrected", Model::corrected, {.most = most}});
@@ -110,7 +110,7 @@ std::vector<double> mean_forecasts(Split const& rows, Attribute attribute, doubl
 /// For the test rows.
 std::vector<double> forecasts_of(Candidate const& candidate, Split const& rows, Attribute attribute) {
     if (candidate.model == Candidate::Model::mean) return mean_forecasts(rows, attribute, candidate.options.most);
-    std::vector<ps::NetworkLoad> loads;
+    std::vector<ps::forecast::NetworkLoad> loads;
     std::vector<double> values;
     for (Measurement const& row : rows.training) {
         if (std::isnan(value_of(row, attribute))) continue;
@@ -123,13 +123,13 @@ std::vector<double> forecasts_of(Candidate const& candidate, Split const& rows, 
     };
     switch (candidate.model) {
         case Candidate::Model::forest:
-            return forecasts(ps::NetworkForest::fit(loads, values, {.trees = 200}));
+            return forecasts(ps::forecast::NetworkForest::fit(loads, values, {.trees = 200}));
         case Candidate::Model::boosted:
-            return forecasts(ps::NetworkBoosting::fit(loads, values));
+            return forecasts(ps::forecast::NetworkBoosting::fit(loads, values));
         case Candidate::Model::sum:
-            return forecasts(ps::NonNegativeSum::fit(loads, values, candidate.options));
+            return forecasts(ps::forecast::NonNegativeSum::fit(loads, values, candidate.options));
         default:
-            return forecasts(ps::CorrectedSum::fit(loads, values, candidate.options));
+            return forecasts(ps::forecast::CorrectedSum::fit(loads, values, candidate.options));
     }
 }
 /// The test rows' relative errors, in percent; where there is no value, NaN.
@@ -328,9 +328,9 @@ void section_6_1(Report& report, Rows const& rows) {
         return numbers.empty() ? "all" : list;
     };
     std::vector<Row> lines;
-    ps::Chart curve{"Mean error, %, by the number of training levels",
-                    "levels",
-                    {{"memory", {}, {}, false}, {"time", {}, {}, false}}};
+    ps::show::Chart curve{"Mean error, %, by the number of training levels",
+                          "levels",
+                          {{"memory", {}, {}, false}, {"time", {}, {}, false}}};
     for (std::set<int> const& set : levels) {
         const double memory = sparse_error(rows, Attribute::memory, set, {}),
                      time = sparse_error(rows, Attribute::time, set, {});
@@ -342,7 +342,7 @@ void section_6_1(Report& report, Rows const& rows) {
     }
     report.table("levels", "Training levels (all batch sizes): mean error, %", {"levels", "memory", "time"}, lines,
                  true);
-    report.picture("More than one point at a number: other levels.", ps::to_svg(std::span(&curve, 1)));
+    report.picture("More than one point at a number: other levels.", ps::show::to_svg(std::span(&curve, 1)));
     lines.clear();
     for (std::set<int> const& set : batches) {
         lines.push_back({text(set), known(sparse_error(rows, Attribute::memory, paper_levels, set)),

@@ -39,7 +39,7 @@ double number_or_nan(std::string const& path, std::string const& cell) {
 
 std::vector<Measurement> read_measurements(std::string const& folder) {
     const std::string layers = folder + "/layers.csv", times = folder + "/tx2.csv";
-    std::map<std::pair<std::string, int>, std::vector<ps::ConvSizes>> networks;
+    std::map<std::pair<std::string, int>, std::vector<ps::forecast::ConvSizes>> networks;
     for (auto const& cells : lines_of(layers, 13)) {
         const auto at = [&](std::size_t i) { return number<int>(layers, cells[i]); };
         networks[{cells[0], at(1)}].push_back({.n = at(3),
@@ -56,7 +56,8 @@ std::vector<Measurement> read_measurements(std::string const& folder) {
     for (auto const& cells : lines_of(times, 5)) {
         const auto found = networks.find({cells[0], number<int>(times, cells[1])});
         if (found == networks.end()) continue;
-        result.push_back({cells[0], found->first.second, ps::network_load(found->second, number<int>(times, cells[2])),
+        result.push_back({cells[0], found->first.second,
+                          ps::forecast::network_load(found->second, number<int>(times, cells[2])),
                           number_or_nan(times, cells[3]), number_or_nan(times, cells[4])});
     }
     return result;

@@ -14,7 +14,7 @@ namespace ps = primsel;
 struct Measurement {
     std::string network;
     int level = 0;
-    ps::NetworkLoad load;
+    ps::forecast::NetworkLoad load;
     /// NaN where there is none.
     double milliseconds = 0, megabytes = 0;
 };

@@ -18,15 +18,16 @@
 namespace reproduce {
 namespace {
 
-using ps::ProfileRow;
+using ps::forecast::ProfileRow;
 
 std::vector<ProfileRow> read_rows(std::string const& path) {
     if (!std::filesystem::exists(path)) return {};
     std::map<std::string, std::string> about;
     const ps::SharedBytes file = ps::read_file(path);
-    std::vector<ProfileRow> rows = ps::parse_network_profile(path, file.text(), about);
-    std::erase_if(
-        rows, [](ProfileRow const& row) { return row.measured.outcome != ps::NetworkMeasurement::Outcome::measured; });
+    std::vector<ProfileRow> rows = ps::forecast::parse_network_profile(path, file.text(), about);
+    std::erase_if(rows, [](ProfileRow const& row) {
+        return row.measured.outcome != ps::forecast::NetworkMeasurement::Outcome::measured;
+    });
     return rows;
 }
 
@@ -111,13 +112,13 @@ void strategies_table(Report& report, std::vector<ProfileRow> const& rows) {
 }
 
 /// The sub-network of a row, whose name is its text behind a colon.
-std::vector<ps::ConvSizes> sizes_of(ProfileRow const& row) {
-    const ps::ResNetSupernet supernet{.sizes = {64, 80, 96}};
-    ps::Subnet subnet;
+std::vector<ps::forecast::ConvSizes> sizes_of(ProfileRow const& row) {
+    const ps::search::ResNetSupernet supernet{.sizes = {64, 80, 96}};
+    ps::search::Subnet subnet;
     for (const char digit : row.key.network.substr(row.key.network.find(':') + 1)) {
         subnet.push_back(static_cast<std::uint8_t>(digit - '0'));
     }
-    ps::check_subnet(supernet.choices(), subnet);
+    ps::search::check_subnet(supernet.choices(), subnet);
     return supernet.convolutions(subnet);
 }
 
@@ -127,19 +128,20 @@ void subnets_table(Report& report, std::vector<ProfileRow> const& rows) {
         if (std::ranges::find(order, row.key.network) == order.end()) order.push_back(row.key.network);
     }
     const std::set<std::string> shown(order.begin(), order.begin() + std::min<std::ptrdiff_t>(25, std::ssize(order)));
-    std::vector<ps::ProfiledNetwork> profile;
+    std::vector<ps::forecast::ProfiledNetwork> profile;
     std::map<int, std::vector<double>> ratios;
     for (ProfileRow const& row : rows) {
         if (!shown.contains(row.key.network)) continue;
-        profile.push_back({ps::network_load(sizes_of(row), row.key.batch), row.measured.seconds,
+        profile.push_back({ps::forecast::network_load(sizes_of(row), row.key.batch), row.measured.seconds,
                            static_cast<double>(row.measured.held_bytes)});
         ratios[row.key.batch].push_back(ratio(row));
     }
-    const auto learned = ps::Forecaster<>::fit(profile);
+    const auto learned = ps::forecast::Forecaster<>::fit(profile);
     std::vector<double> memory, memory_by_plan, time, time_by_plan, time_by_factor;
     for (ProfileRow const& row : rows) {
         if (shown.contains(row.key.network)) continue;
-        const ps::NetworkForecast of = learned.forecast(ps::network_load(sizes_of(row), row.key.batch));
+        const ps::forecast::NetworkForecast of =
+            learned.forecast(ps::forecast::network_load(sizes_of(row), row.key.batch));
         memory.push_back(off(of.bytes->value, static_cast<double>(row.measured.held_bytes)));
         memory_by_plan.push_back(memory_off(row));
         time.push_back(off(of.seconds->value, row.measured.seconds));

@@ -96,13 +96,14 @@ std::vector<std::size_t> first_cores(Contest const& contest) {
 }
 
 /// The operating points of each configuration on each core set, while nothing else runs.
-std::vector<ps::OperatingPoint> points_of(ps::DynamicEngine<>& engine, ps::LinuxPlatform& platform,
-                                          std::vector<float> const& image) {
+std::vector<ps::dynamic::OperatingPoint> points_of(ps::dynamic::DynamicEngine<>& engine,
+                                                   ps::dynamic::LinuxPlatform& platform,
+                                                   std::vector<float> const& image) {
     std::vector<float> scores(engine.out_shape().size());
-    std::vector<ps::OperatingPoint> points;
+    std::vector<ps::dynamic::OperatingPoint> points;
     for (std::size_t set = 0; set < platform.core_sets().size(); ++set) {
         for (int c = 1; c <= engine.count(); ++c) {
-            ps::OperatingPoint point{.configuration = c, .core_set = set};
+            ps::dynamic::OperatingPoint point{.configuration = c, .core_set = set};
             platform.apply(point);
             engine.use(c);
             std::vector<double> seconds;
@@ -121,8 +122,8 @@ std::vector<ps::OperatingPoint> points_of(ps::DynamicEngine<>& engine, ps::Linux
 
 /// Images as fast as they come, for so long.
 template <class Run>
-std::vector<ps::GovernedImage> run_for(double seconds, Run const& run) {
-    std::vector<ps::GovernedImage> images;
+std::vector<ps::dynamic::GovernedImage> run_for(double seconds, Run const& run) {
+    std::vector<ps::dynamic::GovernedImage> images;
     images.reserve(1U << 20U);
     for (const double until = now() + seconds; now() < until && images.size() < images.capacity();) {
         images.push_back(run());
@@ -133,19 +134,19 @@ std::vector<ps::GovernedImage> run_for(double seconds, Run const& run) {
 }  // namespace
 
 ContestResult compete(Subject const& subject, Contest const& contest) {
-    ps::DynamicEngine<> engine(subject.graph, subject.weights, subject.configurations);
+    ps::dynamic::DynamicEngine<> engine(subject.graph, subject.weights, subject.configurations);
     const std::vector<float> image = image_of(engine.in_shape());
     std::vector<float> scores(engine.out_shape().size());
-    ps::LinuxPlatform platform({.set_frequency = false, .core_sets = contest.core_sets});
-    const std::vector<ps::OperatingPoint> points = points_of(engine, platform, image);
+    ps::dynamic::LinuxPlatform platform({.set_frequency = false, .core_sets = contest.core_sets});
+    const std::vector<ps::dynamic::OperatingPoint> points = points_of(engine, platform, image);
     const auto whole = static_cast<std::size_t>(engine.count()) - 1;
     ContestResult result;
     result.budget = contest.budget * points[whole].seconds;
     for (std::string const& limit : platform.limits()) result.limits.push_back(limit);
 
-    ps::Governor governor(points, {.seconds = result.budget});
-    ps::Governed governed(platform, governor);
-    std::vector<ps::GovernedImage> images;
+    ps::dynamic::Governor governor(points, {.seconds = result.budget});
+    ps::dynamic::Governed governed(platform, governor);
+    std::vector<ps::dynamic::GovernedImage> images;
     std::vector<double> changes;
     {
         const Competitor other(first_cores(contest));
@@ -158,7 +159,7 @@ ContestResult compete(Subject const& subject, Contest const& contest) {
     result.switches = governor.switches();
     std::size_t next = 0, beside = 0;
     bool there = false;
-    for (ps::GovernedImage const& each : images) {
+    for (ps::dynamic::GovernedImage const& each : images) {
         const bool first = next < changes.size() && each.began + each.seconds > changes[next];
         while (next < changes.size() && each.began + each.seconds > changes[next]) ++next, there = !there;
         result.changes += first ? 1 : 0;
@@ -174,14 +175,14 @@ ContestResult compete(Subject const& subject, Contest const& contest) {
     platform.apply(points[whole]);
     engine.use(engine.count());
     const Competitor other(first_cores(contest));
-    const std::vector<ps::GovernedImage> fixed = run_for(contest.seconds / 2, [&] {
-        ps::GovernedImage each;
+    const std::vector<ps::dynamic::GovernedImage> fixed = run_for(contest.seconds / 2, [&] {
+        ps::dynamic::GovernedImage each;
         each.began = now();
         engine.run(image, scores);
         each.missed = now() - each.began > result.budget;
         return each;
     });
-    const auto late = static_cast<double>(std::ranges::count_if(fixed, &ps::GovernedImage::missed));
+    const auto late = static_cast<double>(std::ranges::count_if(fixed, &ps::dynamic::GovernedImage::missed));
     result.fixed_late_share = late / static_cast<double>(fixed.size());
     return result;
 }

@@ -45,8 +45,8 @@ Subject in_batches(Subject const& subject) {
         return many;
     };
     Subject many{subject.name, batched(subject.graph), {}, subject.weights};
-    for (ps::Configuration const& each : subject.configurations) {
-        many.configurations.push_back(ps::configuration_of(many.graph, batched(each.graph)));
+    for (ps::dynamic::Configuration const& each : subject.configurations) {
+        many.configurations.push_back(ps::dynamic::configuration_of(many.graph, batched(each.graph)));
     }
     return many;
 }
@@ -61,18 +61,18 @@ void train_incrementally(Subject& subject, Options const& options) {
     }
     const TrainingSet set(options);
     Subject many = in_batches(subject);
-    ps::IncrementalTrainer<TrainingRecipe> trainer(many.graph, many.configurations, many.weights,
-                                                   {.training = training_of(options),
-                                                    .dense_rate = options.dense_rate,
-                                                    .target = options.target,
-                                                    .attempts = options.attempts},
-                                                   {.optimizer = {.momentum = 0.9}});
+    ps::dynamic::IncrementalTrainer<TrainingRecipe> trainer(many.graph, many.configurations, many.weights,
+                                                            {.training = training_of(options),
+                                                             .dense_rate = options.dense_rate,
+                                                             .target = options.target,
+                                                             .attempts = options.attempts},
+                                                            {.optimizer = {.momentum = 0.9}});
     const std::string checkpoint = file_of(subject, options, ".checkpoint");
     if (std::filesystem::exists(checkpoint)) trainer.resume(ps::read_checkpoint(checkpoint));
     bool ended = false;
     trainer.fit(
         set.parts.train, set.parts.validation, set.normalise, ps::Augment{.flip = true},
-        [&](ps::IncrementalEpoch const& now) {
+        [&](ps::dynamic::IncrementalEpoch const& now) {
             std::printf("%s: configuration %d, attempt %d, epoch %lld: loss %.4f, accuracy %.2f %%, %.0f images/s\n",
                         subject.name.c_str(), now.configuration, now.attempt, static_cast<long long>(now.epoch.epoch),
                         now.epoch.loss, 100 * now.epoch.validation->accuracy(), now.epoch.images_per_second);
@@ -128,7 +128,7 @@ std::vector<Judged> judge(Subject const& subject, Options const& options) {
     const TrainingSet set(options);
     const Images test(options.data, options.cifar, Images::Part::test, options.test_images);
     const Subject many = in_batches(subject);
-    ps::DynamicEngine<> engine(many.graph, subject.weights, many.configurations);
+    ps::dynamic::DynamicEngine<> engine(many.graph, subject.weights, many.configurations);
     std::vector<Judged> results;
     std::vector<float> scores(engine.out_shape().size() * batch);
     for (int c = 1; c <= engine.count(); ++c) {

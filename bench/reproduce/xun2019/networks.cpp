@@ -7,15 +7,15 @@
 namespace reproduce {
 
 Subject in_groups(std::string name, ps::Graph const& graph, int groups) {
-    Subject subject{std::move(name), ps::grouped(graph, groups, {.round = true}), {}, {}};
-    subject.configurations = ps::configurations(subject.graph);
+    Subject subject{std::move(name), ps::dynamic::grouped(graph, groups, {.round = true}), {}, {}};
+    subject.configurations = ps::dynamic::configurations(subject.graph);
     subject.weights = ps::random_weights(subject.graph, 1);
     return subject;
 }
 
 Subject by_channels(std::string name) {
     Subject subject{std::move(name), WholeAlexNet::graph(), {}, {}};
-    subject.configurations = ps::nested(subject.graph, 4);
+    subject.configurations = ps::dynamic::nested(subject.graph, 4);
     subject.weights = ps::random_weights(subject.graph, 1);
     return subject;
 }
@@ -31,14 +31,15 @@ Subject only_last(Subject of) {
 }
 
 Subject pruned(Subject const& whole, double share) {
-    const ps::Coupling coupling(whole.graph);
-    ps::RemovedGroups choice;
-    for (ps::Ranking const& ranking : ps::rank_filters(whole.graph, whole.weights, coupling, ps::L1Norm{})) {
-        choice.merge(ps::choose(ranking, share));
+    const ps::prune::Coupling coupling(whole.graph);
+    ps::prune::RemovedGroups choice;
+    for (ps::prune::Ranking const& ranking :
+         ps::prune::rank_filters(whole.graph, whole.weights, coupling, ps::prune::L1Norm{})) {
+        choice.merge(ps::prune::choose(ranking, share));
     }
-    ps::Pruned thin = ps::remove_channels(whole.graph, whole.weights, coupling, choice);
+    ps::prune::Pruned thin = ps::prune::remove_channels(whole.graph, whole.weights, coupling, choice);
     Subject subject{"pruned", thin.graph, {}, thin.weights};
-    subject.configurations.push_back(ps::configuration_of(thin.graph, thin.graph));
+    subject.configurations.push_back(ps::dynamic::configuration_of(thin.graph, thin.graph));
     return subject;
 }
 

@@ -15,7 +15,7 @@ namespace reproduce {
 struct Subject {
     std::string name;
     ps::Graph graph;
-    std::vector<ps::Configuration> configurations;
+    std::vector<ps::dynamic::Configuration> configurations;
     ps::Weights weights;
 };
 

@@ -21,8 +21,8 @@ Cell percent(double share, int decimals = 2) { return {known(100 * share), decim
 std::string share_of(std::size_t configuration, std::size_t count) {
     return ps::join(100 * (configuration + 1) / count, " %");
 }
-ps::Series series(std::string name, std::vector<double> values) {
-    ps::Series result{std::move(name), {}, std::move(values)};
+ps::show::Series series(std::string name, std::vector<double> values) {
+    ps::show::Series result{std::move(name), {}, std::move(values)};
     for (std::size_t i = 0; i < result.y.size(); ++i) {
         result.x.push_back(100 * static_cast<double>(i + 1) / static_cast<double>(result.y.size()));
     }
@@ -112,11 +112,12 @@ void report_figures_2_and_3(Report& report, std::vector<Trained> const& trained,
                  {"", "confidence", "share"}, rows, true);
     for (double& each : accuracy) each *= 100;
     for (double& each : confidence) each /= mean_of(trained, count - 1, &Judged::confidence);
-    const std::vector<ps::Chart> charts{{"Figure 2: accuracy, %", "% of the groups", {series("here", accuracy)}},
-                                        {"Figure 3: confidence", "% of the groups", {series("here", confidence)}}};
+    const std::vector<ps::show::Chart> charts{
+        {"Figure 2: accuracy, %", "% of the groups", {series("here", accuracy)}},
+        {"Figure 3: confidence", "% of the groups", {series("here", confidence)}}};
     report.picture(
         "Figures 2 and 3. The paper's text gives 71.2 % for all groups, on CIFAR-10; its other values are only drawn.",
-        ps::to_svg(charts));
+        ps::show::to_svg(charts));
 }
 
 void report_figure_4(Report& report, Timed const& groups, Timed const& channels) {
@@ -149,12 +150,12 @@ void report_figure_4(Report& report, Timed const& groups, Timed const& channels)
     }
     report.table("threads", "How many times faster two threads are than one",
                  {"", "share each layer", "take groups each", "as chosen", "chosen"}, rows, true);
-    const ps::Chart chart{"Figure 4: milliseconds",
-                          "% of the groups",
-                          {series("groups, 1 thread", in_milliseconds(groups.one_thread)),
-                           series("groups, 2 threads", in_milliseconds(groups.two_threads)),
-                           series("channels, 1 thread", in_milliseconds(channels.one_thread))}};
-    report.picture("Figure 4, on this machine.", ps::to_svg(std::span(&chart, 1)));
+    const ps::show::Chart chart{"Figure 4: milliseconds",
+                                "% of the groups",
+                                {series("groups, 1 thread", in_milliseconds(groups.one_thread)),
+                                 series("groups, 2 threads", in_milliseconds(groups.two_threads)),
+                                 series("channels, 1 thread", in_milliseconds(channels.one_thread))}};
+    report.picture("Figure 4, on this machine.", ps::show::to_svg(std::span(&chart, 1)));
 }
 
 void report_forms(Report& report, Options const& options) {
@@ -238,8 +239,8 @@ void report_switching(Report& report, Subject const& groups, Subject const& chan
                  true);
     std::vector<Row> rows;
     for (Subject const* subject : {&groups, &channels}) {
-        const ps::DynamicEngine<> engine(subject->graph, subject->weights, subject->configurations);
-        ps::DynamicMemory const& memory = engine.memory();
+        const ps::dynamic::DynamicEngine<> engine(subject->graph, subject->weights, subject->configurations);
+        ps::dynamic::DynamicMemory const& memory = engine.memory();
         const auto size = [](std::size_t bytes) { return Cell(known(static_cast<double>(bytes) / 1e3), 1); };
         rows.push_back({subject->name, size(memory.weights), size(memory.separate_weights), size(memory.arena),
                         size(memory.separate_arenas), Cell(known(100 * engine.plans().price()))});

@@ -25,14 +25,14 @@ std::vector<float> image_of(ps::Shape shape) {
 }
 
 Timed time_of(Subject const& subject, int runs) {
-    ps::DynamicEngine<> alone(subject.graph, subject.weights, subject.configurations);
-    const auto threaded = [&](ps::GroupThreads threads) {
-        return ps::DynamicEngine<Threaded>(subject.graph, subject.weights, subject.configurations,
-                                           ps::DynamicOptions{.threads = threads}, ps::ThreadPool(2));
+    ps::dynamic::DynamicEngine<> alone(subject.graph, subject.weights, subject.configurations);
+    const auto threaded = [&](ps::dynamic::GroupThreads threads) {
+        return ps::dynamic::DynamicEngine<Threaded>(subject.graph, subject.weights, subject.configurations,
+                                                    ps::dynamic::DynamicOptions{.threads = threads}, ps::ThreadPool(2));
     };
-    ps::DynamicEngine<Threaded> layers = threaded(ps::GroupThreads::share_layers),
-                                groups = threaded(ps::GroupThreads::take_groups),
-                                faster = threaded(ps::GroupThreads::faster);
+    ps::dynamic::DynamicEngine<Threaded> layers = threaded(ps::dynamic::GroupThreads::share_layers),
+                                         groups = threaded(ps::dynamic::GroupThreads::take_groups),
+                                         faster = threaded(ps::dynamic::GroupThreads::faster);
     const std::vector<float> image = image_of(alone.in_shape());
     std::vector<float> scores(alone.out_shape().size());
     using Samples = std::vector<std::vector<double>>;
@@ -65,7 +65,7 @@ Timed time_of(Subject const& subject, int runs) {
 }
 
 Switching switching_of(Subject const& subject, std::size_t calls) {
-    ps::DynamicEngine<> engine(subject.graph, subject.weights, subject.configurations);
+    ps::dynamic::DynamicEngine<> engine(subject.graph, subject.weights, subject.configurations);
     std::vector<float> nanoseconds(calls);
     using clock = std::chrono::steady_clock;
     const auto since = [](clock::time_point start) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// A part of a network that is one by itself: some of its layers, under their names, with some of the channels of each.
 /// A plain value.
@@ -26,7 +26,7 @@ struct Configuration {
 [[nodiscard]] inline Configuration configuration_of(Graph const& whole, Graph part) {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
-        dynamic::detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
+        detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
         channels.push_back(std::visit(of, part[i].layer));
     }
     return {std::move(part), std::move(channels)};
@@ -71,4 +71,4 @@ struct Configuration {
     return all;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// The weights of a configuration: those of the whole network where it has them whole, sharing their values, and copies
 /// of the rows and columns that it has of the others. Throws error, naming it, for a weight that is missing or of other
@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Weights configuration_weights(Graph const& whole, Weights const& weights,
                                                    Configuration const& configuration) {
     Weights part(weights.source());
-    dynamic::detail::each_block(whole, configuration, [&](dynamic::detail::WeightBlock const& block) {
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
         WeightTensor const& tensor = weights.at(block.name);
         block.check(tensor);
         if (block.is_whole()) return part.add(block.name, tensor);
@@ -34,7 +34,7 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Weights with_configuration(Graph const& whole, Weights const& weights,
                                                 Configuration const& configuration, Weights const& part) {
     Weights result(weights.source());
-    dynamic::detail::each_block(whole, configuration, [&](dynamic::detail::WeightBlock const& block) {
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
         WeightTensor const& tensor = weights.at(block.name);
         block.check(tensor);
         const std::span<const float> own = part.at(block.name).values;
@@ -55,10 +55,10 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Values of a configuration's weights that are no views of the whole network's.
 [[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
     std::size_t floats = 0;
-    dynamic::detail::each_block(whole, configuration, [&](dynamic::detail::WeightBlock const& block) {
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
         if (!block.is_whole()) floats += block.count();
     });
     return floats;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

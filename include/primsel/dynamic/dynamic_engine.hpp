@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// Bytes that a dynamic engine holds, and bytes that an engine for each configuration would hold.
 struct DynamicMemory {
@@ -44,7 +44,7 @@ public:
     /// A network in groups. Plans all configurations together; begins with all groups. Throws error as Engine does, and
     /// as plan_configurations.
     DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
-        : DynamicEngine(graph, weights, primsel::configurations(graph), options, std::move(run_on)) {}
+        : DynamicEngine(graph, weights, primsel::dynamic::configurations(graph), options, std::move(run_on)) {}
     /// Any network in these configurations of it.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   DynamicOptions const& options = {}, executor run_on = {})
@@ -63,7 +63,7 @@ public:
         for (std::size_t c = 0; c < configurations.size(); ++c) {
             graphs_.push_back(simplify(configurations[c].graph));
             const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
-            ways.push_back(dynamic::detail::arrangements(graphs_[c], schedule, workers, max_arena));
+            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
             if (threads == GroupThreads::share_layers) ways[c].resize(1);
         }
         room_ = make_room(largest(ways));
@@ -146,7 +146,7 @@ private:
     void choose(std::vector<std::vector<Arrangement>>& ways, GroupThreads threads) {
         for (std::size_t c = 0; c < ways.size(); ++c) {
             const std::size_t chosen = threads == GroupThreads::faster
-                                           ? dynamic::detail::fastest(*programs_[c], ways[c], ExecutorRef(executor_))
+                                           ? detail::fastest(*programs_[c], ways[c], ExecutorRef(executor_))
                                            : std::min<std::size_t>(ways[c].size(), 2) - 1;
             ways[c] = {std::move(ways[c][chosen])};
         }
@@ -190,4 +190,4 @@ private:
     DynamicMemory memory_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 struct DynamicOptions {
     /// How often each configuration is expected to run; empty: all alike.
@@ -21,7 +21,7 @@ struct DynamicOptions {
     GroupThreads threads = GroupThreads::faster;
 };
 
-namespace dynamic::detail {
+namespace detail {
 
 /// "0-15" or each number.
 [[nodiscard]] inline std::string channels_text(std::vector<std::size_t> const& channels) {
@@ -51,7 +51,7 @@ namespace dynamic::detail {
     return names;
 }
 
-}  // namespace dynamic::detail
+}  // namespace detail
 
 /// Plans for all configurations of a network, made together: layers of which several configurations have the same part
 /// agree on primitive and layouts, and so on how their weights are packed. The cost model and solver are those of the
@@ -69,11 +69,11 @@ template <class Policies, class Compiled = CompileAll, class Model = OfPolicies,
     std::vector<PlannedGraph> graphs;
     for (std::size_t c = 0; c < configurations.size(); ++c) {
         graphs.push_back({simplified[c], options.uses.empty() ? 1.0 : options.uses[c],
-                          dynamic::detail::names_to_agree_by(configurations[c], simplified[c])});
+                          detail::names_to_agree_by(configurations[c], simplified[c])});
     }
     auto model = engine::model_of<Policies>(given_model);
     return make_plans(graphs, policy_kernels<Policies, Compiled>(), model, engine::solver_of<Policies>(given_solver),
                       options.plan);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// The outcome of an image.
 struct GovernedImage {
@@ -65,4 +65,4 @@ private:
     bool any_ = false;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// How a Governor judges.
 struct GovernorOptions {
@@ -66,7 +66,7 @@ public:
         if (is_nan(options.headroom) || !(options.headroom >= 0 && options.headroom < 1))
             fail("governor: impossible headroom ", options.headroom);
         if (!set_budget(budget)) fail("governor: a budget is not positive");
-        loads_.assign(core_sets, dynamic::detail::CoreLoad(options.share, options.margin, options.memory));
+        loads_.assign(core_sets, detail::CoreLoad(options.share, options.margin, options.memory));
         states_.assign(core_sets, CoreState{});
         factors_.assign(core_sets, 1.0);
     }
@@ -120,7 +120,7 @@ public:
             else
                 loads_[i].wait();
         }
-        dynamic::detail::CoreLoad& load = loads_[point.core_set];
+        detail::CoreLoad& load = loads_[point.core_set];
         load.add_time(seconds / point.seconds, states_[point.core_set]);
         if (!is_amount(joules)) return;
         if (is_amount(point.joules)) load.add_energy(joules / point.joules);
@@ -221,13 +221,13 @@ private:
     GovernorOptions options_;
     O prefers_;
     Budget budget_, decided_;
-    std::vector<dynamic::detail::CoreLoad> loads_;
+    std::vector<detail::CoreLoad> loads_;
     std::vector<CoreState> states_;
     /// For each core set, the bound of its times as a multiple of the predicted ones.
     std::vector<double> factors_;
-    dynamic::detail::Patience patience_;
+    detail::Patience patience_;
     std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;
     bool switched_ = false, missed_ = false, expects_to_keep_ = false;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// How threads divide a network in groups: they share each layer, they take groups each, layer after layer, or
 /// whichever is faster in each configuration, measured when the engine is made. Results are the same, bit for bit.
 enum class GroupThreads { faster, share_layers, take_groups };
 
-namespace dynamic::detail {
+namespace detail {
 
 /// Which lane each node is in, of `groups` groups in as many lanes: each has groups in a row. Of others in none.
 [[nodiscard]] inline std::vector<std::size_t> lanes_of_groups(Graph const& graph, std::size_t groups,
@@ -77,6 +77,6 @@ namespace dynamic::detail {
     return static_cast<std::size_t>(std::ranges::min_element(least) - least.begin());
 }
 
-}  // namespace dynamic::detail
+}  // namespace detail
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 struct GroupOptions {
     /// The first layer of the dense part, before which groups are concatenated. Empty: the first dense layer behind
@@ -35,8 +35,8 @@ struct GroupOptions {
         auto const& [name, owner] = *owners.begin();
         fail("grouped: weights ", owner.name, " and ", name, " are shared; groups have weights of their own");
     }
-    const dynamic::detail::ConvolutionalPart part(graph, options.head);
-    const dynamic::detail::DividedLayer divided(graph, groups, options.round);
+    const detail::ConvolutionalPart part(graph, options.head);
+    const detail::DividedLayer divided(graph, groups, options.round);
     Graph result(graph.batch());
     std::vector<std::size_t> at(graph.size(), 0);
     const std::size_t image = graph.input();
@@ -90,7 +90,7 @@ struct GroupOptions {
     return static_cast<int>(has.size());
 }
 
-namespace dynamic::detail {
+namespace detail {
 /// Whether the groups divide the kernels of all convolutions before the first dense layer.
 template <class Net>
 consteval bool groups_divide(int groups) {
@@ -105,13 +105,13 @@ consteval bool groups_divide(int groups) {
     }
     return all;
 }
-}  // namespace dynamic::detail
+}  // namespace detail
 
 /// The same of a network type: `struct Mine : primsel::Grouped<Tiny, 4> {}`.
 template <NetworkType Net, int groups>
 struct Grouped {
     static_assert(groups > 0, "primsel: Grouped<Net, groups> takes a number of groups");
-    static_assert(dynamic::detail::groups_divide<Net>(groups),
+    static_assert(detail::groups_divide<Net>(groups),
                   "primsel: Grouped<Net, groups>: the groups do not divide the channels of a convolution; "
                   "grouped(Net::graph(), groups, {.round = true}) rounds them up");
     static constexpr Shape input_shape = Net::input_shape;
@@ -120,4 +120,4 @@ struct Grouped {
     [[nodiscard]] static Graph graph(int batch = 1) { return grouped(Net::graph(batch), groups); }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

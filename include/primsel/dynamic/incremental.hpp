@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// Makes an executor by its default constructor. Another type with such a call operator makes others.
 template <class Executor>
@@ -45,8 +45,8 @@ public:
     /// A network in groups. The graph's batch is the images at once. Throws error as Trainer does.
     IncrementalTrainer(Graph const& graph, Weights const& weights, IncrementalOptions options, Parts parts = {},
                        Makes make_executor = {})
-        : IncrementalTrainer(graph, primsel::configurations(graph), weights, std::move(options), std::move(parts),
-                             std::move(make_executor)) {}
+        : IncrementalTrainer(graph, primsel::dynamic::configurations(graph), weights, std::move(options),
+                             std::move(parts), std::move(make_executor)) {}
     /// Any network in these configurations of it, as nested() gives. Weights of the last are trained in the end.
     IncrementalTrainer(Graph graph, std::vector<Configuration> configurations, Weights const& weights,
                        IncrementalOptions options, Parts parts = {}, Makes make_executor = {})
@@ -69,7 +69,7 @@ public:
               class Report = IgnoreIncrements, class Updated = IgnoreUpdates>
     void fit(Source const& source, Validation const& validation, Normalise const& normalise = {}, Augments augment = {},
              Report&& report = {}, Updated&& updated = {}) {
-        dynamic::detail::ConfigurationAccuracy<Policies> judge(configurations_, make_executor_());
+        detail::ConfigurationAccuracy<Policies> judge(configurations_, make_executor_());
         while (!done()) {
             if (!train_step(source, validation, normalise, augment, judge, report, updated)) return;
             finish_attempt();
@@ -103,7 +103,7 @@ public:
     void resume(Checkpoint const& from) {
         const train::CheckpointReader reader(from);
         for (auto const& [what, here] : facts()) reader.require(what, here);
-        dynamic::detail::IncrementState state = dynamic::detail::IncrementState::read(from, graph_, configurations_.size());
+        detail::IncrementState state = detail::IncrementState::read(from, graph_, configurations_.size());
         std::unique_ptr<StepTrainer> trainer;
         if (state.in_attempt) {
             Parts parts = parts_;
@@ -127,7 +127,7 @@ private:
                 {"increments' loss", core::exact_text(options_.most_loss)}};
     }
     /// The weights that an attempt begins with: trained ones stay; all others are drawn anew after the first attempt.
-    [[nodiscard]] Weights initial(dynamic::detail::IncrementState const& state) const {
+    [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
         if (state.attempt == 1) return state.base;
         const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
         const Weights fresh = random_weights(graph_, seed);
@@ -135,9 +135,9 @@ private:
         Configuration const& trained = configuration(state.step - 1);
         return with_configuration(graph_, fresh, trained, configuration_weights(graph_, state.base, trained));
     }
-    [[nodiscard]] std::unique_ptr<StepTrainer> make_trainer(dynamic::detail::IncrementState const& state, Parts parts) const {
+    [[nodiscard]] std::unique_ptr<StepTrainer> make_trainer(detail::IncrementState const& state, Parts parts) const {
         Configuration const& now = configuration(state.step);
-        const dynamic::detail::StepOptions options(graph_, configurations_, options_);
+        const detail::StepOptions options(graph_, configurations_, options_);
         return std::make_unique<StepTrainer>(now.graph, configuration_weights(graph_, initial(state), now),
                                              options.of(state.step, state.attempt), std::move(parts), make_executor_());
     }
@@ -167,7 +167,7 @@ private:
         IncrementalEpoch now{state_.step, state_.attempt, epoch};
         // Weights of steps to come are as they were given, whatever this attempt began with.
         const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
-        dynamic::detail::IncrementState::Candidate candidate{whole, {}, true, 0};
+        detail::IncrementState::Candidate candidate{whole, {}, true, 0};
         for (int earlier = 1; earlier < state_.step; ++earlier) {
             const Weights part = configuration_weights(graph_, whole, configuration(earlier));
             const double accuracy = judge.accuracy(earlier, part, validation, normalise);
@@ -207,8 +207,8 @@ private:
     IncrementalOptions options_;
     Parts parts_;
     Makes make_executor_;
-    dynamic::detail::IncrementState state_;
+    detail::IncrementState state_;
     std::unique_ptr<StepTrainer> trainer_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

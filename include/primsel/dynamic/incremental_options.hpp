@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// How a network is trained configuration by configuration (Xun et al. 2019, sections III-B and IV-A).
 struct IncrementalOptions {
@@ -59,4 +59,4 @@ inline void check_incremental_options(IncrementalOptions const& options) {
     if (!options.training.fixed.empty()) fail("incremental: which values stay is not for the options to say");
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// Where a LinuxPlatform looks, and what it may change.
 struct LinuxOptions {
@@ -57,11 +57,11 @@ public:
         for (auto const& cores : groups) add(cores);
         find_energy();
         for (std::size_t i = 0; i < most_files; ++i) {
-            dynamic::detail::SystemFile zone = file(join("sys/class/thermal/thermal_zone", i, "/temp"));
+            detail::SystemFile zone = file(join("sys/class/thermal/thermal_zone", i, "/temp"));
             if (std::int64_t value = 0; zone.read(value)) zones_.push_back(std::move(zone));
         }
         if (zones_.empty()) limits_.push_back("no thermal zone: temperatures are unknown");
-        times_ = dynamic::detail::CoreTimes(path("proc/stat"), permitted_.count() == 0 ? 0 : last_core() + 1);
+        times_ = detail::CoreTimes(path("proc/stat"), permitted_.count() == 0 ? 0 : last_core() + 1);
     }
     LinuxPlatform(LinuxPlatform const&) = delete;
     LinuxPlatform& operator=(LinuxPlatform const&) = delete;
@@ -83,8 +83,8 @@ public:
     [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return sets_; }
     void observe(std::span<CoreState> states) noexcept {
         std::array<char, 4096> room;
-        dynamic::detail::CoreBits online;
-        if (!dynamic::detail::read_cores(online_.read(room.data(), room.size()), online) || online.none()) online = permitted_;
+        detail::CoreBits online;
+        if (!detail::read_cores(online_.read(room.data(), room.size()), online) || online.none()) online = permitted_;
         const double celsius = hottest();
         times_.update();
         for (std::size_t i = 0; i < std::min(states.size(), sets_.size()); ++i) {
@@ -121,7 +121,7 @@ public:
     /// The temperature of the hottest thermal zone; NaN where there is none.
     [[nodiscard]] double hottest() noexcept {
         double most = OperatingPoint::unknown;
-        for (dynamic::detail::SystemFile& zone : zones_) {
+        for (detail::SystemFile& zone : zones_) {
             std::int64_t value = 0;
             if (zone.read(value))
                 most = is_nan(most) ? 1e-3 * static_cast<double>(value)
@@ -137,7 +137,7 @@ private:
 
     /// The files of cpufreq of a core set; not open where its frequency cannot be set.
     struct Frequency {
-        dynamic::detail::SystemFile least, most, highest;
+        detail::SystemFile least, most, highest;
         std::int64_t least_before = 0, most_before = 0, asked = 0;
         double capped_until = -1;
         std::size_t cap = 0;
@@ -147,8 +147,8 @@ private:
     [[nodiscard]] std::string path(std::string_view below) const {
         return join(options_.root, options_.root.ends_with('/') ? "" : "/", below);
     }
-    [[nodiscard]] dynamic::detail::SystemFile file(std::string_view below) const { return dynamic::detail::SystemFile(path(below)); }
-    [[nodiscard]] static std::string text_of(dynamic::detail::SystemFile& file) {
+    [[nodiscard]] detail::SystemFile file(std::string_view below) const { return detail::SystemFile(path(below)); }
+    [[nodiscard]] static std::string text_of(detail::SystemFile& file) {
         std::string room(4096, '\0');
         room.resize(file.read(room.data(), room.size()).size());
         return room;
@@ -156,8 +156,8 @@ private:
     [[nodiscard]] bool is_this_machine() const { return options_.root == "/"; }
 
     void find_permitted() {
-        dynamic::detail::SystemFile present = file("sys/devices/system/cpu/present");
-        if (!dynamic::detail::read_cores(text_of(present), permitted_) || permitted_.none()) {
+        detail::SystemFile present = file("sys/devices/system/cpu/present");
+        if (!detail::read_cores(text_of(present), permitted_) || permitted_.none()) {
             limits_.push_back(join(printable(present.path()), ": tells no cores: one is assumed"));
             permitted_.reset();
             permitted_.set(0);
@@ -168,34 +168,34 @@ private:
             return;
         }
         can_move_ = true;
-        for (std::size_t core = 0; core < dynamic::detail::most_cores; ++core) {
+        for (std::size_t core = 0; core < detail::most_cores; ++core) {
             if (core >= CPU_SETSIZE || !CPU_ISSET(core, &affinity_)) permitted_.reset(core);
         }
         if (permitted_.none()) permitted_.set(0);
     }
     [[nodiscard]] std::size_t last_core() const {
         std::size_t last = 0;
-        for (std::size_t core = 0; core < dynamic::detail::most_cores; ++core) last = permitted_.test(core) ? core : last;
+        for (std::size_t core = 0; core < detail::most_cores; ++core) last = permitted_.test(core) ? core : last;
         return last;
     }
     /// The cores of each cpufreq policy; what none has is one set more.
     [[nodiscard]] std::vector<std::vector<std::size_t>> found_sets() const {
         std::vector<std::vector<std::size_t>> sets;
-        dynamic::detail::CoreBits left = permitted_;
+        detail::CoreBits left = permitted_;
         for (std::size_t core = 0; core <= last_core(); ++core) {
             if (!left.test(core)) continue;
-            dynamic::detail::SystemFile related = file(join("sys/devices/system/cpu/cpufreq/policy", core, "/related_cpus"));
+            detail::SystemFile related = file(join("sys/devices/system/cpu/cpufreq/policy", core, "/related_cpus"));
             std::string text = text_of(related);
             std::ranges::replace(text, ' ', ',');
-            dynamic::detail::CoreBits cores;
-            if (!dynamic::detail::read_cores(dynamic::detail::trimmed(text), cores) || !cores.test(core)) continue;
+            detail::CoreBits cores;
+            if (!detail::read_cores(detail::trimmed(text), cores) || !cores.test(core)) continue;
             sets.push_back(numbers(cores & left));
             left &= ~cores;
         }
         if (left.any()) sets.push_back(numbers(left));
         return sets;
     }
-    [[nodiscard]] static std::vector<std::size_t> numbers(dynamic::detail::CoreBits const& bits) {
+    [[nodiscard]] static std::vector<std::size_t> numbers(detail::CoreBits const& bits) {
         std::vector<std::size_t> cores;
         for (std::size_t core = 0; core < bits.size(); ++core) {
             if (bits.test(core)) cores.push_back(core);
@@ -206,7 +206,7 @@ private:
     void add(std::vector<std::size_t> const& cores) {
         if (cores.empty()) fail("linux platform: a core set has no cores");
         for (const std::size_t core : cores) {
-            if (core >= dynamic::detail::most_cores || !permitted_.test(core))
+            if (core >= detail::most_cores || !permitted_.test(core))
                 fail("linux platform: core ", core, " cannot be used");
         }
         CoreSet set{.name = "cpu" + std::to_string(cores[0]), .cores = cores, .hertz = {}};
@@ -221,7 +221,7 @@ private:
                         .most = file(folder + "scaling_max_freq"),
                         .highest = file(folder + "cpuinfo_max_freq")};
         std::int64_t low = 0, high = 0;
-        dynamic::detail::SystemFile lowest = file(folder + "cpuinfo_min_freq");
+        detail::SystemFile lowest = file(folder + "cpuinfo_min_freq");
         const bool known = lowest.read(low) && found.highest.read(high) && low > 0 && low <= high &&
                            found.least.read(found.least_before) && found.most.read(found.most_before);
         if (!known) {
@@ -237,7 +237,7 @@ private:
             return found;
         }
         found.can_set = true;
-        dynamic::detail::SystemFile table = file(folder + "scaling_available_frequencies");
+        detail::SystemFile table = file(folder + "scaling_available_frequencies");
         std::vector<double> hertz = listed(text_of(table), low, high);
         if (hertz.empty()) {
             for (std::size_t i = 0; i < most_levels; ++i) {
@@ -253,10 +253,10 @@ private:
     }
     [[nodiscard]] static std::vector<double> listed(std::string_view text, std::int64_t low, std::int64_t high) {
         std::vector<double> hertz;
-        for (text = dynamic::detail::trimmed(text); !text.empty(); text = dynamic::detail::trimmed(text)) {
+        for (text = detail::trimmed(text); !text.empty(); text = detail::trimmed(text)) {
             const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
             std::int64_t kilohertz = 0;
-            if (!dynamic::detail::read_whole(word, kilohertz)) return {};
+            if (!detail::read_whole(word, kilohertz)) return {};
             if (kilohertz >= low && kilohertz <= high) hertz.push_back(1e3 * static_cast<double>(kilohertz));
             text.remove_prefix(word.size());
         }
@@ -265,7 +265,7 @@ private:
     void find_energy() {
         for (std::size_t i = 0; i < most_files; ++i) {
             const std::string folder = join("sys/class/powercap/intel-rapl:", i);
-            dynamic::detail::SystemFile range = file(folder + "/max_energy_range_uj");
+            detail::SystemFile range = file(folder + "/max_energy_range_uj");
             std::int64_t most = 0;
             if (!range.read(most) || most < 0) most = 0;
             energy_.add_energy(file(folder + "/energy_uj"), most);
@@ -329,22 +329,22 @@ private:
     }
 
     LinuxOptions options_;
-    dynamic::detail::CoreBits permitted_;
+    detail::CoreBits permitted_;
     cpu_set_t affinity_{};
     bool can_move_ = false, moved_ = false;
     std::vector<std::thread::native_handle_type> followers_;
-    dynamic::detail::SystemFile online_;
+    detail::SystemFile online_;
     std::vector<CoreSet> sets_;
     std::vector<Frequency> frequencies_;
-    std::vector<dynamic::detail::SystemFile> zones_;
-    dynamic::detail::CoreTimes times_;
-    dynamic::detail::EnergyCounter energy_;
+    std::vector<detail::SystemFile> zones_;
+    detail::CoreTimes times_;
+    detail::EnergyCounter energy_;
     std::vector<std::string> limits_;
     std::size_t set_ = static_cast<std::size_t>(-1);
 };
 
 static_assert(Platform<LinuxPlatform>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic
 
 #endif

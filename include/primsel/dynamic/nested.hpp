@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-namespace dynamic::detail {
+namespace detail {
 
 /// The layers that stay whole: convolutions and dense layers that make the channels of the network's results, and
 /// what comes behind them.
@@ -39,7 +39,7 @@ namespace dynamic::detail {
     return whole;
 }
 
-}  // namespace dynamic::detail
+}  // namespace detail
 
 /// Configurations of a network as it is, nested in each other by channels (Tann et al. 2016, Runtime configurable deep
 /// neural networks for energy-accuracy trade-off; Yu et al. 2019, Slimmable neural networks): of so many, number g has
@@ -48,8 +48,8 @@ namespace dynamic::detail {
 /// group, depthwise ones, dense layers and what works on each group alike.
 [[nodiscard]] inline std::vector<Configuration> nested(Graph const& graph, int parts) {
     if (parts < 1) fail("nested: impossible number of configurations ", parts);
-    const std::vector<bool> stay = dynamic::detail::layers_of_results(graph);
-    const dynamic::detail::DividedLayer divided(graph, parts, false);
+    const std::vector<bool> stay = detail::layers_of_results(graph);
+    const detail::DividedLayer divided(graph, parts, false);
     std::vector<Configuration> all;
     for (int part = 1; part <= parts; ++part) {
         GraphEditor edit(graph);
@@ -61,11 +61,11 @@ namespace dynamic::detail {
                          " groups, of which there is no first part");
                 }
             }
-            edit.replace(i, std::visit(dynamic::detail::SeveralParts{graph[i].layer, part}, divided(i)));
+            edit.replace(i, std::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
         }
         all.push_back(configuration_of(graph, edit.graph()));
     }
     return all;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// A way to run a dynamic network on a platform, and what an image costs and gives that way, predicted or measured.
 struct OperatingPoint {
@@ -42,7 +42,7 @@ struct Budget {
     double accuracy = 0;
 };
 
-namespace dynamic::detail {
+namespace detail {
 
 /// Negative where a is better, for what should be small; what is unknown comes last.
 [[nodiscard]] inline int compare_costs(double a, double b) noexcept {
@@ -58,15 +58,15 @@ namespace dynamic::detail {
     return cost >= 0 ? cost / budget : Budget::unlimited;
 }
 
-}  // namespace dynamic::detail
+}  // namespace detail
 
 /// How far the point is from keeping the budget: the largest ratio of a cost to its budget, or of the accuracy that is
 /// needed to the point's. The budget is kept where that is at most 1. A point of which something is unknown keeps no
 /// budget for it.
 [[nodiscard]] inline double excess(OperatingPoint const& point, Budget const& budget) noexcept {
-    double most = std::max({dynamic::detail::share_of_budget(point.seconds, budget.seconds),
-                            dynamic::detail::share_of_budget(point.joules, budget.joules),
-                            dynamic::detail::share_of_budget(point.watts, budget.watts)});
+    double most = std::max({detail::share_of_budget(point.seconds, budget.seconds),
+                            detail::share_of_budget(point.joules, budget.joules),
+                            detail::share_of_budget(point.watts, budget.watts)});
     if (budget.accuracy > 0) {
         most = std::max(most, point.accuracy > 0 ? budget.accuracy / point.accuracy : Budget::unlimited);
     }
@@ -100,9 +100,9 @@ namespace dynamic::detail {
         if (std::ranges::none_of(points, is_better)) front.push_back(point);
     }
     std::ranges::stable_sort(front, [](OperatingPoint const& a, OperatingPoint const& b) {
-        return dynamic::detail::compare_costs(a.seconds, b.seconds) < 0;
+        return detail::compare_costs(a.seconds, b.seconds) < 0;
     });
     return front;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

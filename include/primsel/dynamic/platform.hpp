@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// Cores that are alike and share a frequency: a cluster, a processor, or a part of one.
 struct CoreSet {
@@ -54,4 +54,4 @@ concept Platform = requires(P& platform, std::span<CoreState> states, OperatingP
     { platform.joules() } noexcept -> std::convertible_to<double>;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::dynamic

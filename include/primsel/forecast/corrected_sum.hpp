@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 struct CorrectionOptions {
     /// Deviations of the logarithm, and the doublings of the batch and of an image's results over which each changes:
     /// slowly with both, and from batch to batch, as libraries change their algorithms.
-    std::vector<SmoothPart> parts{{0.06, {1, 2}}, {0.03, {0.3, 6}}};
+    std::vector<learn::SmoothPart> parts{{0.06, {1, 2}}, {0.03, {0.3, 6}}};
     double noise = 0.03;
 };
 
@@ -37,12 +37,12 @@ public:
             off.push_back(std::log(values[i] / model.sum_.predict(loads[i]).value));
         }
         model.correction_ =
-            SmallProcess::fit(std::move(points), std::move(off), std::move(correction.parts), correction.noise);
+            learn::SmallProcess::fit(std::move(points), std::move(off), std::move(correction.parts), correction.noise);
         return model;
     }
 
     [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
-        const SmallProcess::Prediction by = correction_.predict(place_of(load));
+        const learn::SmallProcess::Prediction by = correction_.predict(place_of(load));
         const double value = std::min(sum_.predict(load).value * std::exp(by.mean), sum_.most());
         return {value, value * std::hypot(by.deviation, correction_.noise())};
     }
@@ -60,9 +60,9 @@ private:
     }
 
     NonNegativeSum sum_;
-    SmallProcess correction_;
+    learn::SmallProcess correction_;
 };
 
 static_assert(NetworkModel<CorrectedSum>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

@@ -25,7 +25,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// Bytes that an engine or trainer of this library holds; the images and the caller's results come on top.
 struct MemoryForecast {
@@ -46,7 +46,7 @@ struct EngineForecast {
     double update_seconds = 0;
 };
 
-namespace forecast::detail {
+namespace detail {
 
 /// Counts the bytes that a Program packs.
 class PackedBytes {
@@ -108,7 +108,7 @@ private:
     return floats;
 }
 
-}  // namespace forecast::detail
+}  // namespace detail
 
 /// The forecast of a run of an engine of the graph's batch. Throws error as planning does.
 template <class Policies = DefaultPolicies>
@@ -117,9 +117,9 @@ template <class Policies = DefaultPolicies>
     const Kernels kernels = policy_kernels<Policies>();
     const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
     const Schedule schedule = make_schedule(simple, kernels, plan, workers);
-    return {plan.total_seconds,
-            {.arena = place_buffers(schedule.lifetimes).bytes,
-             .packed = forecast::detail::packed_bytes(simple, kernels, schedule)}};
+    return {
+        plan.total_seconds,
+        {.arena = place_buffers(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
 /// The forecast of a step of a Trainer with these options. Throws error as the trainer would. The time of the loss, a
@@ -142,7 +142,7 @@ template <class Policies = DefaultTraining>
     const auto owners = weight_owners(graph);
     for (WeightSpec const& spec : weight_specs(graph)) {
         const auto owner = owners.find(spec.name);
-        if (owner == owners.end() || owner->second.transposed) weights += forecast::detail::floats_of(spec);
+        if (owner == owners.end() || owner->second.transposed) weights += detail::floats_of(spec);
     }
     for (Node const& node : planned.graph.nodes()) {
         const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
@@ -152,7 +152,7 @@ template <class Policies = DefaultTraining>
     if (!step.seed.empty()) weights += 2;
     std::size_t summed = 0;  // gradients of shared weights
     for (WeightSpec const& spec : own_weight_specs(graph)) {
-        const std::size_t floats = forecast::detail::floats_of(spec);
+        const std::size_t floats = detail::floats_of(spec);
         std::size_t parts = 0;
         bool transposed = false;
         for (WeightGradient const& of : step.weights) {
@@ -174,7 +174,7 @@ template <class Policies = DefaultTraining>
                           kernels.machine().bandwidth_for(floats * sizeof(float) * (2 + states));
     return {planned.plan.total_seconds * options.parts() + update,
             {.arena = place_buffers(schedule.lifetimes).bytes,
-             .packed = forecast::detail::packed_bytes(planned.graph, kernels, schedule),
+             .packed = detail::packed_bytes(planned.graph, kernels, schedule),
              .weights = weights * sizeof(float),
              .results = results * sizeof(float),
              .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)},
@@ -194,4 +194,4 @@ template <class Policies = DefaultTraining>
     return {middle, 1.4826 * 1.2533 * median(apart) / std::sqrt(static_cast<double>(measured.size()))};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

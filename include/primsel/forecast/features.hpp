@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// A convolution as the features see it: n filters over m channels in groups, and the sizes of kernel, input and
 /// output. Stride, padding and dilation are in the size of the output.
@@ -141,7 +141,7 @@ inline constexpr std::array<std::string_view, NetworkFeatures::count> network_fe
     "ops_total(wino 3,2)",
 };
 
-namespace forecast::detail {
+namespace detail {
 
 /// The quantities of which appendix B makes its features. Areas stand where it has squares: no image need be square.
 struct ConvQuantities {
@@ -191,7 +191,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
     add(memory), add(work);
 }
 
-}  // namespace forecast::detail
+}  // namespace detail
 
 /// The features of one convolution for `batch` images. Throws error where a size is less than 1, or the groups do not
 /// divide the channels.
@@ -202,7 +202,7 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
         if (size < 1) fail("forecast: a convolution with a size of ", size);
     }
     if (conv.m % conv.groups != 0) fail("forecast: ", conv.groups, " groups do not divide ", conv.m, " channels");
-    const forecast::detail::ConvQuantities c(conv, batch);
+    const detail::ConvQuantities c(conv, batch);
     NetworkFeatures features;
     double* f = features.values.data() - 1;  // f[i] is feature i
     f[1] = c.n * c.per_group * c.kernel;
@@ -237,8 +237,8 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
     f[27] = std::sqrt(c.in) * std::log2(c.in) * c.planes() + pairs * c.in;
     f[28] = f[25] + f[26] + f[27];
 
-    forecast::detail::add_winograd(c, 4, 3, f + 29);
-    forecast::detail::add_winograd(c, 3, 2, f + 43);
+    detail::add_winograd(c, 4, 3, f + 29);
+    detail::add_winograd(c, 3, 2, f + 43);
     return features;
 }
 
@@ -253,4 +253,4 @@ inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
     return network_features(conv_sizes(graph), batch);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// The measurement of a network on a device; NaN for what was not measured.
 struct ProfiledNetwork {
@@ -103,7 +103,7 @@ private:
     std::optional<MemoryModel> memory_;
 };
 
-namespace forecast::detail {
+namespace detail {
 inline constexpr std::string_view forecaster_format = "primsel forecaster 1\n";
 }
 
@@ -113,7 +113,7 @@ template <class Policies>
     Archive archive(name);
     const_cast<Forecaster<Policies>&>(forecaster).archive(archive);  // writing changes nothing
     const auto content = archive.bytes();
-    std::string bytes(forecast::detail::forecaster_format);
+    std::string bytes(detail::forecaster_format);
     const std::uint64_t sum = checksum(content);
     bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
     return bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
@@ -124,8 +124,8 @@ template <class Policies>
 template <class Policies = DefaultForecast>
 [[nodiscard]] Forecaster<Policies> parse_forecaster(std::string const& name, std::span<const std::byte> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (!text.starts_with(forecast::detail::forecaster_format)) fail(name, ": is no forecaster that this version reads");
-    const std::size_t begin = forecast::detail::forecaster_format.size();
+    if (!text.starts_with(detail::forecaster_format)) fail(name, ": is no forecaster that this version reads");
+    const std::size_t begin = detail::forecaster_format.size();
     std::uint64_t sum = 0;
     if (bytes.size() < begin + sizeof(sum)) fail(name, ": is cut off at byte ", bytes.size());
     Archive header(name, bytes.subspan(begin, sizeof(sum)), begin);
@@ -139,4 +139,4 @@ template <class Policies = DefaultForecast>
     return forecaster;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

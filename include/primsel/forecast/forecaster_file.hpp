@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// Writes a forecaster, as write_file does: whole or not at all.
 template <class Policies>
@@ -19,4 +19,4 @@ template <class Policies = DefaultForecast>
     return parse_forecaster<Policies>(path, file.bytes);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 struct MeasureOptions {
     /// A step of training with momentum, its update included; a run where false.
@@ -39,7 +39,7 @@ struct NetworkMeasurement {
     std::size_t forecast_bytes = 0, held_bytes = 0, resident_bytes = 0;
 };
 
-namespace forecast::detail {
+namespace detail {
 
 /// The answer of the process that measures.
 struct MeasuredRun {
@@ -89,7 +89,7 @@ struct MeasuredRun {
     return of;
 }
 
-}  // namespace forecast::detail
+}  // namespace detail
 
 /// Runs the network, or steps of its training, on one thread with random weights and measures time and memory, in a
 /// process of its own. Throws error where it cannot be planned or differentiated.
@@ -108,19 +108,19 @@ struct MeasuredRun {
     std::vector<float> images(static_cast<std::size_t>(graph.batch()) * graph[graph.input()].shape.size());
     for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(i * 31 % 97) / 97.0F - 0.5F;
     const auto work = [&] {
-        return options.training ? forecast::detail::measure_training(graph, weights, images, options.runs)
-                                : forecast::detail::measure_inference(graph, weights, images, options.runs);
+        return options.training ? detail::measure_training(graph, weights, images, options.runs)
+                                : detail::measure_inference(graph, weights, images, options.runs);
     };
 #if defined(__GLIBC__)
     ::malloc_trim(0);  // what was freed and kept, the process would use again without growing
 #endif
     constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
     const std::size_t most = options.max_bytes > unbounded / 2 ? unbounded : options.max_bytes / 2 * 3;
-    if (const std::optional<forecast::detail::MeasuredRun> of = forecast::detail::in_child(work, most)) {
+    if (const std::optional<detail::MeasuredRun> of = detail::in_child(work, most)) {
         result.outcome = NetworkMeasurement::Outcome::measured;
         result.seconds = of->seconds, result.held_bytes = of->held, result.resident_bytes = of->resident;
     }
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

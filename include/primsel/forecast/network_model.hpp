@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// The question to a network model: a network at a batch size.
 struct NetworkLoad {
@@ -51,7 +51,7 @@ concept NetworkModel =
         model.archive(archive);
     };
 
-namespace forecast::detail {
+namespace detail {
 
 /// Throws error where there is nothing to learn from, or a value that is not positive.
 inline void check_samples(std::span<const NetworkLoad> loads, std::span<const double> values) {
@@ -62,6 +62,6 @@ inline void check_samples(std::span<const NetworkLoad> loads, std::span<const do
     }
 }
 
-}  // namespace forecast::detail
+}  // namespace detail
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

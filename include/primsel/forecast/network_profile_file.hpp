@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// The subject of a measurement: a network by name or file, its images' size, how it was thinned, its batch and pass.
 struct ProfileKey {
@@ -83,4 +83,4 @@ using NetworkProfileFile = TableFile<NetworkProfileFormat>;
     return parse_table<NetworkProfileFormat>(name, text, about);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

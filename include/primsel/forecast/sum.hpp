@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// A feature, by its position among the 56, and what one of it costs.
 struct SumTerm {
@@ -44,7 +44,7 @@ public:
 
     [[nodiscard]] static NonNegativeSum fit(std::span<const NetworkLoad> loads, std::span<const double> values,
                                             SumOptions options = {}) {
-        forecast::detail::check_samples(loads, values);
+        detail::check_samples(loads, values);
         if (options.learned.empty()) {
             options.learned.resize(NetworkFeatures::count);
             std::iota(options.learned.begin(), options.learned.end(), std::size_t{0});
@@ -64,7 +64,8 @@ public:
             rows.push_back(1 / values[i]);
             targets.push_back(1 - sum.without_bound(loads[i]) / values[i]);
         }
-        const std::vector<double> factors = non_negative_least_squares(rows, options.learned.size() + 1, targets);
+        const std::vector<double> factors =
+            learn::non_negative_least_squares(rows, options.learned.size() + 1, targets);
         sum.constant_ = factors.back();
         for (std::size_t i = 0; i < options.learned.size(); ++i) {
             if (factors[i] > 0) sum.terms_.push_back({options.learned[i], factors[i]});
@@ -105,4 +106,4 @@ private:
 
 static_assert(NetworkModel<NonNegativeSum>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

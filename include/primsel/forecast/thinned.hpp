@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
 /// Where the filters of a network go from: drawn evenly in every layer (random), the smallest L1 norms of all layers
 /// (l1), more of them in early, middle or late layers, or another share in every layer, drawn (mixed). Rajagopal and
@@ -38,7 +38,7 @@ struct Thinning {
     friend bool operator==(Thinning const&, Thinning const&) = default;
 };
 
-namespace forecast::detail {
+namespace detail {
 
 /// The share that goes of a pruned layer at a place from 0, the first, to 1, the last.
 [[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
@@ -50,7 +50,7 @@ namespace forecast::detail {
     return std::clamp(share, 0.0, 0.95);
 }
 
-}  // namespace forecast::detail
+}  // namespace detail
 
 /// The network without a share of its filters; at least one stays in each layer. The same for the same seed. Throws
 /// error for a level or strategy that there is not, and as Coupling does.
@@ -60,20 +60,22 @@ namespace forecast::detail {
         fail("forecast: there is no strategy ", how.strategy);
     }
     if (how.level == 0) return graph;
-    const Coupling coupling(graph);
+    const prune::Coupling coupling(graph);
     const Weights weights = random_weights(graph, how.seed);
     if (how.strategy == "l1") {
-        const std::vector<Ranking> rankings = rank_filters(graph, weights, coupling, L1Norm{});
-        return remove_channels(graph, coupling, sparing(graph, coupling, choose(rankings, how.level)));
+        const std::vector<prune::Ranking> rankings = prune::rank_filters(graph, weights, coupling, prune::L1Norm{});
+        return prune::remove_channels(graph, coupling,
+                                      prune::sparing(graph, coupling, prune::choose(rankings, how.level)));
     }
-    const std::vector<Ranking> rankings = rank_filters(graph, weights, coupling, RandomScore{how.seed});
+    const std::vector<prune::Ranking> rankings =
+        prune::rank_filters(graph, weights, coupling, prune::RandomScore{how.seed});
     std::mt19937 bits(how.seed);
-    RemovedGroups choice;
+    prune::RemovedGroups choice;
     for (std::size_t i = 0; i < rankings.size(); ++i) {
         const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(rankings.size());
-        choice.merge(choose(rankings[i], forecast::detail::thinning_share(how, place, bits)));
+        choice.merge(prune::choose(rankings[i], detail::thinning_share(how, place, bits)));
     }
-    return remove_channels(graph, coupling, sparing(graph, coupling, std::move(choice)));
+    return prune::remove_channels(graph, coupling, prune::sparing(graph, coupling, std::move(choice)));
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

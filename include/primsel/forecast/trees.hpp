@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::forecast {
 
-namespace forecast::detail {
+namespace detail {
 
 inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
 
@@ -37,7 +37,7 @@ inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
     return table;
 }
 
-}  // namespace forecast::detail
+}  // namespace detail
 
 /// The paper's model: a random forest on the features. Its trees disagree where it is unsure.
 class NetworkForest {
@@ -45,24 +45,24 @@ public:
     static constexpr std::string_view kind = "forest";
 
     [[nodiscard]] static NetworkForest fit(std::span<const NetworkLoad> loads, std::span<const double> values,
-                                           ForestOptions const& options = {}) {
-        forecast::detail::check_samples(loads, values);
-        const BinnedFeatures binned(forecast::detail::tree_table(loads));
+                                           learn::ForestOptions const& options = {}) {
+        detail::check_samples(loads, values);
+        const learn::BinnedFeatures binned(detail::tree_table(loads));
         const std::vector<float> targets(values.begin(), values.end());
         std::mt19937_64 generator(options.seed);
         NetworkForest forest;
         std::vector<std::uint32_t> drawn(loads.size());
         for (std::size_t i = 0; i < options.trees; ++i) {
             for (std::uint32_t& row : drawn) row = static_cast<std::uint32_t>(generator() % loads.size());
-            forest.trees_.push_back(RegressionTree::fit(binned, targets, drawn, options.tree, generator));
+            forest.trees_.push_back(learn::RegressionTree::fit(binned, targets, drawn, options.tree, generator));
         }
         return forest;
     }
 
     [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
-        const auto row = forecast::detail::tree_row(load);
+        const auto row = detail::tree_row(load);
         double sum = 0, squares = 0;
-        for (RegressionTree const& tree : trees_) {
+        for (learn::RegressionTree const& tree : trees_) {
             const double value = tree.predict(row);
             sum += value, squares += value * value;
         }
@@ -72,14 +72,13 @@ public:
 
     void archive(Archive& archive) {
         archive(trees_);
-        for (RegressionTree const& tree : trees_) {
-            archive.require(tree.features() <= forecast::detail::tree_columns, "a tree that asks for feature ",
-                            tree.features());
+        for (learn::RegressionTree const& tree : trees_) {
+            archive.require(tree.features() <= detail::tree_columns, "a tree that asks for feature ", tree.features());
         }
     }
 
 private:
-    std::vector<RegressionTree> trees_;
+    std::vector<learn::RegressionTree> trees_;
 };
 
 /// Boosted trees on the features, for logarithms. How far they may be off is what they were on a fifth of the samples
@@ -89,8 +88,8 @@ public:
     static constexpr std::string_view kind = "boosted";
 
     [[nodiscard]] static NetworkBoosting fit(std::span<const NetworkLoad> loads, std::span<const double> values,
-                                             BoostingOptions const& options = {.trees = 300}) {
-        forecast::detail::check_samples(loads, values);
+                                             learn::BoostingOptions const& options = {.trees = 300}) {
+        detail::check_samples(loads, values);
         std::vector<NetworkLoad> most, rest;
         std::vector<double> of_most, of_rest;
         for (std::size_t i = 0; i < loads.size(); ++i) {
@@ -111,31 +110,31 @@ public:
 
     [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
         const double value =
-            std::exp(static_cast<double>(trees_.predict(forecast::detail::tree_table(std::span(&load, 1)))(0, 0)));
+            std::exp(static_cast<double>(trees_.predict(detail::tree_table(std::span(&load, 1)))(0, 0)));
         return {value, relative_ * value};
     }
 
     void archive(Archive& archive) {
         archive(relative_);
-        trees_.archive(archive, forecast::detail::tree_columns, 1);
+        trees_.archive(archive, detail::tree_columns, 1);
         archive.require(relative_ >= 0, "a negative deviation");
     }
 
 private:
     [[nodiscard]] static NetworkBoosting of(std::span<const NetworkLoad> loads, std::span<const double> values,
-                                            BoostingOptions const& options) {
+                                            learn::BoostingOptions const& options) {
         FloatTable targets(loads.size(), 1, 0.0F);
         for (std::size_t i = 0; i < values.size(); ++i) targets(i, 0) = static_cast<float>(std::log(values[i]));
         NetworkBoosting model;
         Sequential here;
-        model.trees_ = BoostedTrees::fit(forecast::detail::tree_table(loads), targets, options, here);
+        model.trees_ = learn::BoostedTrees::fit(detail::tree_table(loads), targets, options, here);
         return model;
     }
 
-    BoostedTrees trees_;
+    learn::BoostedTrees trees_;
     double relative_ = 0;
 };
 
 static_assert(NetworkModel<NetworkForest> && NetworkModel<NetworkBoosting>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::forecast

@@ -12,7 +12,7 @@
 #include <concepts>
 #include <optional>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Any of the regressions that learn from one machine: what may be transferred to another.
 class SourceRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess> {
@@ -38,4 +38,4 @@ public:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

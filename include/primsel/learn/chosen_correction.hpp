@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// How far another machine's predictions are trusted, the simplest first: as they are; multiplied by a factor for each
 /// target; corrected by a MultitaskProcess of their deviations; averaged with a model of the samples alone, both
@@ -163,4 +163,4 @@ private:
     std::optional<GaussianProcess> alone_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

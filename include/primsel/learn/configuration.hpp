@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A convolution as datasets describe it (Mulder et al. 2020): a square one of one image, padded by f / 2 to keep its
 /// size at stride 1.
@@ -64,4 +64,4 @@ struct TensorConfiguration {
     friend constexpr auto operator<=>(TensorConfiguration const&, TensorConfiguration const&) = default;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Fits ConvCoefficients to times of primitives, of any number of machines and instruction sets together.
 class ConvRegression {
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] std::vector<std::string> lines() const {
         std::vector<std::string> result;
         for (Entry const& entry : entries_) {
-            result.push_back("{\"" + entry.primitive + "\", " + learn::detail::initializer(entry.values) + "}");
+            result.push_back("{\"" + entry.primitive + "\", " + detail::initializer(entry.values) + "}");
         }
         return result;
     }
@@ -63,15 +63,15 @@ private:
     };
 
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples, Terms const& usual) {
-        std::vector<learn::detail::RelativeRow<terms>> rows;
+        std::vector<detail::RelativeRow<terms>> rows;
         for (Sample const* sample : samples) {
-            learn::detail::RelativeRow<terms>& row = rows.emplace_back();
+            detail::RelativeRow<terms>& row = rows.emplace_back();
             for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / sample->seconds;
         }
-        return learn::detail::relative_fit<terms>(rows, ConvCoefficients::usual, usual);
+        return detail::relative_fit<terms>(rows, ConvCoefficients::usual, usual);
     }
 
     std::vector<Entry> entries_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

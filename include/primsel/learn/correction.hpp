@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Samples of the machine to predict, a row each: features, logarithms of times, and how far these are above another
 /// machine's predictions. NaN where either is missing.
@@ -190,4 +190,4 @@ private:
     std::optional<Many> many_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

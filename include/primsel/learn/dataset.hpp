@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Measured times: for each configuration (row) that of each subject (column), primitives or changes of layout.
 /// Its text is CSV: lines "# key: value" that say where it was measured, a header, then a line a configuration with
@@ -68,8 +68,6 @@ struct Dataset {
     }
 };
 
-namespace learn {
-
 /// Whether it is a convolution, and none whose sizes leave the range of int.
 [[nodiscard]] inline bool plausible(ConvShape const& s) {
     constexpr int largest = 1 << 20, largest_kernel = 1 << 10;
@@ -87,8 +85,6 @@ namespace learn {
 [[nodiscard]] inline bool is_input(std::string_view column) {
     return std::ranges::find(ConvConfiguration::columns, column) != ConvConfiguration::columns.end();
 }
-
-}  // namespace learn
 
 /// A dataset from its text; `name` is what errors call it. A last line that is cut short (a profiler was killed while
 /// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
@@ -154,7 +150,6 @@ namespace learn {
     return data;
 }
 
-namespace learn {
 [[nodiscard]] inline std::string lines_about(std::map<std::string, std::string> const& about) {
     std::string text;
     for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
@@ -164,7 +159,6 @@ namespace learn {
 [[nodiscard]] inline std::int64_t nanoseconds(double seconds) {
     return std::max<std::int64_t>(1, std::llround(seconds * 1e9));
 }
-}  // namespace learn
 
 /// The lines before the rows: what parse_dataset reads back.
 [[nodiscard]] inline std::string header_of(Dataset const& data) {
@@ -210,4 +204,4 @@ struct Split {
     return {{order.begin(), validation}, {validation, test}, {test, order.end()}};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

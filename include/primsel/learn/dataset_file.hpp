@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A dataset from a CSV file; see parse_dataset. Throws error, naming the file and, where it is at fault, the line.
 [[nodiscard]] inline Dataset read_dataset(std::string const& path) {
@@ -118,4 +118,4 @@ private:
     std::set<std::vector<int>> known_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

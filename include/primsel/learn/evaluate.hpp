@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// How far predictions lie from measurements: the median of |predicted - measured| / measured (MdRAE).
 struct RelativeError {
@@ -76,4 +76,4 @@ struct Evaluation {
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

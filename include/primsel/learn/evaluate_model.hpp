@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// How far off a model is on a dataset: on the subjects that it knows. Those that were measured in no row, and changes
 /// of a layout to itself, do not count.
@@ -24,7 +24,7 @@ struct ModelEvaluation {
     std::vector<std::string> unknown;
 };
 
-namespace learn::detail {
+namespace detail {
 
 /// The part of the data whose subjects are known. Throws error when none is.
 template <class IsKnown>
@@ -39,7 +39,7 @@ template <class IsKnown>
     return with_subjects(data, std::move(known));
 }
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// Judges a learned model. Throws error when it knows none of the subjects.
 template <Regression R>
@@ -48,7 +48,7 @@ template <Regression R>
         return static_cast<std::size_t>(std::ranges::find(trained.subjects, subject) - trained.subjects.begin());
     };
     ModelEvaluation result;
-    const Dataset some = learn::detail::known_part(measured, result.unknown, [&](std::string const& subject) {
+    const Dataset some = detail::known_part(measured, result.unknown, [&](std::string const& subject) {
         return position(subject) < trained.subjects.size();
     });
     const FloatTable all = trained.regression.predict(features_of(some));
@@ -65,11 +65,11 @@ template <Regression R>
 template <CostModel Model>
 [[nodiscard]] ModelEvaluation evaluate(NamedDataset const& measured, Kernels const& kernels, Model& model) {
     ModelEvaluation result;
-    const Dataset some = learn::detail::known_part(measured, result.unknown, [&](std::string const& subject) {
+    const Dataset some = detail::known_part(measured, result.unknown, [&](std::string const& subject) {
         return is_subject(kernels, measured.data, subject);
     });
     result.errors = evaluate(some, log_predictions(some, kernels, model));
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

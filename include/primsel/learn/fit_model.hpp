@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The regressions that fit_model knows: Gaussian processes whose hyperparameters the primitives of a family share;
 /// gradient-boosted trees; random forests; a perceptron that is trained for 200 epochs; NN2 of Mulder et al. 2020,
@@ -51,7 +51,7 @@ struct FittedModel {
     std::vector<FitReport> parts;
 };
 
-namespace learn::detail {
+namespace detail {
 
 [[nodiscard]] inline MlpOptions nn2_options(std::uint64_t seed) {
     MlpOptions options;
@@ -108,7 +108,7 @@ namespace learn::detail {
     return trained;
 }
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// A model of what primitives and changes of layout take on the machine of the profile. Subjects that were measured in
 /// no row to learn from, and changes of a layout to itself, are left out. It says of itself what the dataset of
@@ -123,7 +123,7 @@ namespace learn::detail {
     model.about["seed"] = std::to_string(options.seed);
     const auto learn_part = [&](NamedDataset const& measured) {
         FitReport& report = result.parts.emplace_back();
-        Trained<AnyRegression> trained = learn::detail::fit_part(measured, options, report, executor);
+        Trained<AnyRegression> trained = detail::fit_part(measured, options, report, executor);
         model.about[report.what + "_data"] = fingerprint(measured.data);
         model.about[report.what + "_rows"] = std::to_string(report.rows);
         model.about[report.what + "_mdrae"] = core::fixed_text(report.test.all.median, 6);
@@ -143,4 +143,4 @@ namespace learn::detail {
     return data.select(split_rows(data.rows(), seed).test);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

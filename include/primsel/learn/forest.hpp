@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
-namespace learn::detail {
+namespace detail {
 
 /// A model for each target, fitted by itself to the rows that have the target.
 template <class Model>
@@ -62,7 +62,7 @@ protected:
     std::vector<Model> models_;
 };
 
-}  // namespace learn::detail
+}  // namespace detail
 
 struct ForestOptions {
     std::size_t trees = 100;
@@ -84,7 +84,7 @@ struct MeanOfTrees {
 
 /// Random forest regression (Breiman 2001), a forest a target: each tree sees a bootstrap of the rows and some of the
 /// features at each split.
-class Forest : public learn::detail::PerTarget<MeanOfTrees> {
+class Forest : public detail::PerTarget<MeanOfTrees> {
 public:
     /// Its name in files.
     static constexpr std::string_view kind = "forest";
@@ -133,7 +133,7 @@ struct SumOfTrees {
 
 /// Gradient-boosted trees (Friedman 2001, 2002) with squared loss, a sequence a target: each tree is fitted to what
 /// those before it left, on some of the rows.
-class BoostedTrees : public learn::detail::PerTarget<SumOfTrees> {
+class BoostedTrees : public detail::PerTarget<SumOfTrees> {
 public:
     /// Its name in files.
     static constexpr std::string_view kind = "boosted";
@@ -172,4 +172,4 @@ private:
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 struct GaussianProcessOptions {
     /// Steps of Adam on the marginal likelihood, and how many samples are drawn for each.
@@ -99,11 +99,11 @@ private:
         /// The features that vary.
         std::vector<std::size_t> columns;
         Standardizer inputs, outputs;
-        learn::detail::Covariance covariance;
+        detail::Covariance covariance;
         Eigen::MatrixXf samples;  // samples x columns
         /// The samples as those parts see them, in blocks that stay in the cache.
         static constexpr Eigen::Index block = 256;
-        std::vector<learn::detail::ScaledPoints<float>> smooth, rough;
+        std::vector<detail::ScaledPoints<float>> smooth, rough;
         Eigen::MatrixXf weights;  // samples x targets
         Eigen::MatrixXf slope;    // columns x targets
 
@@ -145,7 +145,7 @@ private:
                 y(static_cast<Eigen::Index>(i / own.columns), static_cast<Eigen::Index>(i % own.columns)) =
                     outputs.forward(own.values[i], i % own.columns);
             }
-            covariance = learn::detail::Covariance(x.cols());
+            covariance = detail::Covariance(x.cols());
             maximize_likelihood(x, y, options);
 
             Eigen::MatrixXd among = covariance.among(x);
@@ -223,8 +223,7 @@ private:
             }
             if (rows.empty()) return;
             const Eigen::MatrixXf x = points<float>(features.select(rows));
-            const learn::detail::ScaledPoints<float> at_smooth(covariance.scaled(x, 0)),
-                at_rough(covariance.scaled(x, 1));
+            const detail::ScaledPoints<float> at_smooth(covariance.scaled(x, 0)), at_rough(covariance.scaled(x, 1));
             Eigen::MatrixXf values = x * slope;
             for (std::size_t i = 0; i < smooth.size(); ++i) {
                 const Eigen::MatrixXf deviations = covariance.deviations(smooth[i], at_smooth, rough[i], at_rough);
@@ -244,4 +243,4 @@ private:
     std::vector<Group> groups_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

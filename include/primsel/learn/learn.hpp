@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Fits a regression to the times of a dataset, of primitives or of layout transforms: `fit(features, times)` gets a
 /// row of features and one of logarithms of seconds (NaN where nothing was measured) for each row of the data.
@@ -19,4 +19,4 @@ template <class Fit>
     return Trained{data.subjects, fit(features_of(data), log_times(data))};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Linear regression, a target at a time: least squares with a little ridge, over the rows that have the target.
 class LinearRegression {
@@ -76,4 +76,4 @@ private:
     FloatTable weights_;  // a row a target: one for each feature, then the constant
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
-namespace learn::detail {
+namespace detail {
 
 [[nodiscard]] inline std::optional<std::pair<std::size_t, std::size_t>> layouts_of(Kernels const& kernels,
                                                                                    std::string_view name) {
@@ -51,12 +51,11 @@ template <class Query, class Model, class Question>
     return result;
 }
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// Whether there is a primitive of that name; of a dataset of layouts, such a change between layouts.
 [[nodiscard]] inline bool is_subject(Kernels const& kernels, Dataset const& data, std::string_view name) {
-    return data.of_layouts() ? learn::detail::layouts_of(kernels, name).has_value()
-                             : kernels.find_if_any(name).has_value();
+    return data.of_layouts() ? detail::layouts_of(kernels, name).has_value() : kernels.find_if_any(name).has_value();
 }
 
 /// A cost model's predictions for everything that was measured, logarithms of seconds: a row for each row of the data
@@ -65,8 +64,8 @@ template <CostModel Model>
 [[nodiscard]] FloatTable log_predictions(Dataset const& data, Kernels const& kernels, Model& model) {
     if (data.of_layouts()) {
         std::vector<std::optional<std::pair<std::size_t, std::size_t>>> changes;
-        for (std::string const& subject : data.subjects) changes.push_back(learn::detail::layouts_of(kernels, subject));
-        return learn::detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
+        for (std::string const& subject : data.subjects) changes.push_back(detail::layouts_of(kernels, subject));
+        return detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
             const Shape shape = TensorConfiguration::of_row(data.configuration(row)).shape();
             auto const& change = changes[subject];
             return change ? std::optional<TransformQuery>({shape, change->first, change->second}) : std::nullopt;
@@ -74,7 +73,7 @@ template <CostModel Model>
     }
     std::vector<std::optional<std::size_t>> primitives;
     for (std::string const& subject : data.subjects) primitives.push_back(kernels.find_if_any(subject));
-    return learn::detail::ask<ConvQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
+    return detail::ask<ConvQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
         const ConvShape shape = data.conv(row);
         auto const& primitive = primitives[subject];
         return primitive && kernels.primitives[*primitive].supports(shape)
@@ -83,4 +82,4 @@ template <CostModel Model>
     });
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

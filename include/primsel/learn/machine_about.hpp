@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
-namespace learn::detail {
+namespace detail {
 /// The speeds by name, for `visit(name, value)`.
 template <class M, class Visit>
 void each_speed(M& machine, Visit const& visit) {
@@ -31,21 +31,21 @@ void each_speed(M& machine, Visit const& visit) {
 }
 /// The speed is missing in older profiles; 0 stands for it.
 [[nodiscard]] inline bool may_be_unknown(std::string_view speed) { return speed == "idle_bandwidth"; }
-}  // namespace learn::detail
+}  // namespace detail
 
 /// The machine's speeds as lines about a profile, so that it can be learned from elsewhere.
 inline void add_about(std::map<std::string, std::string>& about, Machine const& machine) {
-    learn::detail::each_speed(machine, [&](std::string const& name, double speed) {
-        if (speed > 0 || !learn::detail::may_be_unknown(name)) about[name] = std::to_string(std::llround(speed));
+    detail::each_speed(machine, [&](std::string const& name, double speed) {
+        if (speed > 0 || !detail::may_be_unknown(name)) about[name] = std::to_string(std::llround(speed));
     });
 }
 /// The speeds that lines about the profile of that name give. Throws error when one is missing that
 /// every profile says, or is no speed.
 [[nodiscard]] inline Machine machine_about(std::string const& name, std::map<std::string, std::string> const& about) {
     Machine machine;
-    learn::detail::each_speed(machine, [&](std::string const& key, double& speed) {
+    detail::each_speed(machine, [&](std::string const& key, double& speed) {
         const auto found = about.find(key);
-        if (found == about.end() && learn::detail::may_be_unknown(key)) return;
+        if (found == about.end() && detail::may_be_unknown(key)) return;
         if (found == about.end()) fail(name, ": it does not say the machine's ", key);
         if (!read_number(found->second, speed) || !(speed > 0)) {
             fail(name, ": its ", key, " is '", printable(found->second), "', which is no speed");
@@ -66,4 +66,4 @@ inline void add_about(std::map<std::string, std::string>& about, Machine const& 
     return static_cast<int>(images);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

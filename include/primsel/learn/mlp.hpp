@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// How a multi-layer perceptron is trained. The defaults are those of NN2 (table 3 of Mulder et al. 2020).
 struct MlpOptions {
@@ -294,4 +294,4 @@ private:
     Layers layers_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

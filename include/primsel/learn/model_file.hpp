@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Writes a model, as write_file does: whole or not at all. Throws error, naming the file, when it cannot be written
 /// or holds what is not finite.
@@ -32,4 +32,4 @@ template <Regression R = AnyRegression>
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The mean and variance that a value is believed to have before it is measured.
 struct Belief {
@@ -276,7 +276,7 @@ private:
             }
             all[i * count + i] += variance_[noise];
         }
-        factors_ = learn::detail::Cholesky(std::move(all), count);
+        factors_ = detail::Cholesky(std::move(all), count);
         weights_ = factors_.solve(y);
         fitted_ = count;
         squares_ = 0;
@@ -302,10 +302,10 @@ private:
     std::vector<Features> rows_;
     std::vector<Observed> observed_;
     std::vector<double> values_;
-    learn::detail::Cholesky factors_;
+    detail::Cholesky factors_;
     std::vector<double> weights_;
     double mean_ = 0, likelihood_ = 0, squares_ = 0;
     std::size_t fitted_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
-namespace learn::detail {
+namespace detail {
 
 /// Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations of columns and targets
 /// of length 1.
@@ -80,7 +80,7 @@ private:
     std::vector<bool> free_;
 };
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// The factors, none of them negative, with which rows of so many columns come nearest to the targets, in squares.
 /// Columns may be of any size. Throws error where there are not as many rows as targets.
@@ -105,9 +105,9 @@ private:
     }
     // Columns may repeat each other.
     for (std::size_t i = 0; i < columns; ++i) normal[i * columns + i] += 1e-10;
-    std::vector<double> factors = learn::detail::NonNegativeSolver(std::move(normal), std::move(right)).run();
+    std::vector<double> factors = detail::NonNegativeSolver(std::move(normal), std::move(right)).run();
     for (std::size_t i = 0; i < columns; ++i) factors[i] *= scale[i] * length;
     return factors;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// One of several regressions, for what reads them from files: one type of cost model serves them all. Each says its
 /// `kind` and has `archive(Archive&, features, targets)`.
@@ -65,4 +65,4 @@ private:
     std::variant<Regressions...> regression_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Fits OpCoefficients to times of layers that are no convolutions, and of the passes that add bias and activation to
 /// those.
@@ -58,8 +58,8 @@ public:
     [[nodiscard]] std::vector<std::string> lines() const {
         std::vector<std::string> result;
         for (Entry const& entry : entries_) {
-            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " +
-                             learn::detail::initializer(entry.values) + "}");
+            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " + detail::initializer(entry.values) +
+                             "}");
         }
         return result;
     }
@@ -76,10 +76,10 @@ private:
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
         constexpr double coarse = 2e-6, share = 0.005;
         constexpr Terms usual{0, 1, 0, 1, 0};
-        std::vector<learn::detail::RelativeRow<terms>> rows;
+        std::vector<detail::RelativeRow<terms>> rows;
         Terms usual_samples{};
         for (Sample const* sample : samples) {
-            learn::detail::RelativeRow<terms>& row = rows.emplace_back();
+            detail::RelativeRow<terms>& row = rows.emplace_back();
             row.target = sample->seconds / (sample->seconds + coarse);
             for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / (sample->seconds + coarse);
             usual_samples[0] += share / (coarse * coarse);
@@ -88,10 +88,10 @@ private:
                 usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);
             }
         }
-        return learn::detail::relative_fit<terms>(rows, usual, usual_samples);
+        return detail::relative_fit<terms>(rows, usual, usual_samples);
     }
 
     std::vector<Entry> entries_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A TableFormat.
 struct OpTimesFormat {
@@ -58,4 +58,4 @@ struct OpTimesFormat {
     return samples;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

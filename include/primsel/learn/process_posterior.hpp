@@ -12,7 +12,7 @@
 #include <numbers>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A Gaussian process over few samples that knows how sure it is: mean and variance, in double precision.
 /// GaussianProcess is for many samples, and has means only. A smooth function (Matern 5/2) whose amplitude, noise and
@@ -141,4 +141,4 @@ private:
     Eigen::LLT<Eigen::MatrixXd> factors_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

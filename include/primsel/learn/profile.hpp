@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A dataset, and what errors call it: the path of its file, for instance.
 struct NamedDataset {
@@ -48,4 +48,4 @@ inline void require_one_arch(Profile const& profile) {
     return text;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Times that were measured before, looked up: what predictions are judged by. A convolution is known by its c, k, im,
 /// f and s and its primitive's id; one that was not measured is beyond reach (`beyond` seconds). A change of layout
@@ -86,4 +86,4 @@ private:
     std::map<ConvConfiguration, std::size_t> rows_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

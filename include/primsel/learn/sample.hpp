@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The time of one convolution of any shape with one primitive. A Dataset has square ones, each with all primitives.
 struct Sample {
@@ -31,7 +31,7 @@ struct Samples {
     std::map<std::string, double> others = {};
 };
 
-namespace learn::detail {
+namespace detail {
 
 /// The numbers of a shape in the order of the text's columns.
 template <class Shape>
@@ -43,15 +43,15 @@ template <class Shape>
 inline constexpr std::string_view sample_columns =
     "c,k,h,w,fh,fw,stride_h,stride_w,pad_top,pad_bottom,pad_left,pad_right,dilation_h,dilation_w,groups,primitive,ns";
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// As text: lines "# key: value", a header, a line a sample, and lines "name,time" of what else there is; times in
 /// nanoseconds.
 [[nodiscard]] inline std::string to_csv(Samples const& samples) {
     using learn::nanoseconds;
-    std::string text = join(learn::lines_about(samples.about), learn::detail::sample_columns, '\n');
+    std::string text = join(learn::lines_about(samples.about), detail::sample_columns, '\n');
     for (auto const& [shape, primitive, seconds] : samples.all) {
-        for (const int* number : learn::detail::numbers_of(shape)) text += join(*number, ',');
+        for (const int* number : detail::numbers_of(shape)) text += join(*number, ',');
         text += join(primitive, ',', nanoseconds(seconds), '\n');
     }
     for (auto const& [name, seconds] : samples.others) text += join(name, ',', nanoseconds(seconds), '\n');
@@ -68,12 +68,12 @@ inline constexpr std::string_view sample_columns =
         const std::size_t number = lines.number();
         if (!lines.whole()) continue;
         if (!std::exchange(header, true)) {
-            if (line != learn::detail::sample_columns) fail(name, ": line ", number, ": its columns are not those of samples");
+            if (line != detail::sample_columns) fail(name, ": line ", number, ": its columns are not those of samples");
             continue;
         }
         const std::vector<std::string> cells = core::cells_of(line);
         Sample sample;
-        const auto numbers = learn::detail::numbers_of(sample.shape);
+        const auto numbers = detail::numbers_of(sample.shape);
         bool good = cells.size() == 2 || cells.size() == numbers.size() + 2;
         for (std::size_t i = 0; good && i + 2 < cells.size(); ++i) good = read_number(cells[i], *numbers[i]);
         std::int64_t nanoseconds = 0;
@@ -94,4 +94,4 @@ inline constexpr std::string_view sample_columns =
     return samples;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A part of a covariance: the deviation that it explains, and over what distance in each direction it changes.
 struct SmoothPart {
@@ -104,14 +104,14 @@ private:
             for (std::size_t j = i; j < size; ++j) matrix[i * size + j] = covariance(point(i), point(j));
             matrix[i * size + i] += noise_ * noise_;
         }
-        factor_ = learn::detail::Cholesky(std::move(matrix), size);
+        factor_ = detail::Cholesky(std::move(matrix), size);
         weights_ = factor_.solve(values_);
     }
 
     std::vector<double> points_, values_, weights_;
     std::vector<SmoothPart> parts_;
     double noise_ = 1;
-    learn::detail::Cholesky factor_;
+    detail::Cholesky factor_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

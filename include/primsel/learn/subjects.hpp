@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The family of a primitive by its published id, also of one that is not in any list here.
 [[nodiscard]] inline Family family_of_id(std::string_view id) {
@@ -76,4 +76,4 @@ namespace primsel::inline PRIMSEL_ABI {
     return with_subjects(data, std::move(kept));
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A row of features for each row of a dataset; throws error unless its inputs are c, k, im, f, s or c, im.
 [[nodiscard]] inline FloatTable features_of(Dataset const& data) {
@@ -38,4 +38,4 @@ namespace primsel::inline PRIMSEL_ABI {
     return table;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// A model learned on a machine, to be kept: learned_cost makes a cost model of it. Either part may be empty.
 struct TrainedModel {
@@ -43,7 +43,7 @@ struct TrainedModel {
     }
 };
 
-namespace learn::detail {
+namespace detail {
 
 /// The part as a regression of type R. Throws error when it is of another kind.
 template <Regression R>
@@ -59,17 +59,17 @@ template <Regression R>
     }
 }
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// The cost model that a trained model makes, of any regression or of the one that it must be: throws error when it is
 /// another. What was not learned is left to Analytical.
 template <Regression R = AnyRegression>
 [[nodiscard]] LearnedCost<R> learned_cost(TrainedModel model) {
-    if (model.layouts.subjects.empty()) return LearnedCost<R>(learn::detail::as<R>(std::move(model.primitives)));
-    return LearnedCost<R>(learn::detail::as<R>(std::move(model.primitives)), learn::detail::as<R>(std::move(model.layouts)));
+    if (model.layouts.subjects.empty()) return LearnedCost<R>(detail::as<R>(std::move(model.primitives)));
+    return LearnedCost<R>(detail::as<R>(std::move(model.primitives)), detail::as<R>(std::move(model.layouts)));
 }
 
-namespace learn::detail {
+namespace detail {
 
 // A model's bytes: this line, then how many bytes there are behind both numbers, their checksum, and they themselves.
 inline constexpr std::string_view model_format = "primsel model ";
@@ -85,7 +85,7 @@ inline constexpr std::size_t model_header_bytes =
     return header;
 }
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// The model as bytes, from which parse_model makes one that predicts the same, to the last bit. Throws error, whose
 /// message begins with the name, when it holds what is not finite.
@@ -93,7 +93,7 @@ inline constexpr std::size_t model_header_bytes =
     Archive archive(name);
     const_cast<TrainedModel&>(model).archive(archive);  // writing changes nothing
     const auto content = archive.bytes();
-    std::string bytes = learn::detail::model_header(content);
+    std::string bytes = detail::model_header(content);
     return bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
 }
 
@@ -101,27 +101,27 @@ inline constexpr std::size_t model_header_bytes =
 /// of the format, damaged, cut off, or lead to what is not there.
 [[nodiscard]] inline TrainedModel parse_model(std::string const& name, std::span<const std::byte> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (!text.starts_with(learn::detail::model_format)) fail(name, ": is no model that primsel wrote");
-    const std::string_view rest = text.substr(learn::detail::model_format.size());
-    if (!rest.starts_with(learn::detail::model_format_version)) {
+    if (!text.starts_with(detail::model_format)) fail(name, ": is no model that primsel wrote");
+    const std::string_view rest = text.substr(detail::model_format.size());
+    if (!rest.starts_with(detail::model_format_version)) {
         const std::string_view version = rest.substr(0, std::min(rest.find('\n'), std::size_t{8}));
         fail(name, ": this version of the library reads models of format 1, not ", version);
     }
     std::uint64_t size = 0, sum = 0;
-    const std::size_t at = learn::detail::model_header_bytes - 2 * sizeof(size);
+    const std::size_t at = detail::model_header_bytes - 2 * sizeof(size);
     Archive header(name, bytes.subspan(at).first(std::min(bytes.size() - at, 2 * sizeof(size))), at);
     header(size, sum);
-    const auto content = bytes.subspan(learn::detail::model_header_bytes);
+    const auto content = bytes.subspan(detail::model_header_bytes);
     if (content.size() < size) {
         fail(name, ": is cut off at byte ", bytes.size(), ": ", size - content.size(), " more belong to it");
     }
     if (content.size() > size) fail(name, ": has ", content.size() - size, " bytes behind its end");
     if (checksum(content) != sum) fail(name, ": is damaged: its checksum does not fit");
-    Archive archive(name, content, learn::detail::model_header_bytes);
+    Archive archive(name, content, detail::model_header_bytes);
     TrainedModel model;
     archive(model);
     archive.finish();
     return model;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The logarithms of measured over predicted: a row a sample, NaN where either is missing.
 template <Regression Source>
@@ -62,4 +62,4 @@ template <Correction By, Regression Source, class... Options>
     return {std::move(source), std::move(correction)};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

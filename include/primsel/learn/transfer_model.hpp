@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// The ways in which transfer_model corrects: by how samples deviate, by one factor a primitive, or as the samples show
 /// to be best, which may be not to trust the source.
@@ -62,7 +62,7 @@ struct TransferredModel {
     std::vector<TransferReport> parts;
 };
 
-namespace learn::detail {
+namespace detail {
 
 [[nodiscard]] inline Split transfer_split(std::size_t rows, std::uint64_t seed) {
     constexpr std::size_t enough_to_judge = 50;
@@ -154,7 +154,7 @@ namespace learn::detail {
     return trained;
 }
 
-}  // namespace learn::detail
+}  // namespace detail
 
 /// A model of one machine, corrected by few samples of another: of primitives, and of changes of layout if the profile
 /// has any; without, the new model says nothing of them. It says of itself what the dataset of primitives says of the
@@ -175,7 +175,7 @@ namespace learn::detail {
     const auto transfer_part = [&](NamedDataset const& measured) {
         TransferReport report;
         Trained<AnyRegression> trained =
-            learn::detail::transfer_part(source, source_name, measured, options, report, executor);
+            detail::transfer_part(source, source_name, measured, options, report, executor);
         model.about[report.what + "_rows"] = std::to_string(report.rows);
         if (report.test) {
             model.about[report.what + "_data"] = fingerprint(measured.data);
@@ -190,4 +190,4 @@ namespace learn::detail {
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::learn {
 
 /// Features cut into at most 64 bins each, at quantiles of their distinct values: found once, shared by all trees.
 class BinnedFeatures {
@@ -193,4 +193,4 @@ private:
     std::vector<Node> nodes_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::learn

@@ -19,22 +19,23 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
-namespace measure::detail {
+namespace detail {
 
 /// The earlier measurements that say most about a graph: all of its own convolutions, then the latest of others; as
 /// many as are learned from within a fraction of a second.
-[[nodiscard]] inline std::vector<Sample> relevant_samples(std::vector<Sample> const& samples, Graph const& graph) {
+[[nodiscard]] inline std::vector<learn::Sample> relevant_samples(std::vector<learn::Sample> const& samples,
+                                                                 Graph const& graph) {
     constexpr std::size_t most = 400;
     std::vector<ConvShape> own;
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (std::holds_alternative<ConvParams>(graph[i].layer)) own.push_back(conv_shape_of(graph, i));
     }
-    std::vector<Sample> latest_first(samples.rbegin(), samples.rend());
-    const auto others = std::stable_partition(latest_first.begin(), latest_first.end(), [&](Sample const& sample) {
-        return std::ranges::find(own, sample.shape) != own.end();
-    });
+    std::vector<learn::Sample> latest_first(samples.rbegin(), samples.rend());
+    const auto others = std::stable_partition(
+        latest_first.begin(), latest_first.end(),
+        [&](learn::Sample const& sample) { return std::ranges::find(own, sample.shape) != own.end(); });
     const auto own_count = static_cast<std::size_t>(others - latest_first.begin());
     latest_first.resize(std::min(latest_first.size(), std::max(own_count, most)));
     return latest_first;
@@ -42,10 +43,10 @@ namespace measure::detail {
 
 /// Tells a model what is known already; the latest time of each.
 template <CostModel Model>
-void learn_samples(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> const& latest_first) {
+void learn_samples(Corrected<Model>& model, Kernels const& kernels, std::vector<learn::Sample> const& latest_first) {
     std::vector<ConvQuery> queries;
     std::vector<double> seconds;
-    for (Sample const& sample : latest_first) {
+    for (learn::Sample const& sample : latest_first) {
         const auto primitive = kernels.find_if_any(sample.primitive);
         if (!primitive || !kernels.primitives[*primitive].supports(sample.shape)) continue;
         const ConvQuery query{sample.shape, *primitive};
@@ -140,7 +141,7 @@ private:
     double left_[2];
 };
 
-}  // namespace measure::detail
+}  // namespace detail
 
 /// A plan, and how measurements changed it.
 struct CalibratedPlan {
@@ -173,10 +174,10 @@ template <CostModel Model, Solver S>
     } else {
         calibration.add(reference, profiler.nominal());
     }
-    measure::detail::WithMeasuredLayers<Model> timed(model, profiler, calibration, 0.15 * seconds);
+    detail::WithMeasuredLayers<Model> timed(model, profiler, calibration, 0.15 * seconds);
     Corrected corrected(kernels, timed);
-    const std::vector<Sample> known = measure::detail::relevant_samples(calibration.samples(), graph);
-    measure::detail::learn_samples(corrected, kernels, known);
+    const std::vector<learn::Sample> known = detail::relevant_samples(calibration.samples(), graph);
+    detail::learn_samples(corrected, kernels, known);
     const auto measure = [&](ConvQuery const& query) {
         const Timer spent;
         Measurement result{.seconds = profiler.convolution(query.shape, query.primitive)};
@@ -217,4 +218,4 @@ struct Calibrate {
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// Measurements of these kernels on this machine. It lasts as long as the object; measure/calibration_file.hpp has one
 /// that is kept in a file.
@@ -28,8 +28,8 @@ public:
     }
 
     /// The latest last.
-    [[nodiscard]] std::vector<Sample> const& samples() const { return samples_.all; }
-    void add(Sample sample) {
+    [[nodiscard]] std::vector<learn::Sample> const& samples() const { return samples_.all; }
+    void add(learn::Sample sample) {
         samples_.all.push_back(std::move(sample));
         changed_ = true;
         if (samples_.all.size() < 2 * most) return;
@@ -53,9 +53,9 @@ protected:
         if (all.size() > most) all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
     }
 
-    Samples samples_;
+    learn::Samples samples_;
     /// Whether anything was added.
     bool changed_ = false;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

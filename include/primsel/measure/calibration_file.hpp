@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// A Calibration that is kept in the user's cache directory for the next time: a file for each processor, Arch, list of
 /// primitives and version of the library. It can be measured again, so that nothing that happens to the file is an
@@ -41,7 +41,7 @@ private:
         constexpr std::size_t limit = std::size_t{4} << 20;
         try {
             const SharedBytes file = read_file(path_, limit);
-            Samples found = parse_samples(path_, file.text());
+            learn::Samples found = learn::parse_samples(path_, file.text());
             if (found.about != samples_.about) return;
             samples_ = std::move(found);
             kept_ = true;
@@ -55,4 +55,4 @@ private:
     bool kept_ = false;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// Which configurations to measure on another machine, the first so many of them, the most telling first: each leaves
 /// least unknown of the targets, given those before it, by the covariances that deviations between machines typically
@@ -23,7 +23,7 @@ namespace primsel::inline PRIMSEL_ABI {
         fail("choose rows: of ", candidates.columns, " and ", targets.columns, " features, not of ",
              std::size_t{ConvFeatures::count});
     }
-    MultitaskProcess process({0});
+    learn::MultitaskProcess process({0});
     const auto add = [&](FloatTable const& rows) {
         for (std::size_t row = 0; row < rows.rows(); ++row) {
             std::array<float, ConvFeatures::count> features{};
@@ -86,4 +86,4 @@ namespace primsel::inline PRIMSEL_ABI {
     return chosen;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// How beliefs are distributed: other machines have surprises that no normal distribution has.
 struct BeliefTails {
@@ -25,7 +25,7 @@ struct BeliefTails {
 
 /// The usual differences between machines where plans choose what is measured: those by which the times of primitives
 /// that were not measured are the most likely, over all pairs of machines of `bench_tune_usual`.
-inline constexpr MultitaskPrior usual_of_plans{
+inline constexpr learn::MultitaskPrior usual_of_plans{
     .mean = {0, -4.0, -4.9, -2.1, -3.4, -3.5, -6.9, -0.6, -1.0, -0.5, -1.4, -0.8},
     .deviation = {},
     .slopes = {0.1, 0.1}};
@@ -38,7 +38,7 @@ class Corrected {
 public:
     static constexpr std::string_view name = "corrected";
 
-    Corrected(Kernels const& kernels, Model& model, MultitaskPrior const& prior = usual_of_plans)
+    Corrected(Kernels const& kernels, Model& model, learn::MultitaskPrior const& prior = usual_of_plans)
         : model_(&model), process_(families(kernels), prior) {}
 
     /// Learns the seconds that one image of each of these convolutions took with these primitives. They are believed at
@@ -94,10 +94,10 @@ public:
 private:
     /// Facts and beliefs about a configuration.
     struct Known {
-        std::vector<PredictedPrimitive> all;
+        std::vector<learn::PredictedPrimitive> all;
         std::optional<std::size_t> row;
         std::map<std::size_t, double> measured;
-        std::vector<Belief> beliefs;  // of all primitives, or none yet
+        std::vector<learn::Belief> beliefs;  // of all primitives, or none yet
     };
     [[nodiscard]] static std::vector<std::size_t> families(Kernels const& kernels) {
         std::vector<std::size_t> result;
@@ -114,7 +114,7 @@ private:
         if (found == shapes_.end()) shapes_.emplace_back(shape, Known{predicted(kernels, shape), {}, {}, {}});
         return shapes_[last_].second;
     }
-    [[nodiscard]] std::vector<PredictedPrimitive> predicted(Kernels const& kernels, ConvShape const& shape) {
+    [[nodiscard]] std::vector<learn::PredictedPrimitive> predicted(Kernels const& kernels, ConvShape const& shape) {
         std::vector<ConvQuery> queries;
         for (std::size_t p = 0; p < kernels.primitives.size(); ++p) {
             if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p});
@@ -123,9 +123,9 @@ private:
         model_->predict(kernels, std::span<const ConvQuery>(queries), std::span(seconds));
         std::vector<double> logarithms(kernels.primitives.size(), std::numeric_limits<double>::infinity());
         for (std::size_t i = 0; i < queries.size(); ++i) logarithms[queries[i].primitive] = std::log(seconds[i]);
-        return predicted_primitives(logarithms);
+        return learn::predicted_primitives(logarithms);
     }
-    [[nodiscard]] Belief belief(Kernels const& kernels, ConvQuery const& query) {
+    [[nodiscard]] learn::Belief belief(Kernels const& kernels, ConvQuery const& query) {
         Known& known = at(kernels, query.shape);
         if (known.beliefs.empty()) {
             known.beliefs.resize(known.all.size());
@@ -135,10 +135,10 @@ private:
     }
 
     Model* model_;
-    MultitaskProcess process_;
+    learn::MultitaskProcess process_;
     double scale_ = 1;
     std::vector<std::pair<ConvShape, Known>> shapes_;
     std::size_t last_ = 0;  // of shapes_, who was asked for
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

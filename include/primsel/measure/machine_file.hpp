@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// A machine's speeds in a file of the user's cache directory: one for each processor, number of its cores, Arch and
 /// version of the library. They can be measured again, so that nothing that happens to the file is an error: what is
@@ -49,7 +49,7 @@ public:
             if (std::string_view line; lines.next(line)) return {};
             auto check = found.extract("check");
             if (check.empty() || check.mapped() != fingerprint_of(found)) return {};
-            const Machine machine = machine_about(path_, found);
+            const Machine machine = learn::machine_about(path_, found);
             return found == with_speeds(machine) && is_plausible(machine) ? std::optional(machine) : std::nullopt;
         } catch (error const&) {
             return {};
@@ -73,7 +73,7 @@ private:
     }
     [[nodiscard]] About with_speeds(Machine const& machine) const {
         About about = about_;
-        add_about(about, machine);
+        learn::add_about(about, machine);
         return about;
     }
     /// Whether it could be a computer's that nothing disturbed: other programs slow products, which live in caches,
@@ -91,7 +91,7 @@ private:
     std::string path_;
 };
 
-namespace measure::detail {
+namespace detail {
 
 /// The speeds that the file has, unless `renew`; else, or where `peak()` is well above theirs, which other programs had
 /// slowed down when they were measured, those of `measure()`, which the file then has.
@@ -107,7 +107,7 @@ template <class Measure, class Peak>
     return machine;
 }
 
-}  // namespace measure::detail
+}  // namespace detail
 
 /// A policy for engines, `using machine = KeptMachine;`: this machine's speeds are measured once and then kept in a
 /// MachineFile for other programs. Of the environment, PRIMSEL_MACHINE=measure leaves the file alone, and
@@ -123,11 +123,11 @@ struct KeptMachine {
                 fail("PRIMSEL_MACHINE=", how, ": neither measure nor renew");
             }
             if (how == "measure") return this_machine<Arch>();
-            return measure::detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", this_machine<Arch>,
-                                                     measured_peak<Arch>);
+            return detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", this_machine<Arch>,
+                                            measured_peak<Arch>);
         }();
         return machine;
     }
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
 /// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
@@ -194,4 +194,4 @@ private:
     std::vector<std::pair<TimedOp, double>> ops_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

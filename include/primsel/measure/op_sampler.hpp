@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 struct AnyLayerAtAll {
     [[nodiscard]] constexpr bool operator()(AnyLayer const&) const { return true; }
@@ -71,4 +71,4 @@ private:
     std::set<std::tuple<std::string, std::string, Amounts>> seen_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

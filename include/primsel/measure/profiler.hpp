@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 struct ProfileOptions {
     /// After a run to warm up; fewer once the median is known to `accuracy` of itself.
@@ -44,7 +44,7 @@ struct ProfileOptions {
     int images = 1;
 };
 
-namespace measure::detail {
+namespace detail {
 
 /// A buffer that only grows, and whose pages are there: what was just allocated would time the system's work.
 /// Each starts so many lines behind a page, lest loads of one collide with stores to another in the low bits of their
@@ -95,7 +95,7 @@ struct MeteredExecutor {
     }
 };
 
-}  // namespace measure::detail
+}  // namespace detail
 
 /// Times primitives and changes of layout, each alone and on one thread, for datasets that cost models learn from. The
 /// time of a subject is the median of up to so many runs after one to warm up; fewer once it is known well enough or
@@ -144,7 +144,7 @@ public:
     /// Seconds of each primitive for c, k, im, f, s and all of options.images: of gradients for the convolution that
     /// they belong to, of primitives that compute the result for that result. 0 for those that do not support it or
     /// need more than max_bytes. Throws std::bad_alloc.
-    [[nodiscard]] std::vector<double> convolution(ConvConfiguration const& configuration) {
+    [[nodiscard]] std::vector<double> convolution(learn::ConvConfiguration const& configuration) {
         const ConvShape shape = configuration.shape();
         std::vector<double> seconds(kernels_.primitives.size());
         std::map<Pass, double> fastest;
@@ -166,7 +166,7 @@ public:
 
     /// Seconds of each change of layout for a tensor of c x im x im. 0 where both layouts place every element alike, so
     /// that nothing need run.
-    [[nodiscard]] std::vector<double> transforms(TensorConfiguration const& configuration) {
+    [[nodiscard]] std::vector<double> transforms(learn::TensorConfiguration const& configuration) {
         const Shape shape = configuration.shape();
         std::vector<std::array<std::size_t, 2>> pairs;
         std::vector<double> seconds;
@@ -241,7 +241,7 @@ private:
             std::normal_distribution<float> distribution;
             for (float& value : normal_.span()) value = distribution(random_);
         }
-        AlignedBuffer more(std::max(floats, measure::detail::GrowingBuffer::smallest));
+        AlignedBuffer more(std::max(floats, detail::GrowingBuffer::smallest));
         for (std::size_t at = 0; at < more.size(); at += drawn) {
             std::memcpy(more.data() + at, normal_.data(), std::min(drawn, more.size() - at) * sizeof(float));
         }
@@ -323,15 +323,15 @@ private:
 
     Kernels kernels_;
     ProfileOptions options_;
-    measure::detail::PinnedThread pinned_;
-    using Timer = measure::detail::QuietTimer<measure::detail::ThreadClock, measure::detail::MultiplyChain>;
+    detail::PinnedThread pinned_;
+    using Timer = detail::QuietTimer<detail::ThreadClock, detail::MultiplyChain>;
     Timer timer_;
-    measure::detail::MeteredExecutor<Timer> executor_{&timer_};
+    detail::MeteredExecutor<Timer> executor_{&timer_};
     std::mt19937_64 random_;
     AlignedBuffer normal_;
-    measure::detail::GrowingBuffer weights_{17}, dst_{38}, scratch_{53};
+    detail::GrowingBuffer weights_{17}, dst_{38}, scratch_{53};
     /// How much slower than the best each primitive was, as a logarithm, averaged over the last.
     std::vector<double> slower_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 /// The seconds of a convolution, and the seconds spent measuring it.
 struct Measurement {
@@ -47,7 +47,7 @@ struct Refinement {
     bool settled = false;
 };
 
-namespace measure::detail {
+namespace detail {
 
 /// A primitive that might serve some layers better than what they have, or that they have and that might be worse than
 /// believed: what to expect of knowing its time, in seconds of the whole plan.
@@ -149,7 +149,7 @@ template <CostModel Model, Solver S>
     return result;
 }
 
-}  // namespace measure::detail
+}  // namespace detail
 
 /// A plan from predictions and from those measurements that could change it, the most valuable first: each round
 /// measures what promises the largest saving for its time (by how uncertain the corrected model still is),
@@ -175,13 +175,13 @@ template <CostModel Model, Solver S, class Measure>
     };
     plan();
     while (!result.settled && spent() < options.seconds && measurements < options.most) {
-        const auto promising = measure::detail::candidatures(graph, kernels, model, solver, plan_options);
+        const auto promising = detail::candidatures(graph, kernels, model, solver, plan_options);
         double left = 0;
-        for (measure::detail::Candidature const& next : promising) left += next.gain;
+        for (detail::Candidature const& next : promising) left += next.gain;
         const bool worthwhile = left > options.worthwhile * result.plan.total_seconds;
         std::size_t done = 0;
         result.settled = true;
-        for (measure::detail::Candidature const& next : promising) {
+        for (detail::Candidature const& next : promising) {
             if (!next.heavy && !(worthwhile && next.gain > 0)) continue;
             result.settled = false;
             if (done == options.at_once || spent() >= options.seconds || measurements == options.most) break;
@@ -201,4 +201,4 @@ template <CostModel Model, Solver S, class Measure>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

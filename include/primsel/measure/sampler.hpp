@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::measure {
 
 struct SampleOptions {
     /// The most operations of a configuration, two for each multiply-add: larger ones take too long to time.
@@ -24,7 +24,7 @@ struct SampleOptions {
     bool networks_first = true;
 };
 
-namespace measure::detail {
+namespace detail {
 
 /// Kernel sizes and strides that every (c, k, im) is profiled with (Mulder et al. 2020, table 1).
 inline constexpr std::array<std::array<int, 2>, 12> profiled_kernels{
@@ -34,53 +34,53 @@ inline constexpr std::array<std::array<int, 2>, 12> profiled_kernels{
 template <class T>
 void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t seed) {
     const std::vector<T> sorted(from.begin(), from.end());
-    for (const std::size_t i : shuffled(sorted.size(), seed)) to.push_back(sorted[i]);
+    for (const std::size_t i : learn::shuffled(sorted.size(), seed)) to.push_back(sorted[i]);
 }
 
-}  // namespace measure::detail
+}  // namespace detail
 
 /// Configurations to profile for networks that have these convolutions: each of their (c, k, im), once, with each
 /// kernel size and stride of the published data and with those that the networks have. Left out are convolutions with
 /// groups, dilation or sides that differ, kernels larger than their image and what is above max_operations. The order
 /// is drawn by the seed and depends on the set of shapes alone, so that any first part is a fair sample: of the
 /// networks' own layers, and behind their end of all others, or with networks_first = false of both.
-[[nodiscard]] inline std::vector<ConvConfiguration> sample_convolutions(std::span<const ConvShape> shapes,
-                                                                        SampleOptions const& options = {}) {
-    std::set<ConvConfiguration> own, others;
-    const auto allowed = [&](ConvConfiguration const& at) {
+[[nodiscard]] inline std::vector<learn::ConvConfiguration> sample_convolutions(std::span<const ConvShape> shapes,
+                                                                               SampleOptions const& options = {}) {
+    std::set<learn::ConvConfiguration> own, others;
+    const auto allowed = [&](learn::ConvConfiguration const& at) {
         return at.f <= at.im && at.shape().operations() <= options.max_operations;
     };
     for (ConvShape const& shape : shapes) {
         if (shape.groups != 1 || shape.dilated() || shape.h != shape.w) continue;
-        for (auto const& [f, s] : measure::detail::profiled_kernels) {
-            const ConvConfiguration at{shape.c, shape.k, shape.h, f, s};
+        for (auto const& [f, s] : detail::profiled_kernels) {
+            const learn::ConvConfiguration at{shape.c, shape.k, shape.h, f, s};
             if (allowed(at)) others.insert(at);
         }
-        if (const auto at = ConvConfiguration::of(shape); at && allowed(*at)) own.insert(*at);
+        if (const auto at = learn::ConvConfiguration::of(shape); at && allowed(*at)) own.insert(*at);
     }
     if (options.networks_first) {
-        for (ConvConfiguration const& at : own) others.erase(at);
+        for (learn::ConvConfiguration const& at : own) others.erase(at);
     } else {
         others.merge(std::exchange(own, {}));
     }
-    std::vector<ConvConfiguration> sample;
-    measure::detail::append_shuffled(sample, own, options.seed);
-    measure::detail::append_shuffled(sample, others, options.seed);
+    std::vector<learn::ConvConfiguration> sample;
+    detail::append_shuffled(sample, own, options.seed);
+    detail::append_shuffled(sample, others, options.seed);
     return sample;
 }
 
 /// The tensors that a change of layout may meet: each square input and output of the convolutions, once, in an order
 /// drawn by the seed.
-[[nodiscard]] inline std::vector<TensorConfiguration> sample_tensors(std::span<const ConvShape> shapes,
-                                                                     std::uint64_t seed = 1) {
-    std::set<TensorConfiguration> tensors;
+[[nodiscard]] inline std::vector<learn::TensorConfiguration> sample_tensors(std::span<const ConvShape> shapes,
+                                                                            std::uint64_t seed = 1) {
+    std::set<learn::TensorConfiguration> tensors;
     for (ConvShape const& shape : shapes) {
         if (shape.h == shape.w) tensors.insert({shape.c, shape.h});
         if (shape.out_h() == shape.out_w()) tensors.insert({shape.k, shape.out_h()});
     }
-    std::vector<TensorConfiguration> sample;
-    measure::detail::append_shuffled(sample, tensors, seed);
+    std::vector<learn::TensorConfiguration> sample;
+    detail::append_shuffled(sample, tensors, seed);
     return sample;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::measure

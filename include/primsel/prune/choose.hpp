@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// floor(sparsity * count), where a product that rounding leaves just below a whole number is that number.
 [[nodiscard]] inline std::size_t floor_of_share(double sparsity, std::size_t count) {
     return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
 
-namespace prune::detail {
+namespace detail {
 
 inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
@@ -35,7 +35,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
     return std::min(ranking.count - left, ranking.groups.size());
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
 /// The first groups of a ranking, which matter least. It must have as many.
 [[nodiscard]] inline RemovedGroups first_groups(Ranking const& ranking, std::size_t count) {
@@ -45,8 +45,8 @@ inline void check_share(double sparsity, std::size_t multiple) {
 /// How many groups go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
 /// as a multiple of it, where a whole layer has as many.
 [[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
-    prune::detail::check_share(sparsity, multiple);
-    return prune::detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
+    detail::check_share(sparsity, multiple);
+    return detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
 }
 /// Those groups.
 [[nodiscard]] inline RemovedGroups choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
@@ -58,7 +58,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
 /// a multiple.
 [[nodiscard]] inline std::vector<std::size_t> counts_to_go(std::span<const Ranking> rankings, double sparsity,
                                                            std::size_t multiple = 1) {
-    prune::detail::check_share(sparsity, multiple);
+    detail::check_share(sparsity, multiple);
     std::vector<std::pair<double, std::size_t>> order;  // score, ranking
     std::size_t count = 0;
     for (std::size_t i = 0; i < rankings.size(); ++i) {
@@ -69,8 +69,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
     order.resize(std::min(order.size(), floor_of_share(sparsity, count)));
     std::vector<std::size_t> most(rankings.size(), 0);
     for (auto const& [score, ranking] : order) ++most[ranking];
-    for (std::size_t i = 0; i < rankings.size(); ++i)
-        most[i] = prune::detail::count_to_go(rankings[i], most[i], multiple);
+    for (std::size_t i = 0; i < rankings.size(); ++i) most[i] = detail::count_to_go(rankings[i], most[i], multiple);
     return most;
 }
 /// Those groups.
@@ -93,4 +92,4 @@ inline void check_share(double sparsity, std::size_t multiple) {
     return choice;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

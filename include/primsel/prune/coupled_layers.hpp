@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// Layers whose channels go together: a row of the table of what is coupled to what.
 struct CoupledLayers {
@@ -35,7 +35,7 @@ struct CoupledLayers {
 /// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
 [[nodiscard]] inline std::vector<CoupledLayers> coupled_layers(Graph const& graph, Coupling const& coupling) {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
-    const auto makers = prune::detail::rankings_of_layers(graph, coupling);
+    const auto makers = detail::rankings_of_layers(graph, coupling);
     std::map<std::size_t, CoupledLayers> sets;
     std::vector<std::size_t> set_of(coupling.groups().size(), none);
     for (auto const& [layer, number] : makers) {
@@ -76,7 +76,7 @@ struct CoupledLayers {
     std::vector<bool> last(graph.size(), false);
     for (const std::size_t output : graph.outputs()) last[output] = true;
     for (std::size_t i = graph.size(); i-- > 0;) {
-        if (!last[i] || prune::detail::makes_channels(graph, i)) continue;
+        if (!last[i] || detail::makes_channels(graph, i)) continue;
         for (const std::size_t input : graph[i].inputs) last[input] = true;
     }
     std::set<std::size_t> of_image;
@@ -127,4 +127,4 @@ struct CoupledLayers {
     return text.text();
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// A channel of a layer's result.
 struct Channel {
@@ -37,14 +37,14 @@ struct CoupledChannels {
 class Coupling {
 public:
     explicit Coupling(Graph const& graph) {
-        prune::detail::ChannelSets sets;
+        detail::ChannelSets sets;
         of_.reserve(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) {
             Node const& node = graph[i];
             if (node.epilogue != Epilogue{}) {
                 fail("prune: layer ", node.name, " has others fused into it; prune first, and simplify then");
             }
-            prune::detail::PassesChannels pass{graph, i, of_, sets};
+            detail::PassesChannels pass{graph, i, of_, sets};
             of_.push_back(std::visit(pass, node.layer));
         }
         join_shared(graph, sets);
@@ -73,7 +73,7 @@ private:
     using Channels = std::vector<std::size_t>;
 
     /// Layers that share a weight make the same channels and, of a kernel, read the same.
-    void join_shared(Graph const& graph, prune::detail::ChannelSets& sets) const {
+    void join_shared(Graph const& graph, detail::ChannelSets& sets) const {
         const auto owners = weight_owners(graph);
         if (owners.empty()) return;
         std::map<std::string, std::size_t, std::less<>> layer_of;
@@ -113,14 +113,14 @@ private:
         for (const std::size_t channel : of_[input]) each.insert(each.end(), graph[input].shape.pixels(), channel);
         return each;
     }
-    static void join_all(prune::detail::ChannelSets& sets, Channels const& a, Channels const& b, std::string const& weight) {
+    static void join_all(detail::ChannelSets& sets, Channels const& a, Channels const& b, std::string const& weight) {
         if (a.size() != b.size()) {
             fix(sets, a, weight), fix(sets, b, weight);
             return;
         }
         for (std::size_t i = 0; i < a.size(); ++i) sets.join(a[i], b[i]);
     }
-    static void fix(prune::detail::ChannelSets& sets, Channels const& channels, std::string const& weight) {
+    static void fix(detail::ChannelSets& sets, Channels const& channels, std::string const& weight) {
         for (const std::size_t channel : channels) {
             sets.fix(channel, join("a layer of another form shares the weight ", weight));
         }
@@ -131,4 +131,4 @@ private:
     std::vector<CoupledChannels> groups_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <numeric>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// The loss when the first `gone` groups of a ranking go: 0 for none, and never less for more. The losses
 /// of several rankings add up.
@@ -36,4 +36,4 @@ struct LogarithmicLoss {
 };
 static_assert(PruningLoss<LogarithmicLoss>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

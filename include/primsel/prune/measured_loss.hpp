@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// The logarithm of how much accuracy is left, as sensitivity() measured it of each ranking: a line from point to point
 /// that never falls, as steep behind the last as it rose to there. Without retraining a layer seems worth nothing that
@@ -65,4 +65,4 @@ private:
 };
 static_assert(PruningLoss<MeasuredLoss>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// The quantity to reduce: predicted seconds of a run, multiply-adds, or filters.
 enum class Measure { seconds, operations, filters };
@@ -60,8 +60,7 @@ struct PrunedTo {
 /// The number of filters of a network's dense layers and convolutions, transposed ones too, but for depthwise ones.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i)
-        sum += prune::detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
     return sum;
 }
 
@@ -85,18 +84,18 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
                                 L const& loss = {}, PlanOptions const& options = {}) {
     if (is_nan(target.share) || !(target.share > 0 && target.share <= 1))
         fail("prune: impossible share ", target.share);
-    prune::detail::check_share(target.most, target.multiple);
-    prune::detail::LayerPrices<Model> prices(graph, kernels, model);
+    detail::check_share(target.most, target.multiple);
+    detail::LayerPrices<Model> prices(graph, kernels, model);
     const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
         if (target.measure == Measure::seconds) return prices(i, counts);
         if (target.measure == Measure::operations) {
-            const prune::detail::ThinLayer thin = prune::detail::thin_layer(graph, i, counts);
+            const detail::ThinLayer thin = detail::thin_layer(graph, i, counts);
             return multiply_adds(thin.layer, thin.inputs, thin.output);
         }
-        return prune::detail::makes_channels(graph, i) ? counts[i] : 0;
+        return detail::makes_channels(graph, i) ? counts[i] : 0;
     };
-    prune::detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
-                                        prune::detail::layers_that_run(graph), price, loss);
+    detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
+                                 detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
     result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver, options) : greedy.total();
@@ -124,4 +123,4 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// A network that loses filters while it is trained: as a schedule says, between epochs. What is gone is zero, and kept
 /// so after every update; the network is thinned at the end.
@@ -46,7 +46,7 @@ public:
         for (SchedulePolicy const& policy : schedule_.policies) {
             if (!policy.prunes || std::ranges::find(policy.epochs, epoch) == policy.epochs.end()) continue;
             SchedulePruner const& pruner = schedule_.pruners[policy.instance];
-            take(pruner, prune::detail::sparsity_at(pruner, policy, epoch), trainer.weights());
+            take(pruner, detail::sparsity_at(pruner, policy, epoch), trainer.weights());
             trainer.keep_zero(zeros());
         }
     }
@@ -87,10 +87,8 @@ public:
 private:
     void take(SchedulePruner const& pruner, double sparsity, Weights const& weights) {
         std::vector<Ranking> named;
-        for (Ranking& ranking : prune::detail::ranked_by(pruner.criterion, graph_, weights, coupling_, pruner.type)) {
-            const auto names = [&](std::string const& pattern) {
-                return prune::detail::names_weight(pattern, ranking);
-            };
+        for (Ranking& ranking : detail::ranked_by(pruner.criterion, graph_, weights, coupling_, pruner.type)) {
+            const auto names = [&](std::string const& pattern) { return detail::names_weight(pattern, ranking); };
             if (std::ranges::none_of(pruner.weights, names)) continue;
             first_gone(ranking);
             named.push_back(std::move(ranking));
@@ -123,4 +121,4 @@ private:
     RemovedGroups choice_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// The groups that a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes
 /// takes the filters that make it.
@@ -39,7 +39,7 @@ struct Ranking {
     std::size_t count = 0;
 };
 
-namespace prune::detail {
+namespace detail {
 
 [[nodiscard]] inline std::vector<std::size_t> const& judged_groups(Graph const& graph, Coupling const& coupling,
                                                                    std::size_t i, GroupType type) {
@@ -92,7 +92,7 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
     return scores;
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
 /// The channels of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the
 /// sum of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error
@@ -105,8 +105,8 @@ template <Criterion C>
     std::vector<double> scores(coupling.groups().size(), 0.0);
     std::vector<std::vector<std::size_t>> layers_of(coupling.groups().size());
     std::map<std::size_t, Ranking> rankings;
-    for (auto const& [i, number] : prune::detail::rankings_of_layers(graph, coupling, type)) {
-        std::vector<std::size_t> const& groups = prune::detail::judged_groups(graph, coupling, i, type);
+    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling, type)) {
+        std::vector<std::size_t> const& groups = detail::judged_groups(graph, coupling, i, type);
         const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
         Ranking& ranking = rankings[number];
         ranking.layers.push_back(graph[i].name);
@@ -115,16 +115,16 @@ template <Criterion C>
         std::span<const float> values = weights.at(graph[i].name + ".weight").values;
         std::vector<float> rotated;
         Filters rows{graph[i].name, groups.size(), values, {}};
-        if ((type == GroupType::channels) != prune::detail::has_rows_of_channels(graph[i].layer)) {
-            rotated = prune::detail::by_columns(graph, i, values);
+        if ((type == GroupType::channels) != detail::has_rows_of_channels(graph[i].layer)) {
+            rotated = detail::by_columns(graph, i, values);
             rows.weights = rotated;
         }
         if (type == GroupType::filters) {
-            if (const auto norm = prune::detail::norm_behind(graph, i, uses)) {
+            if (const auto norm = detail::norm_behind(graph, i, uses)) {
                 rows.scale = weights.at(graph[*norm].name + ".weight").values;
             }
         }
-        const std::vector<double> of_rows = prune::detail::relative_scores(rows, criterion);
+        const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
         for (std::size_t k = 0; k < groups.size(); ++k) {
             scores[groups[k]] += of_rows[k];
             std::vector<std::size_t>& layers = layers_of[groups[k]];
@@ -137,11 +137,11 @@ template <Criterion C>
         ranking.groups.erase(std::unique(ranking.groups.begin(), ranking.groups.end()), ranking.groups.end());
         ranking.count = ranking.groups.size();
         std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
-        prune::detail::sort_groups(ranking.groups, scores, layers_of);
+        detail::sort_groups(ranking.groups, scores, layers_of);
         for (const std::size_t group : ranking.groups) ranking.scores.push_back(scores[group]);
         if (!ranking.groups.empty()) result.push_back(std::move(ranking));
     }
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// By what a schedule ranks.
 enum class RankedBy { l1, l2, geometric_median, batch_norm, random };
@@ -107,7 +107,7 @@ struct ScheduledRate {
 };
 static_assert(LearningRate<ScheduledRate>);
 
-namespace prune::detail {
+namespace detail {
 
 /// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
 /// training calls the network.
@@ -143,7 +143,7 @@ namespace prune::detail {
     }
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
 /// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
 inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
@@ -151,13 +151,13 @@ inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, 
         std::vector<std::string> names;
         std::vector<Ranking> rankings;
         const auto weights = random_weights(graph);
-        for (Ranking& ranking : prune::detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
+        for (Ranking& ranking : detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
             for (std::string const& layer : ranking.layers) names.push_back(layer + ".weight");
             rankings.push_back(std::move(ranking));
         }
         for (std::size_t i = 0; i < pruner.weights.size(); ++i) {
             std::string const& pattern = pruner.weights[i];
-            const auto fits_it = [&](Ranking const& ranking) { return prune::detail::names_weight(pattern, ranking); };
+            const auto fits_it = [&](Ranking const& ranking) { return detail::names_weight(pattern, ranking); };
             if (std::ranges::any_of(rankings, fits_it)) continue;
             fail(pruner.places[i], ": no weight that can be pruned is named ", pattern,
                  nearest_of(pattern.starts_with("module.") ? std::string_view(pattern).substr(7) : pattern, names));
@@ -165,4 +165,4 @@ inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, 
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

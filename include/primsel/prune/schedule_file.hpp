@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
-namespace prune::detail {
+namespace detail {
 
 inline constexpr std::int64_t last_epoch = 1'000'000;
 
@@ -125,7 +125,7 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     return policy;
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
 /// Parses a schedule file. Throws error for an unknown word, naming the file, the line and the nearest known word.
 /// check_schedule says whether its weights are those of a network.
@@ -134,16 +134,16 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     PruningSchedule schedule;
     if (const auto* pruners = file.find("pruners")) {
         for (auto const& [name, pruner] : pruners->members()) {
-            schedule.pruners.push_back(prune::detail::parse_pruner(name, pruner));
+            schedule.pruners.push_back(detail::parse_pruner(name, pruner));
         }
     }
     if (const auto* rates = file.find("lr_schedulers")) {
-        for (auto const& [name, rate] : rates->members()) schedule.rates.push_back(prune::detail::parse_rate(name, rate));
+        for (auto const& [name, rate] : rates->members()) schedule.rates.push_back(detail::parse_rate(name, rate));
     }
     for (Settings const& policy : file.at("policies").elements()) {
-        schedule.policies.push_back(prune::detail::parse_policy(schedule, policy));
+        schedule.policies.push_back(detail::parse_policy(schedule, policy));
     }
     return schedule;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// A network with one ranking thinned and all else whole.
 struct SensitivityPoint {
@@ -31,7 +31,6 @@ struct SensitivityPoint {
     friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
 };
 
-namespace prune {
 [[nodiscard]] inline const SensitivityPoint* find_point(std::span<const SensitivityPoint> points,
                                                         std::string_view layer, double sparsity) {
     const auto found = std::ranges::find_if(points, [&](SensitivityPoint const& point) {
@@ -39,7 +38,6 @@ namespace prune {
     });
     return found == points.end() ? nullptr : &*found;
 }
-}  // namespace prune
 
 /// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
 /// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
@@ -134,4 +132,4 @@ template <class Judge, class Predict, class Keep>
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// A TableFormat.
 struct SensitivityFormat {
@@ -42,4 +42,4 @@ using SensitivityFile = TableFile<SensitivityFormat>;
     return parse_table<SensitivityFormat>(name, text, about);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// Which of a coupling's groups go, by their numbers.
 using RemovedGroups = std::set<std::size_t>;
@@ -27,7 +27,7 @@ struct Pruned {
     Weights weights;
 };
 
-namespace prune::detail {
+namespace detail {
 
 /// Throws error when a group of the choice is none, or must stay.
 inline void check_removed_groups(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
@@ -40,9 +40,9 @@ inline void check_removed_groups(Graph const& graph, Coupling const& coupling, R
     }
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
-namespace prune::detail {
+namespace detail {
 
 [[nodiscard]] inline Graph kept_graph(Graph const& graph, KeptChannels const& kept) {
     Graph result(graph.batch());
@@ -56,13 +56,13 @@ namespace prune::detail {
     return result;
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
 /// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
 /// error, naming the layer, where a channel must stay, or none would be left.
 [[nodiscard]] inline Graph remove_channels(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
-    prune::detail::check_removed_groups(graph, coupling, choice);
-    return prune::detail::kept_graph(graph, prune::detail::KeptChannels(graph, coupling, choice));
+    detail::check_removed_groups(graph, coupling, choice);
+    return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
 }
 
 /// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
@@ -71,13 +71,13 @@ namespace prune::detail {
 [[nodiscard]] inline Pruned remove_channels(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                             RemovedGroups const& choice) {
     check_weights(graph, weights);
-    prune::detail::check_removed_groups(graph, coupling, choice);
-    const prune::detail::KeptChannels kept(graph, coupling, choice);
-    Pruned result{prune::detail::kept_graph(graph, kept), Weights(weights.source())};
+    detail::check_removed_groups(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
     const auto owners = weight_owners(graph);
-    prune::detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (owners.contains(spec.name)) return;
-        const prune::detail::WeightSlices slices(graph, i, spec, kept);
+        const detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
         std::vector<float> values;
         const std::span<const float> all = weights.at(spec.name).values;
@@ -93,16 +93,16 @@ namespace prune::detail {
 /// The places of the trained weights that prune() would remove; running statistics are not trained.
 [[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling,
                                               RemovedGroups const& choice) {
-    prune::detail::check_removed_groups(graph, coupling, choice);
-    const prune::detail::KeptChannels kept(graph, coupling, choice);
+    detail::check_removed_groups(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
     ZeroWeights zeros;
-    prune::detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
         if (std::holds_alternative<ConstantParams>(graph[i].layer)) return;
         std::size_t size = 1;
         for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
         std::vector<bool> stays(size, false);
-        const prune::detail::WeightSlices slices(graph, i, spec, kept);
+        const detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { stays[at] = true; });
         std::vector<std::size_t> gone;
         for (std::size_t at = 0; at < size; ++at) {
@@ -117,11 +117,11 @@ namespace prune::detail {
 [[nodiscard]] inline Weights masked(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                     RemovedGroups const& choice) {
     check_weights(graph, weights);
-    prune::detail::check_removed_groups(graph, coupling, choice);
-    const prune::detail::KeptChannels kept(graph, coupling, choice);
+    detail::check_removed_groups(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
     Weights result(weights.source());
     const auto owners = weight_owners(graph);
-    prune::detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (owners.contains(spec.name)) return;
         WeightTensor const& tensor = weights.at(spec.name);
         // A variance of zero would be none.
@@ -129,11 +129,11 @@ namespace prune::detail {
         std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
         // Nor does anything divide by zero: nobody reads what a constant makes of a channel that is gone.
         if (std::holds_alternative<ConstantParams>(graph[i].layer)) tensor.values.read(0, values);
-        const prune::detail::WeightSlices slices(graph, i, spec, kept);
+        const detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
         result.add(spec.name, spec.dims, std::move(values));
     });
     return with_shared(graph, std::move(result));
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

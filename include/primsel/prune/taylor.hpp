@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::prune {
 
 /// By how much the loss would change, to first order, without a filter: the absolute sum of its results times their
 /// gradients, over a batch, and the mean of that over batches (Molchanov et al., Pruning convolutional neural networks
@@ -44,7 +44,7 @@ struct Taylor {
 };
 static_assert(Criterion<Taylor>);
 
-namespace prune::detail {
+namespace detail {
 
 /// Adds to each of the sums its part of weights times gradients: a row each, or a column where a layer has the
 /// transposed weight.
@@ -57,7 +57,7 @@ inline void add_products(std::span<const float> values, std::span<const float> g
     }
 }
 
-}  // namespace prune::detail
+}  // namespace detail
 
 /// Measures the criterion on batches of images, in the source's order: as many as the graph's batch at once. What a
 /// filter makes is linear in its weights: the sum of its results times their gradients is that of its weights and bias
@@ -79,9 +79,9 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
     for (Batch batch = images.next(); batch.count > 0 && taken < batches; batch = images.next(), ++taken) {
         step.run(batch.images, batch.labels, loss);
         for (std::size_t i = 0; i < graph.size(); ++i) {
-            if (!prune::detail::makes_channels(graph, i)) continue;
+            if (!detail::makes_channels(graph, i)) continue;
             std::vector<double> sums(static_cast<std::size_t>(graph[i].shape.c), 0.0);
-            std::string const& judged = graph[prune::detail::norm_behind(graph, i, uses).value_or(i)].name;
+            std::string const& judged = graph[detail::norm_behind(graph, i, uses).value_or(i)].name;
             for (const std::string_view part : {".weight", ".bias"}) {
                 const std::string name = judged + std::string(part);
                 const auto owner = owners.find(name);
@@ -89,11 +89,11 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
                 const auto found = trained.find(shared ? owner->second.name : name);
                 if (found == trained.end()) continue;
                 TrainedWeight const& weight = *found->second;
-                if (name == graph[i].name + ".weight" && prune::detail::has_rows_of_channels(graph[i].layer)) {
-                    prune::detail::add_products(prune::detail::by_columns(graph, i, weight.values),
-                                         prune::detail::by_columns(graph, i, weight.gradient), false, sums);
+                if (name == graph[i].name + ".weight" && detail::has_rows_of_channels(graph[i].layer)) {
+                    detail::add_products(detail::by_columns(graph, i, weight.values),
+                                         detail::by_columns(graph, i, weight.gradient), false, sums);
                 } else {
-                    prune::detail::add_products(weight.values, weight.gradient, shared && owner->second.transposed, sums);
+                    detail::add_products(weight.values, weight.gradient, shared && owner->second.transposed, sums);
                 }
             }
             std::vector<double>& scores = result.of_layers[graph[i].name];
@@ -107,4 +107,4 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
     return result;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::prune

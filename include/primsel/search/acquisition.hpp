@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The expected amount by which a normally distributed value stays below a bound, E[(bound - y)+]; never below 0. A
 /// deviation of 0 stands for a value that is known. (Jones et al. 1998, eq. 15.)
@@ -82,4 +82,4 @@ struct Pair {
     return sum;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

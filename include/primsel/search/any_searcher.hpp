@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The searcher that a sweep names.
 template <class Known = NothingKnown>
@@ -61,4 +61,4 @@ private:
     Any searcher_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

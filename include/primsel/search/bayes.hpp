@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 struct BayesOptions {
     /// One, or two of which the front is looked for.
@@ -58,11 +58,11 @@ public:
 
     [[nodiscard]] std::optional<SearchPoint> ask() {
         if (seen_.all()) return std::nullopt;
-        search::detail::Draw draw(options_.seed, seen_.size());
+        detail::Draw draw(options_.seed, seen_.size());
         std::optional<SearchPoint> point;
         if (seen_.size() < options_.first) point = first_point();
         if (!point) point = best_point(draw);
-        if (!point) point = search::detail::draw_unseen(seen_, draw);
+        if (!point) point = detail::draw_unseen(seen_, draw);
         if (!point) return std::nullopt;
         return seen_.wait_for(std::move(*point));
     }
@@ -77,16 +77,16 @@ public:
 
 private:
     [[nodiscard]] std::optional<SearchPoint> first_point() const {
-        search::detail::Draw draw(options_.seed, 0);
-        const search::detail::EvenPoints even(space().parameters().size(), draw);
+        detail::Draw draw(options_.seed, 0);
+        const detail::EvenPoints even(space().parameters().size(), draw);
         SearchPoint point = space().at(even.at(seen_.size()));
         return seen_.contains(point) ? std::nullopt : std::optional(std::move(point));
     }
-    [[nodiscard]] std::optional<SearchPoint> best_point(search::detail::Draw& draw) const {
+    [[nodiscard]] std::optional<SearchPoint> best_point(detail::Draw& draw) const {
         const bool any = std::ranges::any_of(seen_.told(), [](auto const& told) { return !told.second.failed(); });
         if (!any) return std::nullopt;
-        const search::detail::Prospects prospects(seen_, features_, options_.objectives, options_.constraints, known_);
-        return search::detail::Acquire(seen_, prospects, draw).best({options_.candidates, options_.rounds});
+        const detail::Prospects prospects(seen_, features_, options_.objectives, options_.constraints, known_);
+        return detail::Acquire(seen_, prospects, draw).best({options_.candidates, options_.rounds});
     }
 
     SeenPoints seen_;
@@ -95,4 +95,4 @@ private:
     PointFeatures features_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

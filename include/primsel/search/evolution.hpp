@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The defaults are those of Cai et al. 2020 and Rajagopal and Bouganis 2021, section 6.4.
 struct EvolutionOptions {
@@ -50,7 +50,7 @@ struct IgnoreIterations {
     bool operator()(std::size_t, ScoredSubnet const&) const { return true; }
 };
 
-namespace search::detail {
+namespace detail {
 
 /// A population and how the next is made of it.
 template <class Judge>
@@ -133,7 +133,7 @@ private:
     std::size_t asked_ = 0, kept_ = 0;
 };
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// Searches a supernet by evolution: the best of a population become parents, of which mutation and crossover make the
 /// next. judge(Subnet const&) gives a score, of which more is better, or nothing where a bound is broken. After each
@@ -151,7 +151,7 @@ template <class Judge, class Report = IgnoreIterations>
         !is_share(options.mutation)) {
         fail("search: impossible options of an evolution");
     }
-    search::detail::Breeder<std::remove_reference_t<Judge>> breeder(choices, judge, options);
+    detail::Breeder<std::remove_reference_t<Judge>> breeder(choices, judge, options);
     breeder.begin();
     for (std::size_t i = 0; i < options.iterations; ++i) {
         breeder.next();
@@ -160,4 +160,4 @@ template <class Judge, class Report = IgnoreIterations>
     return std::move(breeder).result();
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// Each combination of some values of each parameter, the last parameter's first: all of its values where there are no
 /// more than `levels`, else as many, evenly from end to end.
@@ -62,4 +62,4 @@ private:
     std::size_t size_ = 1, next_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 struct HalvingOptions {
     /// Steps (epochs) after which a trial is judged first.
@@ -82,4 +82,4 @@ private:
     std::map<std::size_t, std::map<std::size_t, Entry>> rungs_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
-namespace search::detail {
+namespace detail {
 
 /// Places in the order of values, from 1 on; equal ones share the mean of theirs.
 [[nodiscard]] inline std::vector<double> ranks_of(std::span<const double> values) {
@@ -38,12 +38,12 @@ namespace search::detail {
     return ranks;
 }
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// How the orders of two series agree, from -1 to 1 (Spearman 1904); NaN where one of them does not change. They must
 /// be finite and equally long.
 [[nodiscard]] inline double rank_correlation(std::span<const double> a, std::span<const double> b) {
-    const std::vector<double> x = search::detail::ranks_of(a), y = search::detail::ranks_of(b);
+    const std::vector<double> x = detail::ranks_of(a), y = detail::ranks_of(b);
     const double middle = 0.5 * static_cast<double>(x.size() + 1);
     double xx = 0, yy = 0, xy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -83,7 +83,8 @@ struct Influence {
         target(row, 0) = most > least ? static_cast<float>((values[row] - least) / (most - least)) : 0;
     }
     Sequential sequential;
-    const Forest forest = Forest::fit(table, target, {.trees = 60, .tree = {.depth = 12}, .seed = seed}, sequential);
+    const learn::Forest forest =
+        learn::Forest::fit(table, target, {.trees = 60, .tree = {.depth = 12}, .seed = seed}, sequential);
     const auto error = [&](FloatTable const& of) {
         const FloatTable predicted = forest.predict(of);
         double sum = 0;
@@ -101,7 +102,7 @@ struct Influence {
             for (auto const& row : shares) column.push_back(row[parameter]);
             result[parameter].correlation = rank_correlation(column, values);
         }
-        search::detail::Draw draw(seed, parameter);
+        detail::Draw draw(seed, parameter);
         FloatTable shuffled = table;
         for (std::size_t row = shuffled.rows(); row > 1; --row) {
             const std::size_t other = draw.below(row);
@@ -130,4 +131,4 @@ struct Influence {
     return influences(space, points, values, seed);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

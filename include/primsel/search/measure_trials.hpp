@@ -15,19 +15,19 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// One line of JSON by which a consumer reports a trial that it measured.
 [[nodiscard]] inline std::string line_of(std::uint64_t trial, TrialMeasurement const& measured) {
-    return to_string(Json(Json::Object{{"trial", trial}, {"measured", search::detail::json_of(measured)}}), 0,
+    return to_string(Json(Json::Object{{"trial", trial}, {"measured", detail::json_of(measured)}}), 0,
                      JsonStrings::any);
 }
 /// Throws error for what is no measurement of that trial; `name` is what errors call it.
 [[nodiscard]] inline TrialMeasurement parse_measurement(std::string_view name, std::string_view line,
                                                         std::uint64_t trial) {
-    const JsonCursor at = parse_json(std::string(name), line, search::detail::trial_limits);
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     if (static_cast<std::uint64_t>(at["trial"].integer(0)) != trial) at["trial"].fail("is not trial ", trial);
-    return search::detail::measurement_of(at["measured"]);
+    return detail::measurement_of(at["measured"]);
 }
 
 /// Measures nothing.
@@ -75,7 +75,7 @@ private:
 template <Queue Q, class Measure, class Stop>
 std::size_t work_on_measurements(Q& queue, WorkOptions const& options, Measure&& measure, Stop const& stop) {
     const auto result_of = [&](Lease const& lease) {
-        const JsonCursor at = parse_json("message", lease.message, search::detail::trial_limits);
+        const JsonCursor at = parse_json("message", lease.message, detail::trial_limits);
         const auto number = static_cast<std::uint64_t>(at["trial"].integer(0));
         if (number != lease.number) fail("message: is trial ", number, ", not ", lease.number);
         TrialMeasurement measured;
@@ -90,4 +90,4 @@ std::size_t work_on_measurements(Q& queue, WorkOptions const& options, Measure&&
     return work_off(queue, options, result_of, stop);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

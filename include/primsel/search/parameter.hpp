@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// A value of a parameter.
 using Value = std::variant<std::int64_t, double, std::string>;
@@ -157,4 +157,4 @@ private:
     bool ordered_ = true;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The properties of a machine that times depend on: machines of one kind agree in all of them.
 struct ProfiledMachine {
@@ -147,14 +147,14 @@ struct ProfiledRows {
     return to_string(Json(Json::Object{{"part", part.number}, {"table", part.table}, {"rows", std::move(rows)}}), 0,
                      JsonStrings::any);
 }
-namespace search::detail {
+namespace detail {
 inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
-}  // namespace search::detail
+}  // namespace detail
 /// Parses the line that line_of writes. Throws error for anything else, also for a table that the profile lacks and for
 /// numbers that are no configuration.
 [[nodiscard]] inline ProfilePart parse_part(std::string_view name, std::string_view line,
                                             std::span<const ProfiledTable> tables) {
-    const JsonCursor at = parse_json(std::string(name), line, search::detail::part_limits);
+    const JsonCursor at = parse_json(std::string(name), line, detail::part_limits);
     ProfilePart part{.number = static_cast<std::uint64_t>(at["part"].integer(0)), .table = at["table"].string()};
     const ProfiledTable* table = nullptr;
     for (ProfiledTable const& each : tables) table = each.name == part.table ? &each : table;
@@ -166,9 +166,9 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
             row.fail("has ", values.size(), " values, not ", table->inputs.size());
         }
         constexpr double most_values = 1e9;
-        const bool fits = values.size() == ConvConfiguration::columns.size()
-                              ? learn::plausible(ConvConfiguration::of_row(values).shape())
-                              : values.size() == TensorConfiguration::columns.size() &&
+        const bool fits = values.size() == learn::ConvConfiguration::columns.size()
+                              ? learn::plausible(learn::ConvConfiguration::of_row(values).shape())
+                              : values.size() == learn::TensorConfiguration::columns.size() &&
                                     static_cast<double>(values[0]) * values[1] * values[1] <= most_values;
         if (!fits) row.fail("is no configuration that can be measured");
         part.rows.push_back(std::move(values));
@@ -193,7 +193,7 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
 [[nodiscard]] inline ProfiledRows parse_rows(std::string_view name, std::string_view line, ProfilePart const& part,
                                              std::size_t subjects) {
     constexpr std::int64_t longest = 1'000'000'000'000'000;
-    const JsonCursor at = parse_json(std::string(name), line, search::detail::part_limits);
+    const JsonCursor at = parse_json(std::string(name), line, detail::part_limits);
     const std::int64_t number = at["part"].integer(0);
     if (static_cast<std::uint64_t>(number) != part.number) at["part"].fail("is ", number, ", not ", part.number);
     if (at["table"].string() != part.table) at["table"].fail("is not ", part.table);
@@ -212,4 +212,4 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
     return measured;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// A trial handed out: its number and what is to be done, and the worker who has it until its time is over.
 struct Lease {
@@ -152,4 +152,4 @@ private:
     std::size_t read_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

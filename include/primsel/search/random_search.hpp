@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
-namespace search::detail {
+namespace detail {
 
 /// The first point of the whole space, from a drawn one on, that has not been seen; nothing where there is none.
 [[nodiscard]] inline std::optional<SearchPoint> any_unseen(SeenPoints const& seen, Draw& draw) {
@@ -45,7 +45,7 @@ namespace search::detail {
     return any_unseen(seen, draw);
 }
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// Points drawn by the seed, each parameter evenly along its shares.
 class RandomSearch {
@@ -54,8 +54,8 @@ public:
 
     [[nodiscard]] Space const& space() const { return seen_.space(); }
     [[nodiscard]] std::optional<SearchPoint> ask() {
-        search::detail::Draw draw(seed_, seen_.size());
-        std::optional<SearchPoint> point = search::detail::draw_unseen(seen_, draw);
+        detail::Draw draw(seed_, seen_.size());
+        std::optional<SearchPoint> point = detail::draw_unseen(seen_, draw);
         if (!point) return std::nullopt;
         return seen_.wait_for(std::move(*point));
     }
@@ -66,4 +66,4 @@ private:
     std::uint64_t seed_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 struct RedisQueueOptions {
     /// Begins the names of its keys: queues of other names in the same server know nothing of each other.
@@ -105,7 +105,7 @@ public:
     [[nodiscard]] std::optional<QueuedResult> next_result(double seconds) {
         return wait_for(seconds, [this]() -> std::optional<QueuedResult> {
             for (;;) {
-                const search::detail::RedisReply reply =
+                const detail::RedisReply reply =
                     script("return redis.call('XRANGE', KEYS[4], '(' .. ARGV[1], '+', 'COUNT', 1)", {read_});
                 if (reply.elements.empty()) return std::nullopt;
                 const Entry entry = entry_from(reply.elements[0]);
@@ -116,7 +116,7 @@ public:
     }
     [[nodiscard]] std::vector<SetAside> aside() {
         std::vector<SetAside> all;
-        for (search::detail::RedisReply const& each : script("return redis.call('XRANGE', KEYS[5], '-', '+')", {}).elements) {
+        for (detail::RedisReply const& each : script("return redis.call('XRANGE', KEYS[5], '-', '+')", {}).elements) {
             const Entry entry = entry_from(each);
             all.push_back({entry.number, entry.message, entry.reason});
         }
@@ -147,7 +147,7 @@ private:
     /// KEYS 1 to 8: the stream of trials, all trials, those that are done, the streams of results and of what was set
     /// aside, the text, the id of each trial's entry in the stream where it is now, and the lease. A server that lost
     /// the group gets it again.
-    search::detail::RedisReply script(std::string_view body, std::vector<std::string> const& arguments) {
+    detail::RedisReply script(std::string_view body, std::vector<std::string> const& arguments) {
         static constexpr std::string_view make_group =
             "if redis.call('EXISTS', KEYS[1]) == 0 or #redis.call('XINFO', 'GROUPS', KEYS[1]) == 0 then"
             " redis.call('XGROUP', 'CREATE', KEYS[1], 'workers', '0', 'MKSTREAM') end ";
@@ -162,7 +162,7 @@ private:
 
     [[nodiscard]] std::optional<Lease> take_now(std::string const& worker) {
         for (;;) {
-            const search::detail::RedisReply reply = script(
+            const detail::RedisReply reply = script(
                 // Each call looks at ten entries only and says where the next one is to begin.
                 "local entry, cursor = nil, '0-0' repeat local answer ="
                 " redis.call('XAUTOCLAIM', KEYS[1], 'workers', ARGV[1], ARGV[2], cursor, 'COUNT', 1)"
@@ -192,11 +192,11 @@ private:
     }
 
     /// {id, {field, value, ...}}; a number is there where the entry has both.
-    [[nodiscard]] static Entry entry_from(search::detail::RedisReply const& reply) {
+    [[nodiscard]] static Entry entry_from(detail::RedisReply const& reply) {
         Entry entry;
         if (reply.elements.size() != 2) return entry;
         entry.id = reply.elements[0].text;
-        std::vector<search::detail::RedisReply> const& fields = reply.elements[1].elements;
+        std::vector<detail::RedisReply> const& fields = reply.elements[1].elements;
         bool has_message = false;
         std::optional<std::uint64_t> number;
         for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
@@ -209,7 +209,7 @@ private:
         if (has_message) {
             entry.number = number;
         } else if (entry.message.empty()) {
-            for (search::detail::RedisReply const& field : fields) entry.message += field.text + ' ';
+            for (detail::RedisReply const& field : fields) entry.message += field.text + ' ';
         }
         return entry;
     }
@@ -236,11 +236,11 @@ private:
     }
 
     std::mutex mutex_;
-    search::detail::RedisConnection redis_;
+    detail::RedisConnection redis_;
     std::string name_, lease_, own_, read_ = "0-0";
     std::uint64_t tokens_ = 0;
 };
 
 static_assert(Queue<RedisQueue>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

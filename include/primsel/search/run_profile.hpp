@@ -19,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// A table of a profile that others measure: its file, which must outlive whoever uses this, and the configurations
 /// that it is to have.
 struct ProfileTarget {
     std::string name;
-    DatasetFile* file = nullptr;
+    learn::DatasetFile* file = nullptr;
     std::vector<std::vector<int>> rows{};
 };
 
@@ -99,7 +99,7 @@ public:
         if (parts_.empty() || result.number / parts_.size() >= most_tries) return false;
         const auto place = static_cast<std::size_t>(result.number % parts_.size());
         if (is_whole(place)) return false;
-        DatasetFile& file = *targets_[parts_[place].target].file;
+        learn::DatasetFile& file = *targets_[parts_[place].target].file;
         const ProfilePart asked = part(place, result.number / parts_.size());
         ProfiledRows measured;
         try {
@@ -155,7 +155,7 @@ private:
         return {.number = tried * parts_.size() + place, .table = target.name, .rows = {first, first + count}};
     }
     [[nodiscard]] bool is_whole(std::size_t place) const {
-        DatasetFile const& file = *targets_[parts_[place].target].file;
+        learn::DatasetFile const& file = *targets_[parts_[place].target].file;
         return std::ranges::all_of(part(place, 0).rows, [&](auto const& row) { return file.contains(row); });
     }
 
@@ -215,4 +215,4 @@ std::size_t work(ProfileWork const& profile, Q& queue, WorkOptions const& option
     return work_off(queue, options, result_of, stop);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

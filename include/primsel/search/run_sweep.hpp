@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// Takes trials of the sweep from the queue and has them done, as try_trial says, until stop() says so or none comes
 /// for a while. What is no trial of the sweep is set aside. Returns how many trials counted.
@@ -31,7 +31,7 @@ std::size_t work(Sweep const& sweep, Q& queue, WorkOptions const& options, Funct
     return work_off(queue, options, result_of, stop);
 }
 
-namespace search::detail {
+namespace detail {
 
 /// A trial that is done, into run and log; one that is kept is measured first.
 template <Searcher S, class Measure>
@@ -78,7 +78,7 @@ bool take_aside(SweepRun<S>& run, TrialLog& log, Q& queue) {
     return any;
 }
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// Hands the trials of a sweep to workers, through a queue, and logs each result as it comes; report(run) after each.
 /// The run must have begun with the log's trials. Results that the queue still has of before count, once. Returns when
@@ -90,7 +90,7 @@ template <Searcher S, Queue Q, class Report, class Measure = NotMeasured>
 void drive(SweepRun<S>& run, TrialLog& log, Q& queue, DriveOptions const& options, Report const& report,
            Measure measure = {}) {
     while (const std::optional<QueuedResult> before = queue.next_result(0)) {
-        if (search::detail::take_result(run, log, *before, measure)) report(std::as_const(run));
+        if (detail::take_result(run, log, *before, measure)) report(std::as_const(run));
     }
     for (;;) {
         while (run.under_way().size() < std::max<std::size_t>(options.ahead, 1)) {
@@ -100,10 +100,10 @@ void drive(SweepRun<S>& run, TrialLog& log, Q& queue, DriveOptions const& option
         }
         if (run.under_way().empty()) return;
         if (const std::optional<QueuedResult> result = queue.next_result(options.wait_seconds)) {
-            if (search::detail::take_result(run, log, *result, measure)) report(std::as_const(run));
+            if (detail::take_result(run, log, *result, measure)) report(std::as_const(run));
             continue;
         }
-        if (search::detail::take_aside(run, log, queue)) report(std::as_const(run));
+        if (detail::take_aside(run, log, queue)) report(std::as_const(run));
         for (auto const& [number, task] : run.under_way()) queue.put(number, line_of(run.sweep().space, task));
     }
 }
@@ -138,4 +138,4 @@ SweepRun<S> run_sweep(Sweep const& sweep, S searcher, TrialLog& log, std::size_t
     return run;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

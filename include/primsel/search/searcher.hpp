@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The outcome of a trial.
 struct Outcome {
@@ -86,4 +86,4 @@ private:
     std::vector<std::pair<SearchPoint, Outcome>> told_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

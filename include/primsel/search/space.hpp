@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// A value for each parameter of a space, in its order.
 struct SearchPoint {
@@ -131,4 +131,4 @@ private:
     std::size_t count_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The costs of a sub-network. A cost that is not known is NaN.
 struct SubnetCosts {
@@ -45,22 +45,23 @@ struct SubnetBatches {
 /// Throws error as planning does.
 template <Supernet S>
 [[nodiscard]] SubnetCosts engine_costs(S const& supernet, Subnet const& subnet, SubnetBatches const& batches) {
-    const EngineForecast run = forecast_inference(supernet.graph(subnet, batches.inference));
-    const EngineForecast step =
-        forecast_training(supernet.graph(subnet, batches.training), {.batch = batches.training}, {.momentum = 0.9});
+    const forecast::EngineForecast run = forecast::forecast_inference(supernet.graph(subnet, batches.inference));
+    const forecast::EngineForecast step = forecast::forecast_training(supernet.graph(subnet, batches.training),
+                                                                      {.batch = batches.training}, {.momentum = 0.9});
     return {.training_bytes = static_cast<double>(step.memory.total()),
             .inference_bytes = static_cast<double>(run.memory.total()),
             .seconds = run.seconds};
 }
 
 /// Forecasts what sub-networks take in some microseconds each, from what is known of a few.
-template <class Policies = DefaultForecast>
+template <class Policies = forecast::DefaultForecast>
 class SubnetForecasts {
 public:
     /// From forecasters of a device; without one its costs are not known. `cautious`: so many deviations are added to
     /// each.
-    SubnetForecasts(std::optional<Forecaster<Policies>> training, std::optional<Forecaster<Policies>> inference,
-                    SubnetBatches const& batches, double cautious = 1)
+    SubnetForecasts(std::optional<forecast::Forecaster<Policies>> training,
+                    std::optional<forecast::Forecaster<Policies>> inference, SubnetBatches const& batches,
+                    double cautious = 1)
         : training_(std::move(training)), inference_(std::move(inference)), batches_(batches), cautious_(cautious) {}
 
     /// From what sub-networks took. Throws error as Forecaster::fit does.
@@ -71,32 +72,36 @@ public:
         if (subnets.size() != costs.size()) {
             fail("search: ", subnets.size(), " sub-networks and costs of ", costs.size());
         }
-        std::vector<ProfiledNetwork> training, inference;
+        std::vector<forecast::ProfiledNetwork> training, inference;
         for (std::size_t i = 0; i < subnets.size(); ++i) {
-            const std::vector<ConvSizes> sizes = supernet.convolutions(subnets[i]);
+            const std::vector<forecast::ConvSizes> sizes = supernet.convolutions(subnets[i]);
             const double none = std::numeric_limits<double>::quiet_NaN();
-            training.push_back({network_load(sizes, batches.training), none, costs[i].training_bytes});
-            inference.push_back({network_load(sizes, batches.inference), costs[i].seconds, costs[i].inference_bytes});
+            training.push_back({forecast::network_load(sizes, batches.training), none, costs[i].training_bytes});
+            inference.push_back(
+                {forecast::network_load(sizes, batches.inference), costs[i].seconds, costs[i].inference_bytes});
         }
-        return {Forecaster<Policies>::fit(training), Forecaster<Policies>::fit(inference), batches, cautious};
+        return {forecast::Forecaster<Policies>::fit(training), forecast::Forecaster<Policies>::fit(inference), batches,
+                cautious};
     }
 
-    [[nodiscard]] SubnetCosts operator()(std::span<const ConvSizes> sizes) const {
+    [[nodiscard]] SubnetCosts operator()(std::span<const forecast::ConvSizes> sizes) const {
         const auto none = std::numeric_limits<double>::quiet_NaN();
-        const auto most = [&](std::optional<Estimate> const& of) {
+        const auto most = [&](std::optional<forecast::Estimate> const& of) {
             return of ? of->value + cautious_ * of->deviation : none;
         };
         SubnetCosts costs{none, none, none};
-        if (training_) costs.training_bytes = most(training_->forecast(network_load(sizes, batches_.training)).bytes);
+        if (training_)
+            costs.training_bytes = most(training_->forecast(forecast::network_load(sizes, batches_.training)).bytes);
         if (inference_) {
-            const NetworkForecast run = inference_->forecast(network_load(sizes, batches_.inference));
+            const forecast::NetworkForecast run =
+                inference_->forecast(forecast::network_load(sizes, batches_.inference));
             costs.inference_bytes = most(run.bytes), costs.seconds = most(run.seconds);
         }
         return costs;
     }
 
 private:
-    std::optional<Forecaster<Policies>> training_, inference_;
+    std::optional<forecast::Forecaster<Policies>> training_, inference_;
     SubnetBatches batches_;
     double cautious_;
 };
@@ -105,7 +110,7 @@ private:
 [[nodiscard]] inline std::vector<Subnet> sample_subnets(std::span<const std::size_t> choices, std::size_t count,
                                                         std::uint64_t seed = 1) {
     std::vector<Subnet> subnets;
-    search::detail::Draw draw(seed, 1);
+    detail::Draw draw(seed, 1);
     for (std::size_t i = 0; i < count; ++i) {
         Subnet subnet = i == 1 ? largest_subnet(choices) : smallest_subnet(choices);
         if (i > 1) {
@@ -118,4 +123,4 @@ private:
     return subnets;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// A sub-network of a supernet: which of its choices each place takes, counted from 0, the smallest.
 using Subnet = std::vector<std::uint8_t>;
@@ -27,7 +27,7 @@ template <class S>
 concept Supernet = requires(S const& supernet, Subnet const& subnet, int batch) {
     { supernet.choices() } -> std::convertible_to<std::vector<std::size_t>>;
     { supernet.graph(subnet, batch) } -> std::same_as<Graph>;
-    { supernet.convolutions(subnet) } -> std::convertible_to<std::vector<ConvSizes>>;
+    { supernet.convolutions(subnet) } -> std::convertible_to<std::vector<forecast::ConvSizes>>;
 };
 
 /// Throws error unless it takes one of the choices at each place.
@@ -54,7 +54,7 @@ inline void check_subnet(std::span<const std::size_t> choices, Subnet const& sub
     return text;
 }
 
-namespace search::detail {
+namespace detail {
 
 /// Where a convolution of a sub-network stands; stage 0 is the stem.
 struct SubnetPlace {
@@ -92,12 +92,12 @@ struct SubnetGraph {
 
 /// Takes the sizes of its convolutions alone.
 struct SubnetConvolutions {
-    std::vector<ConvSizes> sizes;
+    std::vector<forecast::ConvSizes> sizes;
     using Value = Shape;
 
     static Value input(Shape const& shape) { return shape; }
     Value conv(SubnetPlace const&, Value const& from, ConvParams const& conv, bool) {
-        sizes.push_back(conv_sizes(conv, from));
+        sizes.push_back(forecast::conv_sizes(conv, from));
         return {conv.k, sizes.back().out_h, sizes.back().out_w};
     }
     static Value add(SubnetPlace const&, Value const& a, Value const&) { return a; }
@@ -114,7 +114,7 @@ struct SubnetConvolutions {
     return near < 0.9 * channels ? near + 8 : near;
 }
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// Residual networks of four stages of bottlenecks whose image size, widths, depths and expansions are chosen: the
 /// space of OFA-ResNet50 (Cai et al., Once for all: train one network and specialize it for efficient deployment, 2020)
@@ -146,12 +146,12 @@ struct ResNetSupernet {
     /// Throws error for what is no sub-network of it.
     [[nodiscard]] Graph graph(Subnet const& subnet, int batch = 1) const {
         check_subnet(choices(), subnet);
-        search::detail::SubnetGraph to{Graph(batch)};
+        detail::SubnetGraph to{Graph(batch)};
         build(subnet, to);
         return std::move(to.graph);
     }
-    [[nodiscard]] std::vector<ConvSizes> convolutions(Subnet const& subnet) const {
-        search::detail::SubnetConvolutions to;
+    [[nodiscard]] std::vector<forecast::ConvSizes> convolutions(Subnet const& subnet) const {
+        detail::SubnetConvolutions to;
         to.sizes.reserve(3 * blocks() + 8);
         build(subnet, to);
         return std::move(to.sizes);
@@ -171,9 +171,9 @@ private:
     template <class To>
     void build(Subnet const& subnet, To& to) const {
         const int size = sizes[subnet[0]];
-        const int wide = search::detail::in_eights(stem_channels * widths[subnet[2]]);
+        const int wide = detail::in_eights(stem_channels * widths[subnet[2]]);
         auto x = to.input({3, size, size});
-        x = to.conv({0, 0, "0"}, x, square(search::detail::in_eights(wide / 2.0), 3, 2), true);
+        x = to.conv({0, 0, "0"}, x, square(detail::in_eights(wide / 2.0), 3, 2), true);
         if (subnet[1] == 1) {
             const auto y = to.conv({0, 0, "1"}, x, square(to.channels(x), 3), false);
             x = to.add({0, 0, "1"}, y, x);
@@ -183,11 +183,11 @@ private:
         const std::size_t first_width = 3, first_depth = first_width + channels.size();
         std::size_t expansion = first_depth + channels.size();
         for (std::size_t stage = 0; stage < channels.size(); ++stage) {
-            const int out = search::detail::in_eights(channels[stage] * widths[subnet[first_width + stage]]);
+            const int out = detail::in_eights(channels[stage] * widths[subnet[first_width + stage]]);
             const int count = least_blocks[stage] + depths[subnet[first_depth + stage]];
             for (int block = 0; block < count; ++block) {
                 const double share = expansions[subnet[expansion + static_cast<std::size_t>(block)]];
-                x = bottleneck(to, static_cast<int>(stage) + 1, block, x, search::detail::in_eights(out * share), out);
+                x = bottleneck(to, static_cast<int>(stage) + 1, block, x, detail::in_eights(out * share), out);
             }
             expansion += static_cast<std::size_t>(most_blocks(stage));
         }
@@ -212,4 +212,4 @@ private:
 
 static_assert(Supernet<ResNetSupernet>);
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

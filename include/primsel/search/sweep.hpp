@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 enum class SweepMethod { grid, random, bayes };
 
@@ -151,4 +151,4 @@ struct Trial {
     return accuracy >= threshold ? latency / whole_latency : 1 + threshold - accuracy;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

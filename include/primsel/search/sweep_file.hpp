@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
-namespace search::detail {
+namespace detail {
 
 /// Reads a sweep; what is not understood is refused with its line.
 class SweepReader {
@@ -114,8 +114,8 @@ private:
         if (at.is_number(real) && is_finite(real)) return real;
         return at.text();
     }
-    [[nodiscard]] static std::vector<primsel::Parameter> parameters(Settings const& at) {
-        std::vector<primsel::Parameter> parameters;
+    [[nodiscard]] static std::vector<primsel::search::Parameter> parameters(Settings const& at) {
+        std::vector<primsel::search::Parameter> parameters;
         for (auto const& [name, settings] : at.members()) {
             // Parameters name themselves in their errors; their place is put before.
             try {
@@ -129,18 +129,18 @@ private:
         if (parameters.empty()) at.fail("there are no parameters");
         return parameters;
     }
-    [[nodiscard]] static primsel::Parameter parameter(std::string name, Settings const& at) {
+    [[nodiscard]] static primsel::search::Parameter parameter(std::string name, Settings const& at) {
         at.allow({"min", "max", "values", "value", "distribution"});
         const auto *min = at.find("min"), *max = at.find("max"), *values = at.find("values"), *one = at.find("value");
         const int kinds = (min || max ? 1 : 0) + (values ? 1 : 0) + (one ? 1 : 0);
         if (kinds != 1) at.fail("'", name, "' needs one of: min and max, values, value");
         const auto* distribution = at.find("distribution");
         if (distribution && !min) distribution->fail("'distribution' goes with min and max");
-        if (one) return primsel::Parameter::constant(std::move(name), value(*one));
+        if (one) return primsel::search::Parameter::constant(std::move(name), value(*one));
         if (values) {
             std::vector<Value> all;
             for (Settings const& each : values->elements()) all.push_back(value(each));
-            return primsel::Parameter::values(std::move(name), std::move(all));
+            return primsel::search::Parameter::values(std::move(name), std::move(all));
         }
         Settings const &low = at.at("min"), &high = at.at("max");
         // Between integers lie integers, unless the file says otherwise.
@@ -154,21 +154,21 @@ private:
         }
         if (integers) {
             constexpr std::int64_t most = std::int64_t{1} << 52;
-            return primsel::Parameter::integer(std::move(name), low.integer(-most, most), high.integer(-most, most),
-                                               spacing);
+            return primsel::search::Parameter::integer(std::move(name), low.integer(-most, most),
+                                                       high.integer(-most, most), spacing);
         }
-        return primsel::Parameter::real(std::move(name), low.number(-largest, largest), high.number(-largest, largest),
-                                        spacing);
+        return primsel::search::Parameter::real(std::move(name), low.number(-largest, largest),
+                                                high.number(-largest, largest), spacing);
     }
 };
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// A sweep from a file in JSON or YAML. The keys are those of the published format (Fay and Hunt 2021, figure 16):
 /// program (ignored), method (grid, random, bayes), metric {name, goal} or metrics (two), parameters {name: {min, max,
 /// distribution} | {values} | {value}}; and constraints [{name, at_least, at_most}], budget {trials, seconds},
 /// early_terminate {type, min_iter, eta}, seed, options {name: text | [texts]}. Throws error, naming the file and the
 /// line, for whatever is not understood, with what is nearest.
-[[nodiscard]] inline Sweep parse_sweep(Settings const& file) { return search::detail::SweepReader::read(file); }
+[[nodiscard]] inline Sweep parse_sweep(Settings const& file) { return detail::SweepReader::read(file); }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

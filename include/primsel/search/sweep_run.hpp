@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// How far a sweep has come.
 struct SweepProgress {
@@ -148,4 +148,4 @@ private:
     double seconds_ = 0;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -20,9 +20,9 @@
 #include <variant>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
-namespace search::detail {
+namespace detail {
 
 [[nodiscard]] inline Json json_of(Value const& value) {
     return std::visit([](auto const& held) { return Json(held); }, value);
@@ -66,7 +66,7 @@ namespace search::detail {
 
 [[nodiscard]] inline SearchPoint point_of(JsonCursor const& values, Space const& space) {
     SearchPoint point;
-    for (primsel::Parameter const& parameter : space.parameters()) {
+    for (primsel::search::Parameter const& parameter : space.parameters()) {
         const JsonCursor value = values[parameter.name()];
         Value read;
         if (value.value().get<std::string>() != nullptr) {
@@ -93,7 +93,7 @@ namespace search::detail {
 }
 inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// A trial as one line of JSON, without its end. A metric that is not finite is null.
 [[nodiscard]] inline std::string line_of(Space const& space, Trial const& trial) {
@@ -101,23 +101,23 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
     for (auto const& [name, value] : trial.metrics) {
         metrics.emplace_back(name, is_finite(value) ? Json(value) : Json());
     }
-    Json::Object line{{"trial", trial.number},    {"parameters", search::detail::json_of(space, trial.point)},
+    Json::Object line{{"trial", trial.number},    {"parameters", detail::json_of(space, trial.point)},
                       {"seed", trial.seed},       {"metrics", std::move(metrics)},
                       {"seconds", trial.seconds}, {"plan", trial.plan},
                       {"version", trial.version}};
-    if (!trial.rungs.empty()) line.emplace_back("rungs", search::detail::json_of(trial.rungs));
+    if (!trial.rungs.empty()) line.emplace_back("rungs", detail::json_of(trial.rungs));
     if (trial.stopped) line.emplace_back("stopped", true);
-    if (trial.measured) line.emplace_back("measured", search::detail::json_of(*trial.measured));
+    if (trial.measured) line.emplace_back("measured", detail::json_of(*trial.measured));
     if (!trial.failure.empty()) line.emplace_back("failure", trial.failure);
     return to_string(Json(std::move(line)), 0, JsonStrings::any);
 }
 /// Parses the line that line_of writes; errors call it `name`. Throws error for anything else, and for a point of
 /// another space.
 [[nodiscard]] inline Trial parse_trial(std::string_view name, std::string_view line, Space const& space) {
-    const JsonCursor at = parse_json(std::string(name), line, search::detail::trial_limits);
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     Trial trial;
     trial.number = static_cast<std::uint64_t>(at["trial"].integer(0));
-    trial.point = search::detail::point_of(at["parameters"], space);
+    trial.point = detail::point_of(at["parameters"], space);
     for (JsonCursor::Member const& metric : at["metrics"].members()) {
         const bool none = metric.value.is_null();
         trial.metrics[std::string(metric.key)] =
@@ -127,9 +127,9 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
     trial.seconds = at["seconds"].number();
     trial.plan = at["plan"].string();
     trial.version = at["version"].string();
-    if (const auto rungs = at.find("rungs")) trial.rungs = search::detail::steps_of(*rungs);
+    if (const auto rungs = at.find("rungs")) trial.rungs = detail::steps_of(*rungs);
     if (const auto stopped = at.find("stopped")) trial.stopped = stopped->boolean();
-    if (const auto measured = at.find("measured")) trial.measured = search::detail::measurement_of(*measured);
+    if (const auto measured = at.find("measured")) trial.measured = detail::measurement_of(*measured);
     if (const auto failure = at.find("failure")) trial.failure = failure->string();
     return trial;
 }
@@ -137,17 +137,17 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
 /// A trial that is to be done as a message, and back; errors as of parse_trial.
 [[nodiscard]] inline std::string line_of(Space const& space, TrialTask const& task) {
     return to_string(Json(Json::Object{{"trial", task.number},
-                                       {"parameters", search::detail::json_of(space, task.point)},
+                                       {"parameters", detail::json_of(space, task.point)},
                                        {"seed", task.seed},
-                                       {"limits", search::detail::json_of(task.limits)}}),
+                                       {"limits", detail::json_of(task.limits)}}),
                      0, JsonStrings::any);
 }
 [[nodiscard]] inline TrialTask parse_task(std::string_view name, std::string_view line, Space const& space) {
-    const JsonCursor at = parse_json(std::string(name), line, search::detail::trial_limits);
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     return {.number = static_cast<std::uint64_t>(at["trial"].integer(0)),
-            .point = search::detail::point_of(at["parameters"], space),
+            .point = detail::point_of(at["parameters"], space),
             .seed = static_cast<std::uint64_t>(at["seed"].integer(0)),
-            .limits = search::detail::steps_of(at["limits"])};
+            .limits = detail::steps_of(at["limits"])};
 }
 
 /// The first line of a log: the file of the sweep as it stood, and facts without which its trials are not comparable.
@@ -165,7 +165,7 @@ struct TrialLogHeader {
 }
 /// Nothing where the line is a trial. Throws error for what is neither.
 [[nodiscard]] inline std::optional<TrialLogHeader> parse_log_header(std::string_view name, std::string_view line) {
-    const JsonCursor at = parse_json(std::string(name), line, search::detail::trial_limits);
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     if (at.find("trial")) return std::nullopt;
     TrialLogHeader header{.file = at["file"].string(), .sweep = at["sweep"].string()};
     for (JsonCursor::Member const& fact : at["about"].members()) {
@@ -174,7 +174,7 @@ struct TrialLogHeader {
     return header;
 }
 
-namespace search::detail {
+namespace detail {
 
 /// The lines of a log, with what errors call each. Throws error where `each` does.
 template <class Each>
@@ -198,7 +198,7 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
     return trials;
 }
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// Whether a text without a whole line is where the writer of a log was stopped.
 [[nodiscard]] inline bool is_torn_log(std::string_view text) {
@@ -220,7 +220,7 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
 /// error as TrialLog does.
 [[nodiscard]] inline std::vector<Trial> read_trials(std::string const& path, Space const& space) {
     const SharedBytes file = read_file(path);
-    return search::detail::trials_of(path, file.text().substr(0, file.text().rfind('\n') + 1), space);
+    return detail::trials_of(path, file.text().substr(0, file.text().rfind('\n') + 1), space);
 }
 
 /// The trials of a sweep, a line each, kept as they come: a sweep that was killed goes on from them.
@@ -238,7 +238,7 @@ public:
             warning_ = join(path, ": the last line was cut short and is dropped; its trial is done again");
             file_.cut(whole.size());
         }
-        trials_ = search::detail::trials_of(path, whole, space_);
+        trials_ = detail::trials_of(path, whole, space_);
         if (header == TrialLogHeader{}) return;
         if (whole.empty()) {
             file_.append(line_of(header) + '\n');
@@ -268,4 +268,4 @@ private:
     std::string warning_;
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 /// Has a trial done. function(trial, goes_on) finds number, point and seed there, and adds metrics and the key of the
 /// plan; after each step it may ask goes_on(steps, metrics), and ends where the answer is no. What it throws is why the
@@ -39,4 +39,4 @@ template <class Function>
     return trial;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

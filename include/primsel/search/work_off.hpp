@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::search {
 
 struct WorkOptions {
     std::string name = "worker";
@@ -30,7 +30,7 @@ struct DriveOptions {
     double wait_seconds = 5;
 };
 
-namespace search::detail {
+namespace detail {
 
 /// Renews a lease until it is gone.
 template <Queue Q>
@@ -72,7 +72,7 @@ private:
     std::thread thread_;
 };
 
-}  // namespace search::detail
+}  // namespace detail
 
 /// Takes from the queue what is to be done and has it done, until stop() says so or nothing comes for a while.
 /// result_of(lease) is the text that goes back; where it throws error, the message is set aside for that reason.
@@ -91,7 +91,7 @@ std::size_t work_off(Q& queue, WorkOptions const& options, Function&& result_of,
         idle = 0;
         std::string result;
         try {
-            const search::detail::LeaseKeeper<Q> keeper(queue, *lease, options.renew_seconds);
+            const detail::LeaseKeeper<Q> keeper(queue, *lease, options.renew_seconds);
             result = result_of(*lease);
         } catch (error const& fault) {
             queue.set_aside(*lease, fault.what());
@@ -102,4 +102,4 @@ std::size_t work_off(Q& queue, WorkOptions const& options, Function&& result_of,
     return counted;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::search

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// Points (x, y), joined from left to right in the order given, or each on its own. A point that is not finite leaves a
 /// gap.
@@ -31,7 +31,7 @@ struct Chart {
     std::vector<Series> series;
 };
 
-namespace show::detail {
+namespace detail {
 
 /// Draws charts one below the other: to_svg below.
 class ChartPicture {
@@ -116,7 +116,7 @@ private:
     Canvas canvas_;
 };
 
-}  // namespace show::detail
+}  // namespace detail
 
 /// The charts as a picture, one below the other: a self-contained SVG document. Pointing at a point tells its values.
 /// Throws error where a series has not as many x as y.
@@ -127,7 +127,7 @@ private:
             fail("chart: series '", series.name, "' has ", series.x.size(), " x and ", series.y.size(), " y");
         }
     }
-    return show::detail::ChartPicture().draw(charts);
+    return detail::ChartPicture().draw(charts);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

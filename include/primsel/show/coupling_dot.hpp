@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// Which layers of a network lose the same channels, as a graph in the DOT language of Graphviz: a box a layer, those
 /// that are coupled in the same colour; grey where all channels must stay. Layers that make channels have a thick
 /// frame.
-[[nodiscard]] inline std::string to_dot(Graph const& graph, Coupling const& coupling) {
-    const std::vector<CoupledLayers> sets = coupled_layers(graph, coupling);
+[[nodiscard]] inline std::string to_dot(Graph const& graph, prune::Coupling const& coupling) {
+    const std::vector<prune::CoupledLayers> sets = prune::coupled_layers(graph, coupling);
     std::string text =
         "digraph coupling {\n"
         "  node [shape=box, style=filled, fontname=\"sans-serif\"];\n";
@@ -39,13 +39,12 @@ namespace primsel::inline PRIMSEL_ABI {
         }
         const bool makes =
             in_set && std::ranges::find(sets[found->second].made_by, node.name) != sets[found->second].made_by.end();
-        text += join(
-            "  n", i, " [label=",
-            show::detail::dot_string(join(node.name, '\n', layer_kind(node.layer), ", ", node.shape.c, " channels")),
-            ", fillcolor=", show::detail::dot_string(colour), makes ? ", penwidth=3" : "", "];\n");
+        text += join("  n", i, " [label=",
+                     detail::dot_string(join(node.name, '\n', layer_kind(node.layer), ", ", node.shape.c, " channels")),
+                     ", fillcolor=", detail::dot_string(colour), makes ? ", penwidth=3" : "", "];\n");
         for (const std::size_t input : node.inputs) text += join("  n", input, " -> n", i, ";\n");
     }
     return text + "}\n";
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

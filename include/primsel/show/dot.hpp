@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
-namespace show::detail {
+namespace detail {
 
 /// A string of the DOT language: a backslash would begin an escape.
 [[nodiscard]] inline std::string dot_string(std::string_view text) {
@@ -26,7 +26,7 @@ namespace show::detail {
     return quoted + '"';
 }
 
-}  // namespace show::detail
+}  // namespace detail
 
 /// The plan as a graph in the DOT language of Graphviz: a box a layer, with its primitive and predicted time, in the
 /// colour that to_svg gives it; edges name the layout, in that layout's colour, or the change of layout and its time.
@@ -35,7 +35,7 @@ namespace show::detail {
     bool same = plan.layers.size() == graph.size() && graph.size() > 0;
     for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
     if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
-    const show::detail::Colours colours(plan);
+    const detail::Colours colours(plan);
     std::string text =
         "digraph plan {\n"
         "  node [shape=box, style=filled, fontname=\"sans-serif\"];\n"
@@ -49,16 +49,16 @@ namespace show::detail {
             label = from + " -> " + to + '\n' + milliseconds(transform.seconds) + " ms";
             break;
         }
-        text += join("  n", writer, " -> ", reader, " [label=", show::detail::dot_string(label),
-                     ", color=", show::detail::dot_string(colours.layout(to)), "];\n");
+        text += join("  n", writer, " -> ", reader, " [label=", detail::dot_string(label),
+                     ", color=", detail::dot_string(colours.layout(to)), "];\n");
     };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         PlannedLayer const& layer = plan.layers[i];
         const std::string label = layer.name + '\n' + layer.shape + '\n' +
                                   (layer.primitive.empty() ? layer.kind : layer.primitive) + '\n' +
                                   milliseconds(layer.seconds) + " ms";
-        text += join("  n", i, " [label=", show::detail::dot_string(label),
-                     ", fillcolor=", show::detail::dot_string(colours.primitive(layer.primitive)), "];\n");
+        text += join("  n", i, " [label=", detail::dot_string(label),
+                     ", fillcolor=", detail::dot_string(colours.primitive(layer.primitive)), "];\n");
         for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
             const bool residual = position == 1 && !layer.primitive.empty();
             edge(graph[i].inputs[position], residual ? layer.out_layout : layer.in_layout, join('n', i), false);
@@ -66,7 +66,7 @@ namespace show::detail {
     }
     const std::vector<std::size_t> outputs = graph.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-        text += join("  result", i, " [label=", show::detail::dot_string(outputs.size() == 1 ? "result" : join("result ", i)),
+        text += join("  result", i, " [label=", detail::dot_string(outputs.size() == 1 ? "result" : join("result ", i)),
                      ", shape=plaintext, style=\"\"];\n");
         std::string to = plan.layers[outputs[i]].out_layout;
         for (PlannedTransform const& transform : plan.transforms) {
@@ -77,4 +77,4 @@ namespace show::detail {
     return text + "}\n";
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// One of the axes, which stand beside each other: places on it are from 0, below, to 1.
 struct CoordinateAxis {
@@ -37,7 +37,7 @@ struct CoordinateLine {
     const double width = 2 * left + apart * static_cast<double>(axes.empty() ? 0 : axes.size() - 1);
     const auto x_of = [&](std::size_t axis) { return left + apart * static_cast<double>(axis); };
     const auto y_of = [&](double place) { return top + height * (1 - std::clamp(place, 0.0, 1.0)); };
-    show::detail::Canvas canvas;
+    detail::Canvas canvas;
     std::string ordinary, outstanding;
     for (CoordinateLine const& line : lines) {
         if (line.places.size() != axes.size()) {
@@ -64,11 +64,11 @@ struct CoordinateLine {
         const double x = x_of(axis);
         canvas.path(join('M', xml_number(x), ' ', xml_number(top), 'v', xml_number(height)), "#444");
         // Names of neighbours stand at two heights, so that they have room.
-        canvas.text(x, axis % 2 == 0 ? 16 : 32, show::detail::shortened(axes[axis].name, 40),
+        canvas.text(x, axis % 2 == 0 ? 16 : 32, detail::shortened(axes[axis].name, 40),
                     "text-anchor=\"middle\" font-weight=\"bold\"");
         for (auto const& [place, label] : axes[axis].ticks) {
             canvas.path(join('M', xml_number(x - 4), ' ', xml_number(y_of(place)), "h8"), "#444");
-            canvas.text(x - 7, y_of(place) + 4, show::detail::shortened(label, 12), "text-anchor=\"end\" fill=\"#444\"");
+            canvas.text(x - 7, y_of(place) + 4, detail::shortened(label, 12), "text-anchor=\"end\" fill=\"#444\"");
         }
     }
     const std::string page = xml_number(width), tall = xml_number(top + height + below);
@@ -79,4 +79,4 @@ struct CoordinateLine {
                 ordinary, canvas.below, outstanding, canvas.above, "</svg>\n");
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

@@ -8,16 +8,16 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// Accuracy, and predicted milliseconds, over how much of each layer is gone: a series a layer.
-[[nodiscard]] inline std::vector<Chart> sensitivity_charts(std::span<const SensitivityPoint> points) {
-    const SensitivityPoint* whole = prune::find_point(points, "", 0);
+[[nodiscard]] inline std::vector<Chart> sensitivity_charts(std::span<const prune::SensitivityPoint> points) {
+    const prune::SensitivityPoint* whole = prune::find_point(points, "", 0);
     Chart accuracy{
         .title = "Accuracy without retraining", .x_label = "share of the layer's channels gone", .series = {}},
         time{.title = "Predicted milliseconds of a run", .x_label = "share of the layer's channels gone", .series = {}};
     std::string_view last;
-    for (SensitivityPoint const& point : points) {
+    for (prune::SensitivityPoint const& point : points) {
         if (point.layer.empty()) continue;
         if (accuracy.series.empty() || point.layer != last) {
             last = point.layer;
@@ -39,4 +39,4 @@ namespace primsel::inline PRIMSEL_ABI {
     return {accuracy, time};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

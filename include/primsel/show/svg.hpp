@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
-namespace show::detail {
+namespace detail {
 
 /// Draws a plan: to_svg below.
 class Picture {
@@ -264,7 +264,7 @@ private:
     Canvas canvas_;
 };
 
-}  // namespace show::detail
+}  // namespace detail
 
 /// The plan as a picture of its network, a self-contained SVG document: a box a layer, coloured by primitive, below
 /// those it reads; stripes and edges coloured by layout, changes of layout marked on them; a legend with the totals.
@@ -274,7 +274,7 @@ private:
     bool same = plan.layers.size() == graph.size() && graph.size() > 0;
     for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
     if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
-    return show::detail::Picture(plan, graph).draw();
+    return detail::Picture(plan, graph).draw();
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// The contents of a report of a sweep.
 struct SweepReport {
@@ -33,19 +33,19 @@ struct SweepReport {
     /// Facts that the page begins with.
     std::map<std::string, std::string> about;
     /// How much each layer can lose, where that is known.
-    std::vector<SensitivityPoint> sensitivity;
+    std::vector<prune::SensitivityPoint> sensitivity;
 };
 
-namespace show::detail {
+namespace detail {
 
 /// Writes the page: to_html below.
 class ReportPage {
 public:
-    ReportPage(Sweep const& sweep, std::span<const Trial> trials, SweepReport const& report)
-        : sweep_(sweep), trials_(trials), report_(report), best_(best_of(sweep, trials)) {
-        for (SweepGoal const& goal : sweep.goals) metrics_.push_back(goal.metric);
-        for (MetricBound const& bound : sweep.bounds) add_metric(bound.metric);
-        for (Trial const& trial : trials) {
+    ReportPage(search::Sweep const& sweep, std::span<const search::Trial> trials, SweepReport const& report)
+        : sweep_(sweep), trials_(trials), report_(report), best_(search::best_of(sweep, trials)) {
+        for (search::SweepGoal const& goal : sweep.goals) metrics_.push_back(goal.metric);
+        for (search::MetricBound const& bound : sweep.bounds) add_metric(bound.metric);
+        for (search::Trial const& trial : trials) {
             for (auto const& [name, value] : trial.metrics) add_metric(name);
         }
     }
@@ -69,7 +69,7 @@ private:
     void add_metric(std::string const& name) {
         if (std::ranges::find(metrics_, name) == metrics_.end()) metrics_.push_back(name);
     }
-    [[nodiscard]] static double value_of(Trial const& trial, std::string const& metric) {
+    [[nodiscard]] static double value_of(search::Trial const& trial, std::string const& metric) {
         const auto found = trial.metrics.find(metric);
         const bool there = trial.failure.empty() && found != trial.metrics.end();
         return there ? found->second : std::numeric_limits<double>::quiet_NaN();
@@ -77,16 +77,16 @@ private:
     [[nodiscard]] static std::string number(double value) {
         return is_finite(value) ? core::rounded_text(value, 5) : "\xe2\x80\x93";
     }
-    [[nodiscard]] static std::string number(Value const& value) {
+    [[nodiscard]] static std::string number(search::Value const& value) {
         const auto* real = std::get_if<double>(&value);
-        return real != nullptr ? number(*real) : primsel::text_of(value);
+        return real != nullptr ? number(*real) : primsel::search::text_of(value);
     }
     [[nodiscard]] bool is_chosen(std::size_t trial) const { return std::ranges::find(best_, trial) != best_.end(); }
 
     [[nodiscard]] std::string facts() const {
         std::size_t failed = 0, stopped = 0;
         double seconds = 0;
-        for (Trial const& trial : trials_) {
+        for (search::Trial const& trial : trials_) {
             failed += trial.failure.empty() ? 0 : 1;
             stopped += trial.stopped ? 1 : 0;
             seconds += trial.seconds;
@@ -94,10 +94,10 @@ private:
         std::string text = join("<p>", trials_.size(), " trials, ", number(seconds), " s in all");
         if (failed > 0) text += join("; ", failed, " failed");
         if (stopped > 0) text += join("; ", stopped, " were stopped early");
-        for (SweepGoal const& goal : sweep_.goals) {
+        for (search::SweepGoal const& goal : sweep_.goals) {
             text += join("; ", goal.maximize ? "most " : "least ", xml_text(goal.metric), " is looked for");
         }
-        for (MetricBound const& bound : sweep_.bounds) {
+        for (search::MetricBound const& bound : sweep_.bounds) {
             if (is_finite(bound.at_least)) text += join("; ", xml_text(bound.metric), " at least ", bound.at_least);
             if (is_finite(bound.at_most)) text += join("; ", xml_text(bound.metric), " at most ", bound.at_most);
         }
@@ -112,20 +112,21 @@ private:
 
     [[nodiscard]] std::string table_of(std::span<const std::size_t> rows) const {
         std::string text = "<div class=\"wide\"><table>\n<tr><th>trial</th>";
-        for (primsel::Parameter const& parameter : sweep_.space.parameters()) {
+        for (primsel::search::Parameter const& parameter : sweep_.space.parameters()) {
             text += join("<th>", xml_text(parameter.name()), "</th>");
         }
         for (std::string const& metric : metrics_) text += join("<th>", xml_text(metric), "</th>");
         text += "<th>s</th><th></th></tr>\n";
         for (const std::size_t row : rows) {
-            Trial const& trial = trials_[row];
+            search::Trial const& trial = trials_[row];
             const bool failed = !trial.failure.empty();
             text += join("<tr class=\"",
                          failed           ? "failed"
                          : is_chosen(row) ? "chosen"
                                           : "tried",
                          "\"><td>", trial.number, "</td>");
-            for (Value const& value : trial.point.values) text += join("<td>", xml_text(number(value)), "</td>");
+            for (search::Value const& value : trial.point.values)
+                text += join("<td>", xml_text(number(value)), "</td>");
             for (std::string const& metric : metrics_) text += join("<td>", number(value_of(trial, metric)), "</td>");
             text +=
                 join("<td>", number(trial.seconds), "</td><td>",
@@ -142,9 +143,9 @@ private:
     [[nodiscard]] std::string measured() const {
         constexpr std::size_t most_layers = 3;
         std::string rows;
-        for (Trial const& trial : trials_) {
+        for (search::Trial const& trial : trials_) {
             if (!trial.measured) continue;
-            TrialMeasurement const& was = *trial.measured;
+            search::TrialMeasurement const& was = *trial.measured;
             rows += join("<tr><td>", trial.number, "</td>");
             if (!was.failure.empty()) {
                 rows += join("<td class=\"failed\" colspan=\"5\">", xml_text(was.failure), "</td></tr>\n");
@@ -177,9 +178,9 @@ private:
         std::vector<CoordinateAxis> axes;
         std::vector<std::size_t> parameters;
         std::vector<std::vector<double>> shares;
-        for (Trial const& trial : trials_) shares.push_back(sweep_.space.shares_of(trial.point));
+        for (search::Trial const& trial : trials_) shares.push_back(sweep_.space.shares_of(trial.point));
         for (std::size_t i = 0; i < sweep_.space.parameters().size(); ++i) {
-            primsel::Parameter const& parameter = sweep_.space.parameters()[i];
+            primsel::search::Parameter const& parameter = sweep_.space.parameters()[i];
             if (parameter.count() == 1) continue;
             parameters.push_back(i);
             CoordinateAxis axis{.name = parameter.name(), .ticks = {}};
@@ -195,7 +196,7 @@ private:
         std::vector<Scale> scales;
         for (std::string const& metric : metrics_) {
             std::vector<double> values;
-            for (Trial const& trial : trials_) {
+            for (search::Trial const& trial : trials_) {
                 if (const double value = value_of(trial, metric); is_finite(value)) values.push_back(value);
             }
             Scale const& scale = scales.emplace_back(values);
@@ -226,14 +227,14 @@ private:
 
     [[nodiscard]] std::string over_time() const {
         std::vector<Chart> charts;
-        for (SweepGoal const& goal : sweep_.goals) {
+        for (search::SweepGoal const& goal : sweep_.goals) {
             Series each{.name = "trials", .x = {}, .y = {}, .joined = false},
                 best{.name = "best until then", .x = {}, .y = {}};
             double least = std::numeric_limits<double>::infinity();
             for (std::size_t i = 0; i < trials_.size(); ++i) {
                 const double value = value_of(trials_[i], goal.metric);
                 each.x.push_back(static_cast<double>(i + 1)), each.y.push_back(value);
-                if (!outcome_of_trial(sweep_, trials_[i]).feasible()) continue;
+                if (!search::outcome_of_trial(sweep_, trials_[i]).feasible()) continue;
                 least = std::min(least, goal.maximize ? -value : value);
                 best.x.push_back(static_cast<double>(i + 1)), best.y.push_back(goal.maximize ? -least : least);
             }
@@ -248,7 +249,7 @@ private:
         std::string const &x = metrics_[0], &y = metrics_[1];
         Series tried{.name = "trials", .x = {}, .y = {}, .joined = false},
             chosen{.name = sweep_.goals.size() > 1 ? "front" : "best", .x = {}, .y = {}};
-        for (Trial const& trial : trials_) {
+        for (search::Trial const& trial : trials_) {
             tried.x.push_back(value_of(trial, x)), tried.y.push_back(value_of(trial, y));
         }
         for (const std::size_t i : best_) {
@@ -262,16 +263,16 @@ private:
         std::string text =
             "<h2>What matters</h2>\n<p>Rank correlation with the metric, and importance to a forest that predicts it "
             "(all together 1).</p>\n<table>\n<tr><th>parameter</th>";
-        std::vector<std::vector<Influence>> all;
+        std::vector<std::vector<search::Influence>> all;
         for (std::string const& metric : metrics_) {
-            all.push_back(trial_influences(sweep_.space, trials_, metric, sweep_.seed));
+            all.push_back(search::trial_influences(sweep_.space, trials_, metric, sweep_.seed));
             text += join("<th>", xml_text(metric), ": correlation</th><th>importance</th><th></th>");
         }
         text += "</tr>\n";
         for (std::size_t i = 0; i < sweep_.space.parameters().size(); ++i) {
             if (sweep_.space.parameters()[i].count() == 1) continue;
             text += join("<tr><td>", xml_text(sweep_.space.parameters()[i].name()), "</td>");
-            for (std::vector<Influence> const& of : all) {
+            for (std::vector<search::Influence> const& of : all) {
                 text += join("<td>", number(of[i].correlation), "</td><td>", number(of[i].importance),
                              "</td><td><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"80\" height=\"10\"><rect "
                              "height=\"10\" fill=\"#1f5fa8\" width=\"",
@@ -287,22 +288,23 @@ private:
         return "<h2>Sensitivity of the layers</h2>\n" + to_svg(sensitivity_charts(report_.sensitivity));
     }
 
-    Sweep const& sweep_;
-    std::span<const Trial> trials_;
+    search::Sweep const& sweep_;
+    std::span<const search::Trial> trials_;
     SweepReport const& report_;
     std::vector<std::size_t> best_;
     std::vector<std::string> metrics_;
 };
 
-}  // namespace show::detail
+}  // namespace detail
 
 /// One page of HTML, also XML, that stands alone: the trials chosen, parallel coordinates, what was tried over time,
 /// the front, what matters, sensitivity where it is given, and all trials. Throws error where the sweep has no goal, or
 /// a trial is of another space.
-[[nodiscard]] inline std::string to_html(Sweep const& sweep, std::span<const Trial> trials, SweepReport const& report) {
+[[nodiscard]] inline std::string to_html(search::Sweep const& sweep, std::span<const search::Trial> trials,
+                                         SweepReport const& report) {
     if (sweep.goals.empty()) fail("sweep report: there is no goal");
-    for (Trial const& trial : trials) sweep.space.check(trial.point);
-    return show::detail::ReportPage(sweep, trials, report).write();
+    for (search::Trial const& trial : trials) sweep.space.check(trial.point);
+    return detail::ReportPage(sweep, trials, report).write();
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// The most that a machine gives in one second of the cores that ran.
 struct Limits {
@@ -20,7 +20,7 @@ struct Limits {
     double bytes = 0;       ///< read from memory
 };
 
-namespace show::detail {
+namespace detail {
 
 /// Draws a trace: to_svg below.
 class TracePicture {
@@ -140,7 +140,7 @@ private:
     std::string marks_;
 };
 
-}  // namespace show::detail
+}  // namespace detail
 
 /// The trace as a picture, a self-contained SVG document: where the time of a run goes, and how near each step comes to
 /// what bounds it. A bar a step, as wide as its time: above, as high as its share of the cores' operations a second
@@ -149,7 +149,7 @@ private:
 [[nodiscard]] inline std::string to_svg(Trace const& trace, Limits const& limits) {
     if (is_nan(limits.operations) || !(limits.operations > 0) || !(limits.bytes > 0))
         fail("trace: a picture needs the limits of the machine");
-    return show::detail::TracePicture(trace, limits).draw();
+    return detail::TracePicture(trace, limits).draw();
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

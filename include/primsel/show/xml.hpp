@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::show {
 
 /// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
 /// replacement character.
@@ -36,7 +36,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return out;
 }
 
-namespace show::detail {
+namespace detail {
 
 /// Characters of a text; a byte that is not UTF-8 counts as one.
 [[nodiscard]] inline std::size_t character_count(std::string_view text) {
@@ -64,9 +64,9 @@ namespace show::detail {
     return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
 }
 
-}  // namespace show::detail
+}  // namespace detail
 
 /// A coordinate.
 [[nodiscard]] inline std::string xml_number(double value) { return core::fixed_text(value, 1); }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::show

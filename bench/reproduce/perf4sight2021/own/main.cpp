@@ -32,16 +32,16 @@ namespace {
 namespace ps = primsel;
 
 struct Task {
-    ps::ProfileKey key;
+    ps::forecast::ProfileKey key;
     ps::Graph graph;
 };
 
-ps::Graph zoo_graph(ps::ProfileKey const& key) {
+ps::Graph zoo_graph(ps::forecast::ProfileKey const& key) {
     const ps::Graph graph = ps::resized(ps::zoo::graph(key.network, key.batch), {3, key.height, key.width});
-    return ps::thinned(graph, key.thinning);
+    return ps::forecast::thinned(graph, key.thinning);
 }
 /// Sizes and batches that fit a small machine.
-std::vector<ps::ProfileKey> networks() {
+std::vector<ps::forecast::ProfileKey> networks() {
     struct Net {
         const char* name;
         int size;
@@ -50,7 +50,7 @@ std::vector<ps::ProfileKey> networks() {
     const std::vector<Net> all{{"resnet18", 64, {4, 16, 32}},     {"resnet50", 64, {2, 8}},
                                {"mobilenet_v2", 64, {4, 16, 32}}, {"squeezenet1_1", 96, {4, 16, 32}},
                                {"mnasnet1_0", 64, {4, 16, 32}},   {"googlenet-bn", 64, {4, 16}}};
-    std::vector<ps::ProfileKey> keys;
+    std::vector<ps::forecast::ProfileKey> keys;
     for (Net const& net : all) {
         for (const int batch : net.batches) {
             for (const double level : {0.0, 0.5}) {
@@ -61,8 +61,8 @@ std::vector<ps::ProfileKey> networks() {
     return keys;
 }
 /// A hundred ways to take half of MobileNetV2's filters.
-std::vector<ps::ProfileKey> strategies() {
-    std::vector<ps::ProfileKey> keys;
+std::vector<ps::forecast::ProfileKey> strategies() {
+    std::vector<ps::forecast::ProfileKey> keys;
     for (std::uint32_t i = 0; i < 100; ++i) {
         const std::string strategy(std::array{"random", "early", "middle", "late", "mixed"}[i % 5]);
         keys.push_back({"mobilenet_v2", 64, 64, {0.5, strategy, 1 + i}, 16, true});
@@ -70,41 +70,41 @@ std::vector<ps::ProfileKey> strategies() {
     return keys;
 }
 
-const ps::ResNetSupernet supernet{.sizes = {64, 80, 96}};
+const ps::search::ResNetSupernet supernet{.sizes = {64, 80, 96}};
 
 std::vector<Task> tasks_of(std::string_view what) {
     std::vector<Task> tasks;
     if (what == "subnets") {
         // Two more than a hundred: the smallest and the largest are left out.
-        const std::vector<ps::Subnet> subnets = ps::sample_subnets(supernet.choices(), 102, 1);
+        const std::vector<ps::search::Subnet> subnets = ps::search::sample_subnets(supernet.choices(), 102, 1);
         for (std::size_t i = 2; i < subnets.size(); ++i) {
             for (const int batch : {1, 8}) {
                 const int size = supernet.sizes[subnets[i][0]];
-                tasks.push_back({{"subnet:" + ps::text_of(subnets[i]), size, size, {}, batch, false},
+                tasks.push_back({{"subnet:" + ps::search::text_of(subnets[i]), size, size, {}, batch, false},
                                  supernet.graph(subnets[i], batch)});
             }
         }
         return tasks;
     }
-    for (ps::ProfileKey const& key : what == "strategies" ? strategies() : networks())
+    for (ps::forecast::ProfileKey const& key : what == "strategies" ? strategies() : networks())
         tasks.push_back({key, ps::Graph()});
     return tasks;
 }
 
 void measure(std::string_view what, std::string const& path, double seconds) {
     const ps::Timer timer;
-    ps::NetworkProfileFile file(path, {{"cpu", ps::cpu_name()}});
+    ps::forecast::NetworkProfileFile file(path, {{"cpu", ps::cpu_name()}});
     std::size_t left = 0;
     for (Task const& task : tasks_of(what)) {
-        if (ps::has_row(file.rows(), task.key)) continue;
+        if (ps::forecast::has_row(file.rows(), task.key)) continue;
         if (timer.seconds() > seconds) {
             ++left;
             continue;
         }
         const ps::Graph graph = what == "subnets" ? task.graph : zoo_graph(task.key);
         constexpr std::size_t most = std::size_t{3} << 30U;
-        file.append(
-            {task.key, ps::measure_network(graph, {.training = task.key.training, .runs = 5, .max_bytes = most})});
+        file.append({task.key, ps::forecast::measure_network(
+                                   graph, {.training = task.key.training, .runs = 5, .max_bytes = most})});
     }
     std::printf("%s: %zu rows, %zu left\n", path.c_str(), file.rows().size(), left);
 }
@@ -112,14 +112,15 @@ void measure(std::string_view what, std::string const& path, double seconds) {
 // --- table 2
 
 struct Measured {
-    ps::SubnetCosts costs;
+    ps::search::SubnetCosts costs;
     double megabytes = 0;
 };
-Measured run(ps::Subnet const& subnet, ps::ResNetSupernet const& space, ps::SubnetBatches const& batches) {
+Measured run(ps::search::Subnet const& subnet, ps::search::ResNetSupernet const& space,
+             ps::search::SubnetBatches const& batches) {
     const ps::Graph graph = space.graph(subnet, batches.inference);
-    const ps::NetworkMeasurement inference = ps::measure_network(graph, {.runs = 9}),
-                                 training = ps::measure_network(space.graph(subnet, batches.training),
-                                                                {.training = true, .runs = 1});
+    const ps::forecast::NetworkMeasurement inference = ps::forecast::measure_network(graph, {.runs = 9}),
+                                           training = ps::forecast::measure_network(
+                                               space.graph(subnet, batches.training), {.training = true, .runs = 1});
     double parameters = 0;
     for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
         double floats = 1;
@@ -129,7 +130,7 @@ Measured run(ps::Subnet const& subnet, ps::ResNetSupernet const& space, ps::Subn
     return {{static_cast<double>(training.held_bytes), static_cast<double>(inference.held_bytes), inference.seconds},
             4 * parameters / 1e6};
 }
-void print(const char* name, Measured const& of, ps::SubnetBounds const& bounds) {
+void print(const char* name, Measured const& of, ps::search::SubnetBounds const& bounds) {
     std::printf("%-4s %8.1f %12.1f %10.1f %9.2f", name, of.megabytes, of.costs.training_bytes / 1e6,
                 of.costs.inference_bytes / 1e6, of.costs.seconds * 1e3);
     if (std::isfinite(bounds.seconds)) {
@@ -140,20 +141,21 @@ void print(const char* name, Measured const& of, ps::SubnetBounds const& bounds)
 }
 
 void table2() {
-    const ps::ResNetSupernet space{.sizes = {96, 112, 128}};
-    const ps::SubnetBatches batches{.training = 8, .inference = 1};
+    const ps::search::ResNetSupernet space{.sizes = {96, 112, 128}};
+    const ps::search::SubnetBatches batches{.training = 8, .inference = 1};
     const std::vector<std::size_t> choices = space.choices();
-    const ps::Subnet smallest = ps::smallest_subnet(choices), largest = ps::largest_subnet(choices);
+    const ps::search::Subnet smallest = ps::search::smallest_subnet(choices),
+                             largest = ps::search::largest_subnet(choices);
     const Measured most = run(largest, space, batches), least = run(smallest, space, batches);
 
     const ps::Timer learning;
-    const std::vector<ps::Subnet> subnets = ps::sample_subnets(choices, 24, 7);
-    std::vector<ps::SubnetCosts> costs;
-    for (ps::Subnet const& subnet : subnets) costs.push_back(ps::engine_costs(space, subnet, batches));
+    const std::vector<ps::search::Subnet> subnets = ps::search::sample_subnets(choices, 24, 7);
+    std::vector<ps::search::SubnetCosts> costs;
+    for (ps::search::Subnet const& subnet : subnets) costs.push_back(ps::search::engine_costs(space, subnet, batches));
     // Plans know no time exactly: forecasts are moved to what the two ends take.
     const double slower = std::max(least.costs.seconds / costs[0].seconds, most.costs.seconds / costs[1].seconds);
-    for (ps::SubnetCosts& each : costs) each.seconds *= slower;
-    const auto forecasts = ps::SubnetForecasts<>::fit(space, subnets, costs, batches);
+    for (ps::search::SubnetCosts& each : costs) each.seconds *= slower;
+    const auto forecasts = ps::search::SubnetForecasts<>::fit(space, subnets, costs, batches);
     std::printf("learned from the plans of %zu sub-networks in %.1f s; measured / predicted time %.2f\n",
                 subnets.size(), learning.seconds(), slower);
     std::printf("     model MB  training MB     run MB        ms\n");
@@ -163,19 +165,19 @@ void table2() {
         double training, run, time;
     };
     for (SweepGoal const& goal : {SweepGoal{"A", 1.6, 1.05, 1.8}, SweepGoal{"B", 1.9, 1.1, 2.8}}) {
-        const ps::SubnetBounds bounds{most.costs.training_bytes / goal.training, most.costs.inference_bytes / goal.run,
-                                      most.costs.seconds / goal.time};
-        const auto judge = [&](ps::Subnet const& subnet) -> std::optional<double> {
-            const std::vector<ps::ConvSizes> sizes = space.convolutions(subnet);
+        const ps::search::SubnetBounds bounds{most.costs.training_bytes / goal.training,
+                                              most.costs.inference_bytes / goal.run, most.costs.seconds / goal.time};
+        const auto judge = [&](ps::search::Subnet const& subnet) -> std::optional<double> {
+            const std::vector<ps::forecast::ConvSizes> sizes = space.convolutions(subnet);
             if (!bounds.hold(forecasts(sizes))) return std::nullopt;
             double weights = 0;
-            for (ps::ConvSizes const& conv : sizes) {
+            for (ps::forecast::ConvSizes const& conv : sizes) {
                 weights += static_cast<double>(conv.n) * conv.m / conv.groups * conv.kernel_h * conv.kernel_w;
             }
             return weights;
         };
         const ps::Timer timer;
-        const ps::Evolution found = ps::evolve(choices, judge, {.start = {smallest}, .seed = 1});
+        const ps::search::Evolution found = ps::search::evolve(choices, judge, {.start = {smallest}, .seed = 1});
         const double seconds = timer.seconds();
         std::size_t tried = 0;
         bool done = false;

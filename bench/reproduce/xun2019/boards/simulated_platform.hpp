@@ -21,7 +21,7 @@
 
 namespace boards {
 
-using primsel::CoreSet, primsel::CoreState, primsel::OperatingPoint;
+using primsel::dynamic::CoreSet, primsel::dynamic::CoreState, primsel::dynamic::OperatingPoint;
 
 /// An event on a simulated platform at a time. From then on, for one core set:
 struct PlatformEvent {
@@ -315,6 +315,6 @@ private:
     std::size_t core_set_ = 0, level_ = 0, threads_ = 1;
 };
 
-static_assert(primsel::Platform<SimulatedPlatform>);
+static_assert(primsel::dynamic::Platform<SimulatedPlatform>);
 
 }  // namespace boards

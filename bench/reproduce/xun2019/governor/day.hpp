@@ -21,7 +21,7 @@ inline constexpr unsigned first_held_out = 101, held_out = 5;
 
 struct Hours {
     double from;
-    ps::Budget budget;
+    ps::dynamic::Budget budget;
     const char* what = "";
 };
 
@@ -29,7 +29,7 @@ struct Day {
     boards::SimulatedDescription platform = boards::odroid_xu3();
     std::vector<Hours> hours;
 
-    [[nodiscard]] ps::Budget const& budget_at(double seconds) const {
+    [[nodiscard]] ps::dynamic::Budget const& budget_at(double seconds) const {
         std::size_t i = 0;
         while (i + 1 < hours.size() && hours[i + 1].from * hour <= seconds) ++i;
         return hours[i].budget;
@@ -83,7 +83,7 @@ struct Day {
     };
     Day day;
     for (double from = 0; from < 24; from += between(0.5, 3)) {
-        ps::Budget budget{.seconds = 0.06 * std::exp(between(0, 2))};  // 60 to 440 ms
+        ps::dynamic::Budget budget{.seconds = 0.06 * std::exp(between(0, 2))};  // 60 to 440 ms
         const double also = between(0, 1);
         if (also < 0.15) budget.joules = between(0.03, 0.08);
         if (also > 0.7) budget.accuracy = 0.69;

@@ -18,22 +18,24 @@ using reproduce::Row;
 std::optional<double> known(double value) { return value; }
 std::optional<double> known(std::size_t value) { return static_cast<double>(value); }
 
-double range_of(std::vector<ps::OperatingPoint> const& points, double ps::OperatingPoint::*value, bool mapping) {
-    double least = ps::Budget::unlimited, most = 0;
-    for (ps::OperatingPoint const& point : points) {
+double range_of(std::vector<ps::dynamic::OperatingPoint> const& points, double ps::dynamic::OperatingPoint::*value,
+                bool mapping) {
+    double least = ps::dynamic::Budget::unlimited, most = 0;
+    for (ps::dynamic::OperatingPoint const& point : points) {
         if (!mapping && point.core_set != 0) continue;
         least = std::min(least, point.*value), most = std::max(most, point.*value);
     }
     return most / least;
 }
 
-std::vector<ps::Chart> figure5(std::vector<ps::OperatingPoint> const& points) {
-    std::vector<ps::Chart> charts{{"(a) energy (J) of an image", "seconds", {}}, {"(b) power (W)", "seconds", {}}};
+std::vector<ps::show::Chart> figure5(std::vector<ps::dynamic::OperatingPoint> const& points) {
+    std::vector<ps::show::Chart> charts{{"(a) energy (J) of an image", "seconds", {}},
+                                        {"(b) power (W)", "seconds", {}}};
     for (std::size_t set = 0; set < 2; ++set) {
         for (int configuration = 4; configuration > 0; --configuration) {
             const std::string name = ps::join(set == 0 ? "A15, " : "A7, ", 25 * configuration, " %");
-            ps::Series energy{name, {}, {}, false}, power{name, {}, {}, false};
-            for (ps::OperatingPoint const& point : points) {
+            ps::show::Series energy{name, {}, {}, false}, power{name, {}, {}, false};
+            for (ps::dynamic::OperatingPoint const& point : points) {
                 if (point.core_set != set || point.configuration != configuration) continue;
                 energy.x.push_back(point.seconds), energy.y.push_back(point.joules);
                 power.x.push_back(point.seconds), power.y.push_back(point.watts);
@@ -59,7 +61,7 @@ struct Outcome {
             over += image.over_energy() ? 1 : 0;
             accuracy += image.point.accuracy, joules += image.joules;
             in_time += image.late() ? 0 : image.point.accuracy;
-            ps::OperatingPoint const &a = image.point, &b = spent[i == 0 ? 0 : i - 1].point;
+            ps::dynamic::OperatingPoint const &a = image.point, &b = spent[i == 0 ? 0 : i - 1].point;
             switches += a.configuration != b.configuration || a.core_set != b.core_set || a.level != b.level ? 1 : 0;
         }
     }
@@ -78,8 +80,8 @@ struct Outcome {
     }
 };
 
-std::vector<ps::Chart> picture(std::vector<Image> const& ours, std::vector<Image> const& oracle) {
-    ps::Series budget{"budget", {}, {}}, taken{"time (slowest of 20)", {}, {}}, mine{"governor", {}, {}},
+std::vector<ps::show::Chart> picture(std::vector<Image> const& ours, std::vector<Image> const& oracle) {
+    ps::show::Series budget{"budget", {}, {}}, taken{"time (slowest of 20)", {}, {}}, mine{"governor", {}, {}},
         best{"oracle", {}, {}}, level{"A15", {}, {}, false}, low{"A7", {}, {}, false};
     constexpr std::size_t step = 20;
     for (std::size_t i = 0; i + step <= ours.size(); i += step) {
@@ -93,7 +95,7 @@ std::vector<ps::Chart> picture(std::vector<Image> const& ours, std::vector<Image
         taken.x.push_back(when), taken.y.push_back(std::min(slowest, 0.4));
         mine.x.push_back(when), mine.y.push_back(100 * accuracy);
         best.x.push_back(when), best.y.push_back(100 * could);
-        ps::Series& cluster = ours[i].point.core_set == 0 ? level : low;
+        ps::show::Series& cluster = ours[i].point.core_set == 0 ? level : low;
         cluster.x.push_back(when), cluster.y.push_back(0.2 + 0.1 * static_cast<double>(ours[i].point.level));
     }
     return {{"Seconds of an image, up to 0.4", "hour", {budget, taken}},
@@ -107,13 +109,13 @@ std::vector<Row> compare(std::vector<Day> const& days, std::vector<double> const
     std::vector<Outcome> fixed(4);
     for (Day const& day : days) {
         const boards::SimulatedPlatform platform(day.platform);
-        const std::vector<ps::OperatingPoint> points = platform.points(accuracies);
-        std::vector<ps::OperatingPoint> best_first = points;
-        std::ranges::stable_sort(best_first, ps::MostAccurate{});
+        const std::vector<ps::dynamic::OperatingPoint> points = platform.points(accuracies);
+        std::vector<ps::dynamic::OperatingPoint> best_first = points;
+        std::ranges::stable_sort(best_first, ps::dynamic::MostAccurate{});
         const std::vector<Image> best = spend_day(day, Oracle{best_first});
         oracle.add(best, best);
-        governor.add(spend_day(day, Governed{ps::Governor<>(points)}), best);
-        untold.add(spend_day(day, Governed{ps::Governor<>(points)}, false), best);
+        governor.add(spend_day(day, Governed{ps::dynamic::Governor<>(points)}), best);
+        untold.add(spend_day(day, Governed{ps::dynamic::Governor<>(points)}, false), best);
         reactive.add(spend_day(day, Reactive{platform.core_sets()[0].hertz, accuracies}), best);
         chance.add(spend_day(day, Chance{points}), best);
         for (std::size_t c = 0; c < 4; ++c) {
@@ -128,9 +130,9 @@ std::vector<Row> compare(std::vector<Day> const& days, std::vector<double> const
     return rows;
 }
 
-double microseconds_of_a_decision(std::vector<ps::OperatingPoint> const& points) {
-    ps::Governor<> governor(points, {.seconds = 0.2});
-    std::vector<ps::CoreState> states(2);
+double microseconds_of_a_decision(std::vector<ps::dynamic::OperatingPoint> const& points) {
+    ps::dynamic::Governor<> governor(points, {.seconds = 0.2});
+    std::vector<ps::dynamic::CoreState> states(2);
     boards::SimulatedPlatform(boards::odroid_xu3()).observe(states);
     const auto began = std::chrono::steady_clock::now();
     constexpr int decisions = 200000;
@@ -142,34 +144,36 @@ double microseconds_of_a_decision(std::vector<ps::OperatingPoint> const& points)
 }  // namespace
 
 void report_figure_5(Report& report, std::vector<double> const& accuracies) {
-    const std::vector<ps::OperatingPoint> points = boards::SimulatedPlatform(boards::odroid_xu3()).points(accuracies);
+    const std::vector<ps::dynamic::OperatingPoint> points =
+        boards::SimulatedPlatform(boards::odroid_xu3()).points(accuracies);
     boards::SimulatedDescription bare = boards::odroid_xu3();
     for (boards::SimulatedCores& cores : bare.cores) cores.static_watts = 0;
-    const std::vector<ps::OperatingPoint> dynamic = boards::SimulatedPlatform(bare).points({});
+    const std::vector<ps::dynamic::OperatingPoint> dynamic = boards::SimulatedPlatform(bare).points({});
     report.heading("Figure 5: configurations, frequencies and clusters of a simulated Odroid XU3");
     report.paragraph(
         "Times: the model goes through table I's four, and the 3.53 of table III, so that these ranges agree by "
         "construction; 1020 / 33.1 ms and 1780 / 33.1 ms are the paper's ratios. Energy without static power has no "
         "free parameter (voltages and capacitances of Linux's device trees); two static powers are fitted.");
     std::vector<Row> rows;
-    const auto add = [&](const char* what, double paper, double ps::OperatingPoint::*value, bool mapping) {
+    const auto add = [&](const char* what, double paper, double ps::dynamic::OperatingPoint::*value, bool mapping) {
         rows.push_back({what, Cell(known(paper)), Cell(known(range_of(points, value, mapping))),
                         Cell(known(range_of(dynamic, value, mapping)))});
     };
-    add("time, DVFS", 30.8, &ps::OperatingPoint::seconds, false);
-    add("time, DVFS and task mapping", 53.7, &ps::OperatingPoint::seconds, true);
-    add("energy, DVFS", 6.76, &ps::OperatingPoint::joules, false);
-    add("energy, DVFS and task mapping", 15.73, &ps::OperatingPoint::joules, true);
+    add("time, DVFS", 30.8, &ps::dynamic::OperatingPoint::seconds, false);
+    add("time, DVFS and task mapping", 53.7, &ps::dynamic::OperatingPoint::seconds, true);
+    add("energy, DVFS", 6.76, &ps::dynamic::OperatingPoint::joules, false);
+    add("energy, DVFS and task mapping", 15.73, &ps::dynamic::OperatingPoint::joules, true);
     report.table("figure5", ps::join("Figure 5, ", points.size(), " operating points: ranges, largest / smallest"),
                  {"range of", "paper", "here", "without static power"}, rows, true);
-    report.picture("Figure 5.", ps::to_svg(figure5(points)));
+    report.picture("Figure 5.", ps::show::to_svg(figure5(points)));
 }
 
 void report_days(Report& report, std::vector<double> const& accuracies) {
     const std::vector<std::string> columns{
         "",           "late, %",     "not first, %", "avoidable, %", "over other, %", "accuracy, %",
         "in time, %", "mJ an image", "switches"};
-    const std::vector<ps::OperatingPoint> points = boards::SimulatedPlatform(boards::odroid_xu3()).points(accuracies);
+    const std::vector<ps::dynamic::OperatingPoint> points =
+        boards::SimulatedPlatform(boards::odroid_xu3()).points(accuracies);
     report.heading("Days of 10,000 images under a governor, in virtual time");
     report.paragraph(ps::join(
         "An image every ", period,
@@ -187,12 +191,12 @@ void report_days(Report& report, std::vector<double> const& accuracies) {
     for (unsigned seed = first_held_out; seed < first_held_out + held_out; ++seed) others.push_back(any_day(seed));
     report.table("held-out-days", ps::join(held_out, " days by chance, which no constant was chosen by"), columns,
                  compare(others, accuracies), true);
-    std::vector<ps::OperatingPoint> best_first = points;
-    std::ranges::stable_sort(best_first, ps::MostAccurate{});
+    std::vector<ps::dynamic::OperatingPoint> best_first = points;
+    std::ranges::stable_sort(best_first, ps::dynamic::MostAccurate{});
     for (Day const* day : std::initializer_list<Day const*>{&known_one, others.data()}) {
         report.picture(day == &known_one ? "The known day." : "The first of the others.",
-                       ps::to_svg(picture(spend_day(*day, Governed{ps::Governor<>(points)}),
-                                          spend_day(*day, Oracle{best_first}))));
+                       ps::show::to_svg(picture(spend_day(*day, Governed{ps::dynamic::Governor<>(points)}),
+                                                spend_day(*day, Oracle{best_first}))));
     }
     report.table("decision", "A decision", {"", ""},
                  {{ps::join("microseconds, among ", points.size(), " points, and what is learned from an image"),

@@ -14,8 +14,8 @@
 namespace xun2019 {
 
 struct Image {
-    ps::OperatingPoint point;
-    ps::Budget budget;
+    ps::dynamic::OperatingPoint point;
+    ps::dynamic::Budget budget;
     double began = 0, seconds = 0, joules = 0;
     /// Whether the machine or the budget changed since the last.
     bool after_change = false;
@@ -26,12 +26,12 @@ struct Image {
     }
 };
 
-using States = std::span<const ps::CoreState>;
+using States = std::span<const ps::dynamic::CoreState>;
 
 /// The paper's network in one configuration, as fast as the machine lets it.
 struct Fixed {
-    ps::OperatingPoint point;
-    ps::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::Budget const&) {
+    ps::dynamic::OperatingPoint point;
+    ps::dynamic::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::dynamic::Budget const&) {
         point.level = states[0].top;
         return point;
     }
@@ -48,7 +48,7 @@ struct Reactive {
     std::size_t quick = 0;
     double wanted = 1e12;
 
-    ps::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::Budget const&) {
+    ps::dynamic::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::dynamic::Budget const&) {
         const auto place = std::ranges::lower_bound(hertz, wanted) - hertz.begin();
         const std::size_t level = std::min<std::size_t>(static_cast<std::size_t>(place), states[0].top);
         return {.configuration = configuration,
@@ -70,8 +70,9 @@ struct Reactive {
 };
 
 struct Governed {
-    ps::Governor<ps::MostAccurate> governor;
-    ps::OperatingPoint next(boards::SimulatedPlatform const&, States states, ps::Budget const& budget) {
+    ps::dynamic::Governor<ps::dynamic::MostAccurate> governor;
+    ps::dynamic::OperatingPoint next(boards::SimulatedPlatform const&, States states,
+                                     ps::dynamic::Budget const& budget) {
         if (budget.seconds != governor.budget().seconds || budget.joules != governor.budget().joules ||
             budget.watts != governor.budget().watts || budget.accuracy != governor.budget().accuracy) {
             governor.set_budget(budget);
@@ -84,12 +85,13 @@ struct Governed {
 /// Tries points on a copy of the platform, the best first, and takes the first that keeps all budgets for this image;
 /// where none does, the fastest.
 struct Oracle {
-    std::vector<ps::OperatingPoint> points;  // the most accurate first
+    std::vector<ps::dynamic::OperatingPoint> points;  // the most accurate first
 
-    ps::OperatingPoint next(boards::SimulatedPlatform const& platform, States, ps::Budget const& budget) {
-        ps::OperatingPoint fastest;
-        double least = ps::Budget::unlimited;
-        for (ps::OperatingPoint const& point : points) {
+    ps::dynamic::OperatingPoint next(boards::SimulatedPlatform const& platform, States,
+                                     ps::dynamic::Budget const& budget) {
+        ps::dynamic::OperatingPoint fastest;
+        double least = ps::dynamic::Budget::unlimited;
+        for (ps::dynamic::OperatingPoint const& point : points) {
             boards::SimulatedPlatform trial = platform;
             if (!trial.apply(point)) continue;
             const double began = trial.seconds(), joules = trial.joules();
@@ -104,9 +106,9 @@ struct Oracle {
 };
 
 struct Chance {
-    std::vector<ps::OperatingPoint> points;
+    std::vector<ps::dynamic::OperatingPoint> points;
     std::mt19937 bits{1};
-    ps::OperatingPoint next(boards::SimulatedPlatform const&, States, ps::Budget const&) {
+    ps::dynamic::OperatingPoint next(boards::SimulatedPlatform const&, States, ps::dynamic::Budget const&) {
         return points[bits() % points.size()];
     }
     void measured(Image const&) {}
@@ -115,21 +117,21 @@ struct Chance {
 template <class Policy>
 [[nodiscard]] std::vector<Image> spend_day(Day const& day, Policy policy, bool tells_load = true) {
     boards::SimulatedPlatform platform(day.platform);
-    std::vector<ps::CoreState> states(2), last(2);
+    std::vector<ps::dynamic::CoreState> states(2), last(2);
     std::vector<Image> spent;
     for (std::size_t i = 0; i < images; ++i) {
         platform.idle_until(static_cast<double>(i) * period);
         platform.observe(states);
         Image image;
         image.budget = day.budget_at(platform.seconds());
-        const auto same = [](ps::CoreState const& a, ps::CoreState const& b) {
+        const auto same = [](ps::dynamic::CoreState const& a, ps::dynamic::CoreState const& b) {
             return a.cores == b.cores && a.top == b.top && a.slowdown == b.slowdown;
         };
         image.after_change = i == 0 || !same(states[0], last[0]) || !same(states[1], last[1]) ||
                              &day.budget_at(platform.seconds()) != &day.budget_at(spent.back().began);
         last = states;
         if (!tells_load) {
-            for (ps::CoreState& state : states) state.slowdown = ps::OperatingPoint::unknown;
+            for (ps::dynamic::CoreState& state : states) state.slowdown = ps::dynamic::OperatingPoint::unknown;
         }
         image.point = policy.next(platform, states, image.budget);
         platform.apply(image.point);

@@ -145,7 +145,7 @@ private:
                 values = warped(values);
                 for (std::size_t i = 0; i < rows.size(); ++i) rows[i][0] = values[static_cast<Eigen::Index>(i)];
             }
-            posteriors_.back() = ProcessPosterior::fit(points, values);
+            posteriors_.back() = learn::ProcessPosterior::fit(points, values);
         }
     }
     void take_as_tried(std::vector<double> const& columns) {
@@ -194,7 +194,7 @@ private:
         for (std::size_t column = 0; column < columns_; ++column) {
             computes = computes || !learned_[column];
             if (!learned_[column]) continue;
-            const ProcessPosterior::Beliefs beliefs = posteriors_[column]->at(points);
+            const learn::ProcessPosterior::Beliefs beliefs = posteriors_[column]->at(points);
             for (std::size_t i = 0; i < guesses.size(); ++i) {
                 guesses[i].mean[column] = beliefs.mean[static_cast<Eigen::Index>(i)];
                 guesses[i].deviation[column] = std::sqrt(beliefs.variance[static_cast<Eigen::Index>(i)]);
@@ -214,7 +214,7 @@ private:
     std::size_t objectives_, columns_;
     Known const& known_;
     std::vector<bool> learned_;
-    std::vector<std::optional<ProcessPosterior>> posteriors_;
+    std::vector<std::optional<learn::ProcessPosterior>> posteriors_;
     double best_ = std::numeric_limits<double>::infinity();
     std::vector<Pair> front_;
     Pair reference_;
