@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <variant>
 #include <vector>
 
 namespace dynamic {
@@ -84,11 +85,14 @@ void check_room(ps::Schedule const& schedule, ps::Arrangement const& arranged) {
         Placed tensor{arranged.layout.offsets[i], 0, any_size, 0};
         std::size_t bytes = schedule.lifetimes[i].bytes;
         for (std::size_t at = 0; at < arranged.order.size(); ++at) {
-            ps::Step const& step = schedule.steps[arranged.order[at]];
+            ps::ScheduledStep const& step = schedule.steps[arranged.order[at]];
             const std::size_t id = schedule.callers() + i;
-            const bool scratch = step.scratch == id;
-            if (!scratch && step.dst != id && step.residual != id && std::ranges::count(step.src, id) == 0) continue;
-            if (scratch && lane(at) > 0) bytes = step.primitive->scratch_bytes(step.shape, 1, 1);
+            const bool scratch = step.scratch() == id;
+            if (!scratch && step.dst != id && step.residual() != id && std::ranges::count(step.src, id) == 0) continue;
+            if (scratch && lane(at) > 0) {
+                auto const& conv = std::get<ps::ConvStep>(step.work).conv;
+                bytes = conv.primitive->scratch_bytes(conv.shape, 1, 1);
+            }
             tensor.first = std::min(tensor.first, at), tensor.last = at;
         }
         if (bytes == 0) continue;

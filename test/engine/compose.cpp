@@ -195,7 +195,7 @@ void check_older() {
         for (float& pixel : image) pixel = std::sin(value += 0.7F);
         const std::span<const float> src = image.span();
         const std::span<float> dst = scores.span();
-        older.run({&src, 1}, {&dst, 1});
+        older.run(std::span(&src, 1), std::span(&dst, 1));
         own.run(image.span(), expected.span());
         for (std::size_t i = 0; i < scores.size(); ++i) {
             CHECK(static_cast<double>(scores.span()[i]) ==

@@ -44,7 +44,7 @@ struct Traced {
         program.run(src.data(), again.data(), executor);
         const float* in = src.data();
         float* out = dst.data();
-        trace = ps::trace_run(program, graph, all_kernels, plan, std::span(&in, 1), std::span(&out, 1), executor);
+        trace = ps::trace_run(program, {graph, all_kernels, plan}, std::span(&in, 1), std::span(&out, 1), executor);
     }
 };
 
@@ -82,7 +82,7 @@ TEST_CASE("of several runs, each step has the median of its times, and the run o
     const float* in = traced.src.data();
     float* out = traced.dst.data();
     const auto run = [&](std::size_t runs) {
-        return ps::trace_run(program, traced.graph, all_kernels, traced.plan, std::span(&in, 1), std::span(&out, 1),
+        return ps::trace_run(program, {traced.graph, all_kernels, traced.plan}, std::span(&in, 1), std::span(&out, 1),
                              sequential, runs);
     };
     for (const std::size_t runs : {1U, 2U, 7U}) {
@@ -221,5 +221,5 @@ TEST_CASE("a program of another plan is an error") {
     const ps::Plan plan = ps::make_plan(one, all_kernels, model, ps::ExactPbqp{}),
                    longer = ps::make_plan(other, all_kernels, model, ps::ExactPbqp{});
     ps::Program program(one, all_kernels, plan, ps::Weights(), 1);
-    CHECK_THROWS_AS((void)ps::trace_run(program, other, all_kernels, longer, {}, {}, sequential), ps::error);
+    CHECK_THROWS_AS((void)ps::trace_run(program, {other, all_kernels, longer}, {}, {}, sequential), ps::error);
 }

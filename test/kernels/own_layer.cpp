@@ -171,7 +171,7 @@ TEST_CASE("plans, their files, explanations and traces name it") {
     const float* in = image.data();
     float* out = result.data();
     const ps::Trace trace =
-        ps::trace_run(program, graph, kernels, read, std::span(&in, 1), std::span(&out, 1), ps::ExecutorRef(here));
+        ps::trace_run(program, {graph, kernels, read}, std::span(&in, 1), std::span(&out, 1), ps::ExecutorRef(here));
     const auto gate = std::ranges::find(trace.steps, "gate", &ps::TracedStep::computed_by);
     REQUIRE(gate != trace.steps.end());
     CHECK(gate->layer == "gate");

@@ -65,7 +65,7 @@ ps::measure::CalibratedPlan calibrate(double seconds) {
     Wrong model;
     ps::measure::CalibrationFile calibration(kernels);
     ps::measure::CalibratedPlan result = ps::measure::make_calibrated_plan(
-        ps::simplify(Small::graph()), kernels, model, ps::ExactPbqp{}, {}, 1, seconds, calibration);
+        ps::simplify(Small::graph()), kernels, model, ps::ExactPbqp{}, calibration, {.seconds = seconds});
     calibration.write();
     return result;
 }

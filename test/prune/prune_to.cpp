@@ -99,7 +99,7 @@ TEST_CASE("a goal that cannot be reached names what holds filters back") {
     for (const ps::prune::Measure measure :
          {ps::prune::Measure::seconds, ps::prune::Measure::operations, ps::prune::Measure::filters}) {
         CHECK_THROWS_WITH_AS(
-            (void)ps::prune::prune_to(graph, coupling, rankings, kernels, model, ps::ExactPbqp{},
+            (void)ps::prune::prune_to(graph, {coupling, rankings}, kernels, model, ps::ExactPbqp{},
                                       {.measure = measure, .share = 0.1}),
             doctest::Contains("what holds filters back: a: 32 of 32 stay: layer lrn1 (lrn) normalises each by its"),
             ps::error);
@@ -120,7 +120,7 @@ TEST_CASE("what is asked for is reached, and told as it is") {
             CAPTURE(ps::prune::to_string_view(measure));
             const ps::prune::PruneTarget target{.measure = measure, .share = 0.6, .multiple = 4};
             const ps::prune::PrunedTo reached =
-                ps::prune::prune_to(graph, coupling, rankings, kernels, model, solver, target);
+                ps::prune::prune_to(graph, {coupling, rankings}, kernels, model, solver, target);
             CHECK(reached.after <= 0.6 * reached.before);
             CHECK(reached.after > 0.4 * reached.before);
             const ps::Graph thin = ps::prune::remove_channels(graph, coupling, reached.choice);
@@ -157,8 +157,8 @@ TEST_CASE("milliseconds are saved where they are: what costs little keeps its fi
     const auto rankings = ps::prune::rank_filters(graph, weights, coupling, ps::prune::L1Norm{});
     ps::Analytical model;
     const ps::prune::PrunedTo reached =
-        ps::prune::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model,
-                            ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
+        ps::prune::prune_to(graph, {coupling, rankings}, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()),
+                            model, ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
     const ps::Graph thin = ps::prune::remove_channels(graph, coupling, reached.choice);
     CHECK(thin[thin.find("big")].shape.c < thin[thin.find("small")].shape.c);
 }
@@ -174,7 +174,7 @@ TEST_CASE("by predicted seconds no more is lost than by another measure that lea
         const auto rankings =
             ps::prune::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::prune::L1Norm{});
         const auto to = [&](ps::prune::Measure measure, double share) {
-            return ps::prune::prune_to(graph, coupling, rankings, kernels, model, solver,
+            return ps::prune::prune_to(graph, {coupling, rankings}, kernels, model, solver,
                                        {.measure = measure, .share = share});
         };
         for (const ps::prune::Measure measure : {ps::prune::Measure::operations, ps::prune::Measure::filters}) {
@@ -197,7 +197,7 @@ TEST_CASE("nothing that goes would fit back, and what is lost less goes first") 
     const auto check = [&](auto const& loss) {
         const ps::prune::PruneTarget target{.measure = ps::prune::Measure::operations, .share = 0.2};
         const ps::prune::PrunedTo reached =
-            ps::prune::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()),
+            ps::prune::prune_to(graph, {coupling, rankings}, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()),
                                 model, ps::ExactPbqp{}, target, loss);
         double sum = 0;
         std::vector<std::size_t> all_gone;
@@ -229,8 +229,9 @@ TEST_CASE("a target that cannot be reached is refused, and how far it goes is sa
     const auto rankings = ps::prune::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::prune::L1Norm{});
     ps::Analytical model;
     const auto to = [&](ps::prune::PruneTarget const& target) {
-        return ps::prune::prune_to(graph, coupling, rankings, fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()),
-                                   model, ps::ExactPbqp{}, target);
+        return ps::prune::prune_to(graph, {coupling, rankings},
+                                   fixed::on_fixed_machine(ps::Engine<ps::Graph>::kernels()), model, ps::ExactPbqp{},
+                                   target);
     };
     CHECK_THROWS_WITH_AS((void)to({.measure = ps::prune::Measure::filters, .share = 0.5}),
                          "prune: 50 % of the filters cannot be reached: with all that may go gone, 56.25 % are "

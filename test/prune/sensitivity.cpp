@@ -46,8 +46,8 @@ struct Study {
             return accuracy - 0.01 * (8 - thin[thin.find("a")].shape.c) - 0.05 * (10 - thin[thin.find("b")].shape.c);
         };
         const auto predict = [](ps::Graph const& thin) { return ps::multiply_adds(thin) * 1e-9; };
-        return ps::prune::sensitivity(graph, weights, coupling, std::span<const ps::prune::Ranking>(rankings),
-                                      sparsities, judge, predict, known,
+        return ps::prune::sensitivity(graph, weights, {coupling, rankings}, {.sparsities = sparsities, .known = known},
+                                      judge, predict,
                                       [this](ps::prune::SensitivityPoint const& point) { kept.push_back(point); });
     }
 };

@@ -47,7 +47,7 @@ ps::search::TrialMeasurement measure_network(std::string const& file, Options co
     {
         const auto session = session_of(model, plan);
         measured.milliseconds = median_seconds(*session) * 1e3;
-        const ps::Trace trace = ps::trace_run(session->program(), model.simplified, kernels_of(model), plan,
+        const ps::Trace trace = ps::trace_run(session->program(), {model.simplified, kernels_of(model), plan},
                                               session->srcs(), session->dsts(), session->executor(), 9);
         for (ps::TracedStep const& step : trace.steps) {
             const auto known =

@@ -106,8 +106,8 @@ void sensitivity(SensitivityCommand& options) {
     const std::vector<ps::prune::SensitivityPoint> known =
         file ? file->rows() : std::vector<ps::prune::SensitivityPoint>{};
     const std::vector<ps::prune::SensitivityPoint> points =
-        ps::prune::sensitivity(model.graph, model.weights, coupling, std::span<const ps::prune::Ranking>(rankings),
-                               options.sparsities, judge, predict, known, keep);
+        ps::prune::sensitivity(model.graph, model.weights, {coupling, rankings},
+                               {.sparsities = options.sparsities, .known = known}, judge, predict, keep);
     if (!options.svg.empty()) ps::write_file(options.svg, ps::show::to_svg(ps::show::sensitivity_charts(points)));
     const std::vector<std::vector<std::string>> groups = ps::prune::similar_groups(points, options.apart);
     if (options.json) {

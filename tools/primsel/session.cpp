@@ -127,8 +127,9 @@ ps::measure::CalibratedPlan solve(Model const& model, Costs& costs, std::string 
     ps::measure::CalibratedPlan result;
     const ps::Kernels all = kernels_of(model);
     if (calibration != nullptr) {
-        result = ps::measure::make_calibrated_plan(model.simplified, all, costs, any, options, threads,
-                                                   bounds.calibration_seconds, *calibration);
+        result = ps::measure::make_calibrated_plan(
+            model.simplified, all, costs, any, *calibration,
+            {.seconds = bounds.calibration_seconds, .workers = threads, .plan = options});
     } else {
         result.plan = ps::make_fitting_plan(model.simplified, all, costs, any, options, threads);
     }
@@ -301,9 +302,11 @@ ps::prune::PrunedTo prune_to(ps::Graph const& graph, ps::prune::Coupling const& 
                              std::span<const ps::prune::SensitivityPoint> sensitivity) {
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
     Costs costs(options.costs);
+    ps::prune::PruneTarget planned = target;
+    planned.plan = plan_options(options);
     const auto by = [&](auto const& loss) {
-        return ps::prune::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target, loss,
-                                   plan_options(options));
+        return ps::prune::prune_to(graph, {coupling, rankings}, kernels(), costs, AnySolver{options.solver}, planned,
+                                   loss);
     };
     return sensitivity.empty() ? by(ps::prune::LogarithmicLoss{}) : by(ps::prune::MeasuredLoss(sensitivity));
 }

@@ -120,8 +120,8 @@ void trace(TraceOptions const& options) {
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     Session session(model, plan, options.threads);
     for (std::size_t i = 0; i < session.inputs(); ++i) session.fill_randomly(i, options.model.seed);
-    const ps::Trace trace = ps::trace_run(session.program(), model.simplified, kernels_of(model), plan, session.srcs(),
-                                          session.dsts(), session.executor(), options.runs);
+    const ps::Trace trace = ps::trace_run(session.program(), {model.simplified, kernels_of(model), plan},
+                                          session.srcs(), session.dsts(), session.executor(), options.runs);
     const bool picture = options.out.ends_with(".svg");
     const double cores = static_cast<double>(options.threads);
     // Measured by the kernels' own unit: the commands are compiled with less optimisation.

@@ -8,6 +8,7 @@
 #include <primsel/engine/policies.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/engine/shared_room.hpp>
+#include <primsel/engine/tensor_arguments.hpp>
 #include <primsel/network/simplify.hpp>
 
 #include <algorithm>
@@ -40,6 +41,8 @@ class DynamicEngine {
 
 public:
     using executor = typename Chosen::executor;
+    /// The layout of images and results.
+    using image_layout = typename engine::FirstLayout<typename Chosen::layouts>::type;
 
     /// A network in groups. Plans all configurations together; begins with all groups. Throws error as Engine does, and
     /// as plan_configurations.
@@ -108,6 +111,23 @@ public:
         check_count("floats of result", dst.size(), in_use_->out_floats());
         in_use_->run(src.data(), dst.data(), executor_);
     }
+    /// The same with tensors, as Engine::run takes them.
+    template <class Src, class Dst>
+        requires TensorArguments<Src, Dst>
+    void run(Src&& src, Dst&& dst) noexcept {
+        static_assert(engine::check_arguments<image_layout, Src, Dst>());
+        input().demand(src);
+        result().demand(dst);
+        run(engine::floats_of_src(src), engine::floats_of_dst(dst));
+    }
+    /// Throws error, naming the shapes, where run would stop the program for these tensors; in every configuration.
+    template <class Src, class Dst>
+        requires TensorArguments<Src, Dst>
+    void check_tensors(Src const& src, Dst const& dst) const {
+        static_assert(engine::check_arguments<image_layout, Src, Dst>());
+        input().check(src);
+        result().check(dst);
+    }
 
     [[nodiscard]] Shape in_shape() const { return in_use_->in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
@@ -126,6 +146,12 @@ public:
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
 private:
+    [[nodiscard]] engine::WantedTensor input() const noexcept {
+        return {"input", 0, in_use_->in_shapes()[0], in_use_->in_floats()};
+    }
+    [[nodiscard]] engine::WantedTensor result() const noexcept {
+        return {"result", 0, in_use_->out_shapes()[0], in_use_->out_floats()};
+    }
     [[nodiscard]] static std::size_t place_buffers(int configuration) {
         return static_cast<std::size_t>(configuration) - 1;
     }

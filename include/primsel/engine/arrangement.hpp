@@ -47,12 +47,12 @@ public:
 
     explicit TensorUses(Schedule const& schedule) : of_(schedule.tensors()) {
         for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
-            Step const& step = schedule.steps[i];
+            ScheduledStep const& step = schedule.steps[i];
             for (const std::size_t src : step.src) add(src, {i, false, false});
-            add(step.residual, {i, false, false});
-            add(step.dst, {i, true, step.dst_stride != 0});
-            add(step.scratch, {i, true, false});
-            add(step.packed, {i, true, false});
+            add(step.residual(), {i, false, false});
+            add(step.dst, {i, true, step.written().stride != 0});
+            add(step.scratch(), {i, true, false});
+            add(step.packed(), {i, true, false});
         }
     }
     [[nodiscard]] std::vector<Use> const& operator[](std::size_t tensor) const { return of_[tensor]; }
@@ -60,7 +60,7 @@ public:
 
 private:
     void add(std::size_t tensor, Use use) {
-        if (tensor != Step::none) of_[tensor].push_back(use);
+        if (tensor != no_tensor) of_[tensor].push_back(use);
     }
     std::vector<std::vector<Use>> of_;
 };
@@ -141,7 +141,7 @@ private:
     template <class Time>
     [[nodiscard]] Lifetime lifetime(std::size_t tensor, std::vector<std::size_t> const& position,
                                     Time const& time) const {
-        Lifetime result{bytes(tensor), Step::none, 0};
+        Lifetime result{bytes(tensor), no_tensor, 0};
         for (Use const& use : uses_[tensor]) {
             const std::size_t now = time(position[use.step]);
             result.first = std::min(result.first, now), result.last = std::max(result.last, now);
@@ -152,8 +152,8 @@ private:
     /// Scratch of a lane is for one worker.
     [[nodiscard]] std::size_t bytes(std::size_t tensor) const {
         if (owner(tensor) > 0) {
-            Step const& step = schedule_.steps[uses_[tensor][0].step];
-            if (step.scratch == tensor) return scratch_bytes(step, 1);
+            ScheduledStep const& step = schedule_.steps[uses_[tensor][0].step];
+            if (step.scratch() == tensor) return scratch_bytes(step, 1);
         }
         return schedule_.lifetimes[tensor - schedule_.callers()].bytes;
     }

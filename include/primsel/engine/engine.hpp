@@ -5,6 +5,7 @@
 #include <primsel/engine/predict.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/engine/slow_build.hpp>
+#include <primsel/engine/tensor_arguments.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/print.hpp>
@@ -41,14 +42,18 @@ public:
     template <class How>
     EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on);
 
-    void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
+    /// srcs and dsts: spans of floats, or views of tensors.
+    template <class Src, class Dst>
+    void run(std::span<const Src> srcs, std::span<const Dst> dsts) noexcept {
         check_count("inputs", srcs.size(), src_data_.size());
         check_count("results", dsts.size(), dst_data_.size());
         for (std::size_t i = 0; i < srcs.size(); ++i) {
+            input(i).demand(srcs[i]);
             check_count("floats of input", srcs[i].size(), program_.in_floats(i));
             src_data_[i] = srcs[i].data();
         }
         for (std::size_t i = 0; i < dsts.size(); ++i) {
+            result(i).demand(dsts[i]);
             check_count("floats of result", dsts[i].size(), program_.out_floats(i));
             dst_data_[i] = dsts[i].data();
         }
@@ -58,6 +63,18 @@ public:
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program const& program() const { return program_; }
+    [[nodiscard]] WantedTensor input(std::size_t i) const noexcept {
+        return {"input", i, program_.in_shapes()[i], program_.in_floats(i)};
+    }
+    [[nodiscard]] WantedTensor result(std::size_t i) const noexcept {
+        return {"result", i, program_.out_shapes()[i], program_.out_floats(i)};
+    }
+    /// Throws error for another number of inputs or results.
+    void check_counts(std::size_t inputs, std::size_t results) const {
+        if (inputs == src_data_.size() && results == dst_data_.size()) return;
+        fail("engine: ", inputs, " inputs and ", results, " results; run() takes ", src_data_.size(), " and ",
+             dst_data_.size());
+    }
 
 private:
     [[nodiscard]] static Graph compiled(Graph graph) {
@@ -122,6 +139,8 @@ class Engine {
 public:
     using executor = typename Chosen::executor;
     using cost_model = typename Chosen::cost_model;
+    /// The layout of images and results.
+    using image_layout = typename engine::FirstLayout<typename Chosen::layouts>::type;
 
     /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before,
     /// or PlanOptions, with which the engine predicts and solves by itself.
@@ -142,6 +161,39 @@ public:
     /// The same for any number of inputs and results, in the order of in_shapes() and out_shapes().
     void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
         engine_.run(srcs, dsts);
+    }
+
+    /// The same with tensors, Tensor or TensorView, which know their layout and shape; one of the two may be a span. A
+    /// tensor in another layout than image_layout is an error at compile time. Another shape or batch is a bug of the
+    /// caller's as above; check_tensors throws for it instead.
+    template <class Src, class Dst>
+        requires TensorArguments<Src, Dst>
+    void run(Src&& src, Dst&& dst) noexcept {
+        static_assert(engine::check_arguments<image_layout, Src, Dst>());
+        engine_.input(0).demand(src);
+        engine_.result(0).demand(dst);
+        run(engine::floats_of_src(src), engine::floats_of_dst(dst));
+    }
+    /// The same for any number of inputs and results.
+    void run(std::span<const TensorView<const float, image_layout>> srcs,
+             std::span<const TensorView<float, image_layout>> dsts) noexcept {
+        engine_.run(srcs, dsts);
+    }
+    /// Throws error, naming the shapes, where run would stop the program for these tensors. For images whose size is
+    /// known only at run time, to be called once before the first run.
+    template <class Src, class Dst>
+        requires TensorArguments<Src, Dst>
+    void check_tensors(Src const& src, Dst const& dst) const {
+        static_assert(engine::check_arguments<image_layout, Src, Dst>());
+        engine_.check_counts(1, 1);
+        engine_.input(0).check(src);
+        engine_.result(0).check(dst);
+    }
+    void check_tensors(std::span<const TensorView<const float, image_layout>> srcs,
+                       std::span<const TensorView<float, image_layout>> dsts) const {
+        engine_.check_counts(srcs.size(), dsts.size());
+        for (std::size_t i = 0; i < srcs.size(); ++i) engine_.input(i).check(srcs[i]);
+        for (std::size_t i = 0; i < dsts.size(); ++i) engine_.result(i).check(dsts[i]);
     }
 
     [[nodiscard]] Plan const& plan() const { return engine_.plan(); }

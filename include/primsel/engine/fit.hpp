@@ -36,20 +36,20 @@ namespace engine::detail {
                                                           std::size_t at) {
     std::vector<std::pair<std::size_t, std::size_t>> found;  // bytes, node
     const auto alive = [&](std::size_t tensor) {
-        if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
+        if (tensor == no_tensor || tensor < schedule.callers()) return std::size_t{0};
         Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
         return lifetime.first <= at && at <= lifetime.last ? lifetime.bytes : 0;
     };
     const auto blame = [&](std::size_t node, std::size_t bytes) {
         if (bytes > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(bytes, node);
     };
-    for (Step const& step : schedule.steps) {
-        blame(step.node, alive(step.scratch));
-        if (step.kind != Step::Kind::transform) continue;
+    for (ScheduledStep const& step : schedule.steps) {
+        blame(step.node, alive(step.scratch()));
+        if (!step.is<TransformStep>()) continue;
         // The one who wrote it in another layout, and those who read the copy.
         blame(step.node, alive(step.dst));
-        for (Step const& reader : schedule.steps) {
-            if (reader.residual == step.dst || std::ranges::find(reader.src, step.dst) != reader.src.end()) {
+        for (ScheduledStep const& reader : schedule.steps) {
+            if (reader.residual() == step.dst || std::ranges::find(reader.src, step.dst) != reader.src.end()) {
                 blame(reader.node, alive(step.dst));
             }
         }

@@ -67,9 +67,13 @@ public:
             tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
         }
         const float* bias = nullptr;
-        for (Step& step : schedule.steps) {
+        for (ScheduledStep& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
-            for (Step const& part : step.parts) check_values_once(unchecked, part.node, graph, weights);
+            if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
+                for (ScheduledConv const& conv : strips->convs) {
+                    check_values_once(unchecked, conv.node, graph, weights);
+                }
+            }
             check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
@@ -129,7 +133,7 @@ public:
 
     /// The layer that each step computes: its name, or that of the layer whose result changes its layout.
     [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
-    [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
+    [[nodiscard]] ScheduledStep const& step(std::size_t step) const { return steps_[position(step)].step; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
     void run_step(std::size_t step, ExecutorRef executor) noexcept {
         Sequential here;
@@ -150,11 +154,14 @@ public:
     }
 
 private:
-    struct PackedStep {
-        Step step;
-        const float* weights = nullptr;  // packed, unless each run packs them
+    struct PackedWeights {
+        const float* values = nullptr;  // packed, unless each run packs them
         const float* bias = nullptr;
-        std::vector<const float*> src_data{};  // filled in at each run
+    };
+    struct PackedStep {
+        ScheduledStep step;
+        PackedWeights weights{};
+        std::vector<const float*> src_data{};  // of an OpStep; filled in at each run
         std::optional<engine::detail::Strips> strips{};
     };
 
@@ -276,101 +283,106 @@ private:
         }
         return known.emplace_back(kernel);
     }
-    [[nodiscard]] static PackedKernel kernel_of(Step const& step) {
-        return {.node = step.node,
-                .how = step.primitive,
-                .shape = step.shape,
-                .rotated = step.rotated,
-                .bytes = step.primitive->packed_bytes(step.shape)};
+    [[nodiscard]] static PackedKernel kernel_of(ScheduledConv const& conv) {
+        return {.node = conv.node,
+                .how = conv.primitive,
+                .shape = conv.shape,
+                .rotated = conv.rotated,
+                .bytes = conv.primitive->packed_bytes(conv.shape)};
     }
 
-    /// last_bias: that of the convolution packed last, which the epilogue after it adds.
-    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias,
-                                  ExecutorRef packing) {
+    /// Packs the weights of a step. last_bias: that of the convolution packed last, which the epilogue after it adds.
+    [[nodiscard]] PackedStep pack(ScheduledStep step, Graph const& graph, Weights const& weights,
+                                  const float*& last_bias, ExecutorRef packing) {
         PackedStep result{std::move(step)};
-        Step const& packed = result.step;
-        result.src_data.resize(packed.src.size());
-        Node const& node = graph[packed.node];
-        if (packed.kind == Step::Kind::strips) {
-            result.strips = engine::detail::strips_of(packed);
-            for (std::size_t i = 0; i < packed.parts.size(); ++i) {
-                const PackedStep part = pack(packed.parts[i], graph, weights, last_bias, packing);
-                result.strips->parts()[i].weights = part.weights;
-                result.strips->parts()[i].bias = part.bias;
+        if (const auto* conv = std::get_if<ConvStep>(&result.step.work)) {
+            result.weights = pack_conv(conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
+        } else if (const auto* strips = std::get_if<StripsStep>(&result.step.work)) {
+            result.strips = engine::detail::strips_of(*strips);
+            for (std::size_t i = 0; i < strips->convs.size(); ++i) {
+                const PackedWeights packed = pack_conv(strips->convs[i], false, graph, weights, last_bias, packing);
+                result.strips->parts()[i].weights = packed.values;
+                result.strips->parts()[i].bias = packed.bias;
             }
-            return result;
-        }
-        if (packed.kind == Step::Kind::conv) {
-            if (packed.primitive->pass == Pass::weight_gradient) return result;
-            if (!graph.trainable().empty() && node.epilogue.folded.empty()) {
-                const std::span<const float> kernel(weights.at(packed.kernel).values);
-                result.weights = kernel.data();
-                if (packed.packed == Step::none) {  // it does not change, though others do
-                    const auto pack = [&](float* dst) {
-                        Sequential here;
-                        packed.primitive->repack(packed.shape, {kernel.data(), packed.rotated}, dst, here);
-                    };
-                    result.weights = packed_kernel(kernel_of(packed), packed.kernel, graph, weights, pack).weights;
-                }
-                if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
-                if (packed.bias) result.bias = last_bias;
-                return result;
-            }
-            std::optional<PreparedWeights> prepared;
-            const auto pack = [&](float* dst) {
-                prepared.emplace(prepare_weights(node, weights));
-                packed.primitive->repack(packed.shape, {prepared->kernel.data()}, dst, packing);
-            };
-            PackedKernel& kernel = packed_kernel(kernel_of(packed), packed.kernel, graph, weights, pack);
-            result.weights = kernel.weights;
-            if (prepared && !prepared->bias.empty()) {
-                float* bias = keep(bytes_of_floats(prepared->bias.size()), node);
-                std::ranges::copy(prepared->bias, bias);
-                kernel.bias = settled(bias, node);
-            }
-            if (kernel.bias != nullptr) last_bias = kernel.bias;
-        } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
-            const std::size_t bytes = packed.op->packed_bytes(node.layer, packed.src_shapes[0]);
-            if (std::holds_alternative<OwnLayerParams>(node.layer)) {
-                float* const dst = keep(bytes, node);
-                std::span<float> rest(dst, bytes / sizeof(float));
-                for (WeightSpec const& spec : weight_specs(graph, node)) {
-                    StoredFloats const& values = weights.at(spec.name).values;
-                    values.read(0, rest.first(values.size()));
-                    rest = rest.subspan(values.size());
-                }
-                result.weights = settled(dst, node);
-                return result;
-            }
-            const auto pack = [&](float* dst) {
-                if (packed.op->outputs_apart != 0) return pack_parts(packed, graph, weights, dst, packing);
-                const PreparedWeights prepared = prepare_weights(node, weights);
-                packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
-            };
-            const bool vectors =
-                std::holds_alternative<BatchNormParams>(node.layer) || std::holds_alternative<ScaleParams>(node.layer);
-            if (vectors) {
-                float* const dst = keep(bytes, node);
-                pack(dst);
-                result.weights = settled(dst, node);
-            } else {
-                const PackedKernel kernel{
-                    .node = packed.node, .how = packed.op, .input = packed.src_shapes[0], .bytes = bytes};
-                result.weights = packed_kernel(kernel, node.name + ".weight", graph, weights, pack).weights;
+        } else if (const auto* epilogue = std::get_if<EpilogueStep>(&result.step.work)) {
+            if (epilogue->bias) result.weights.bias = last_bias;
+        } else if (const auto* op = std::get_if<OpStep>(&result.step.work)) {
+            result.src_data.resize(result.step.src.size());
+            if (op->op->packed_bytes != nullptr) {
+                result.weights.values = pack_op(result.step, *op->op, graph, weights, packing);
             }
         }
-        if (packed.bias) result.bias = last_bias;
         return result;
+    }
+    [[nodiscard]] PackedWeights pack_conv(ScheduledConv const& conv, bool each_run_packs, Graph const& graph,
+                                          Weights const& weights, const float*& last_bias, ExecutorRef packing) {
+        Node const& node = graph[conv.node];
+        if (conv.primitive->pass == Pass::weight_gradient) return {};
+        if (!graph.trainable().empty() && node.epilogue.folded.empty()) {
+            const std::span<const float> kernel(weights.at(conv.kernel).values);
+            const float* values = kernel.data();
+            if (!each_run_packs) {  // it does not change, though others do
+                const auto pack = [&](float* dst) {
+                    Sequential here;
+                    conv.primitive->repack(conv.shape, {kernel.data(), conv.rotated}, dst, here);
+                };
+                values = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack).weights;
+            }
+            if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
+            return {values, conv.bias ? last_bias : nullptr};
+        }
+        std::optional<PreparedWeights> prepared;
+        const auto pack = [&](float* dst) {
+            prepared.emplace(prepare_weights(node, weights));
+            conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
+        };
+        PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+        if (prepared && !prepared->bias.empty()) {
+            float* bias = keep(bytes_of_floats(prepared->bias.size()), node);
+            std::ranges::copy(prepared->bias, bias);
+            kernel.bias = settled(bias, node);
+        }
+        if (kernel.bias != nullptr) last_bias = kernel.bias;
+        return {kernel.weights, conv.bias ? last_bias : nullptr};
+    }
+    [[nodiscard]] const float* pack_op(ScheduledStep const& step, OpEntry const& op, Graph const& graph,
+                                       Weights const& weights, ExecutorRef packing) {
+        Node const& node = graph[step.node];
+        const std::size_t bytes = op.packed_bytes(node.layer, step.src_shapes[0]);
+        if (std::holds_alternative<OwnLayerParams>(node.layer)) {
+            float* const dst = keep(bytes, node);
+            std::span<float> rest(dst, bytes / sizeof(float));
+            for (WeightSpec const& spec : weight_specs(graph, node)) {
+                StoredFloats const& values = weights.at(spec.name).values;
+                values.read(0, rest.first(values.size()));
+                rest = rest.subspan(values.size());
+            }
+            return settled(dst, node);
+        }
+        const auto pack = [&](float* dst) {
+            if (op.outputs_apart != 0) return pack_parts(step, op, graph, weights, dst, packing);
+            const PreparedWeights prepared = prepare_weights(node, weights);
+            op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
+        };
+        const bool vectors =
+            std::holds_alternative<BatchNormParams>(node.layer) || std::holds_alternative<ScaleParams>(node.layer);
+        if (vectors) {
+            float* const dst = keep(bytes, node);
+            pack(dst);
+            return settled(dst, node);
+        }
+        const PackedKernel kernel{.node = step.node, .how = &op, .input = step.src_shapes[0], .bytes = bytes};
+        return packed_kernel(kernel, node.name + ".weight", graph, weights, pack).weights;
     }
 
     /// The weights of a dense layer, some outputs at a time: what is read from a file, checked and copied first stays
     /// in the cache.
-    static void pack_parts(Step const& step, Graph const& graph, Weights const& weights, float* dst,
-                           ExecutorRef packing) {
+    static void pack_parts(ScheduledStep const& step, OpEntry const& op, Graph const& graph, Weights const& weights,
+                           float* dst, ExecutorRef packing) {
         Node const& node = graph[step.node];
         auto const& dense = std::get<DenseParams>(node.layer);
         const Shape input = step.src_shapes[0];
-        const std::size_t k = static_cast<std::size_t>(dense.k), width = step.op->outputs_apart,
+        const std::size_t k = static_cast<std::size_t>(dense.k), width = op.outputs_apart,
                           packed = width * (input.size() + 1);
         StoredFloats const& all = weights.at(node.name + ".weight").values;
         const std::size_t row = all.size() / k;
@@ -383,7 +395,7 @@ private:
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
-                step.op->pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
+                op.pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
             } catch (...) {
                 if (!failed.exchange(true)) reason = std::current_exception();
             }
@@ -404,61 +416,73 @@ private:
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
         return further(tensors_[tensor], image * image_bytes_[tensor]);
     }
+    [[nodiscard]] const float* at_if_any(std::size_t tensor, std::size_t image) const noexcept {
+        return tensor == no_tensor ? nullptr : at(tensor, image);
+    }
     /// Runs the step for `images` images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        Step const& step = packed.step;
-        const std::size_t end = first + static_cast<std::size_t>(images);
-        float* dst = at(step.dst, first);
-        const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
-        if (step.kind == Step::Kind::strips) {
-            for (std::size_t image = first; image < end; ++image) {
-                for (std::size_t i = 0; i < step.parts.size(); ++i) {
-                    const std::size_t from = step.parts[i].residual;
-                    packed.strips->parts()[i].residual = from == Step::none ? nullptr : at(from, image);
-                }
-                packed.strips->run(at(step.src[0], image), at(step.dst, image) + step.dst_offset, step.dst_stride,
-                                   tensors_[step.scratch], executor);
-            }
-        } else if (step.kind == Step::Kind::conv) {
-            const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
-            const float* weights = packed.weights;
-            if (step.packed != Step::none) {
-                step.primitive->repack(step.shape, {weights, step.rotated}, tensors_[step.packed], executor);
-                weights = tensors_[step.packed];
-            }
-            for (std::size_t image = first; image < end; image += at_once) {
-                step.primitive->run(step.shape,
-                                    {.src = at(step.src[0], image),
-                                     .gradient = step.src.size() > 1 ? at(step.src[1], image) : nullptr,
-                                     .images = static_cast<int>(at_once),
-                                     .weights = weights,
-                                     .bias = packed.bias,
-                                     .residual = residual == nullptr ? nullptr : at(step.residual, image),
-                                     .clamp = step.clamp,
-                                     .dst = at(step.dst, image) + step.dst_offset,
-                                     .dst_stride = step.dst_stride,
-                                     .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
-                                     .executor = executor});
-            }
-        } else if (step.kind == Step::Kind::epilogue) {
-            step.layout->epilogue(step.dst_shape, images, dst, packed.bias, residual, step.clamp, executor);
-        } else if (step.kind == Step::Kind::transform) {
-            for (std::size_t image = first; image < end; ++image) {
-                step.transform->run(step.dst_shape, at(step.src[0], image), at(step.dst, image), executor);
-            }
-        } else {
-            for (std::size_t i = 0; i < step.src.size(); ++i) packed.src_data[i] = at(step.src[i], first);
-            step.op->run(step.layer, {.src = packed.src_data,
-                                      .src_shape = step.src_shapes,
-                                      .dst = dst,
-                                      .dst_shape = step.dst_shape,
-                                      .batch = images,
-                                      .first_image = first,
-                                      .weights = packed.weights,
-                                      .clamp = step.clamp,
-                                      .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
-                                      .executor = executor});
+        std::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
+    }
+    void run(ConvStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
+        ScheduledConv const& conv = step.conv;
+        std::vector<std::size_t> const& src = packed.step.src;
+        const std::size_t end = first + static_cast<std::size_t>(images),
+                          at_once = conv.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
+        const float* weights = packed.weights.values;
+        if (step.packed != no_tensor) {
+            conv.primitive->repack(conv.shape, {weights, conv.rotated}, tensors_[step.packed], executor);
+            weights = tensors_[step.packed];
         }
+        for (std::size_t image = first; image < end; image += at_once) {
+            conv.primitive->run(conv.shape, {.src = at(src[0], image),
+                                             .gradient = src.size() > 1 ? at(src[1], image) : nullptr,
+                                             .images = static_cast<int>(at_once),
+                                             .weights = weights,
+                                             .bias = packed.weights.bias,
+                                             .residual = at_if_any(conv.residual, image),
+                                             .clamp = conv.clamp,
+                                             .dst = at(packed.step.dst, image) + step.written.offset,
+                                             .dst_stride = step.written.stride,
+                                             .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
+                                             .executor = executor});
+        }
+    }
+    void run(StripsStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
+        const std::size_t end = first + static_cast<std::size_t>(images);
+        for (std::size_t image = first; image < end; ++image) {
+            for (std::size_t i = 0; i < step.convs.size(); ++i) {
+                packed.strips->parts()[i].residual = at_if_any(step.convs[i].residual, image);
+            }
+            packed.strips->run(at(packed.step.src[0], image), at(packed.step.dst, image) + step.written.offset,
+                               step.written.stride, tensors_[step.scratch], executor);
+        }
+    }
+    void run(EpilogueStep const& step, PackedStep& packed, std::size_t first, int images,
+             ExecutorRef executor) noexcept {
+        step.layout->epilogue(packed.step.dst_shape, images, at(packed.step.dst, first), packed.weights.bias,
+                              at_if_any(step.residual, first), step.clamp, executor);
+    }
+    void run(TransformStep const& step, PackedStep& packed, std::size_t first, int images,
+             ExecutorRef executor) noexcept {
+        const std::size_t end = first + static_cast<std::size_t>(images);
+        for (std::size_t image = first; image < end; ++image) {
+            step.transform->run(packed.step.dst_shape, at(packed.step.src[0], image), at(packed.step.dst, image),
+                                executor);
+        }
+    }
+    void run(OpStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
+        ScheduledStep const& tensors = packed.step;
+        for (std::size_t i = 0; i < tensors.src.size(); ++i) packed.src_data[i] = at(tensors.src[i], first);
+        step.op->run(step.layer, {.src = packed.src_data,
+                                  .src_shape = tensors.src_shapes,
+                                  .dst = at(tensors.dst, first),
+                                  .dst_shape = tensors.dst_shape,
+                                  .batch = images,
+                                  .first_image = first,
+                                  .weights = packed.weights.values,
+                                  .clamp = step.clamp,
+                                  .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
+                                  .executor = executor});
     }
 
     int batch_;

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -19,33 +21,42 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace engine::detail {
 
 /// Bytes that a step reads and writes of one image, were they all floats and without padding.
-[[nodiscard]] inline std::size_t activations(Step const& step) {
+[[nodiscard]] inline std::size_t activations(ScheduledStep const& step) {
     std::size_t elements = step.dst_shape.size();
     for (Shape const& shape : step.src_shapes) elements += shape.size();
     return elements * sizeof(float);
 }
 /// Bytes of its weights.
-[[nodiscard]] inline std::size_t weights(Step const& step) {
-    std::size_t of_parts = 0;
-    for (Step const& part : step.parts) of_parts += weights(part);
-    if (step.kind == Step::Kind::strips) return of_parts;
-    if (step.kind == Step::Kind::conv) return step.primitive->packed_bytes(step.shape);
-    const bool has_weights = step.kind == Step::Kind::op && step.op->packed_bytes != nullptr;
-    return has_weights ? step.op->packed_bytes(step.layer, step.src_shapes[0]) : 0;
+[[nodiscard]] inline std::size_t weights(ScheduledStep const& step) {
+    const auto bytes = [](ScheduledConv const& conv) { return conv.primitive->packed_bytes(conv.shape); };
+    if (const auto* conv = std::get_if<ConvStep>(&step.work)) return bytes(conv->conv);
+    if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
+        std::size_t sum = 0;
+        for (ScheduledConv const& conv : strips->convs) sum += bytes(conv);
+        return sum;
+    }
+    const auto* op = std::get_if<OpStep>(&step.work);
+    const bool has_weights = op != nullptr && op->op->packed_bytes != nullptr;
+    return has_weights ? op->op->packed_bytes(op->layer, step.src_shapes[0]) : 0;
 }
 
 /// The convolutions of a step of strips, without their weights.
-[[nodiscard]] inline Strips strips_of(Step const& step) {
+[[nodiscard]] inline Strips strips_of(StripsStep const& step) {
     std::vector<StripPart> parts;
-    for (Step const& part : step.parts) {
-        parts.push_back({.primitive = part.primitive, .shape = part.shape, .clamp = part.clamp});
+    for (ScheduledConv const& conv : step.convs) {
+        parts.push_back({.primitive = conv.primitive, .shape = conv.shape, .clamp = conv.clamp});
     }
     return Strips(std::move(parts), step.rows);
 }
 /// Scratch of a step for one image.
-[[nodiscard]] inline std::size_t scratch_bytes(Step const& step, std::size_t workers) {
-    return step.kind == Step::Kind::strips ? strips_of(step).bytes(workers)
-                                           : step.primitive->scratch_bytes(step.shape, workers, 1);
+[[nodiscard]] inline std::size_t scratch_bytes(ScheduledStep const& step, std::size_t workers) {
+    if (const auto* strips = std::get_if<StripsStep>(&step.work)) return strips_of(*strips).bytes(workers);
+    if (const auto* conv = std::get_if<ConvStep>(&step.work)) {
+        return conv->conv.primitive->scratch_bytes(conv->conv.shape, workers, 1);
+    }
+    const auto* op = std::get_if<OpStep>(&step.work);
+    if (op == nullptr || op->op->scratch_bytes == nullptr) return 0;
+    return op->op->scratch_bytes(op->layer, step.src_shapes, workers);
 }
 
 class Scheduler {
@@ -56,7 +67,7 @@ public:
           plan_(plan),
           workers_(workers),
           outputs_(graph.outputs()),
-          tensor_(graph.size(), Step::none),
+          tensor_(graph.size(), no_tensor),
           in_layout_(graph.size()),
           out_layout_(graph.size()),
           last_reader_(last_readers(graph)),
@@ -91,7 +102,7 @@ public:
                 result_.parameters.push_back({tensor_[i], i});
             } else if (strips_[i] != nullptr) {
                 if (strips_[i]->layers.back() == graph_[i].name) add_strips(i);
-            } else if (tensor_[i] == Step::none) {
+            } else if (tensor_[i] == no_tensor) {
                 add_layer(i);
             }
             deliver(i);
@@ -101,6 +112,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();  // no node
+
     void read_plan(std::size_t i) {
         Node const& node = graph_[i];
         PlannedLayer const& planned = plan_.layers[i];
@@ -135,7 +148,7 @@ private:
     /// else reads and whose primitives can write their channels where they belong.
     void find_parts(std::size_t i) {
         const auto* concat = std::get_if<ConcatParams>(&graph_[i].layer);
-        if (concat == nullptr || concat->axis != Axis::c || last_reader_[i] == Step::none) return;
+        if (concat == nullptr || concat->axis != Axis::c || last_reader_[i] == none) return;
         const bool in_hwc = kernels_.layouts[in_layout_[i]].name == hwc::name && in_layout_[i] == out_layout_[i];
         if (!in_hwc || !std::ranges::all_of(graph_[i].inputs, [&](std::size_t input) { return writes_part(input, i); }))
             return;
@@ -182,190 +195,191 @@ private:
         result_.image_bytes.push_back(image_bytes);
         return result_.tensors() - 1;
     }
-    /// The same for a step's result; of one image until the batch is divided, unless it belongs to all.
-    std::size_t book(Step const& step) {
-        return book(step.dst_image, of_batch(graph_[step.node].layer) ? 0 : step.dst_image);
+    /// The same for a node's result in a layout; for one image until the batch is divided, unless it belongs to all.
+    std::size_t book_result(std::size_t node, std::size_t layout) {
+        const std::size_t image = bytes(node, layout);
+        return book(image, of_batch(graph_[node].layer) ? 0 : image);
     }
     void use(std::size_t tensor) {
-        if (tensor < result_.callers() || tensor == Step::none) return;
+        if (tensor < result_.callers() || tensor == no_tensor) return;
         Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
         lifetime.last = std::max(lifetime.last, result_.steps.size());
     }
-    void add(Step step) {
+    void add(ScheduledStep step) {
         for (const std::size_t src : step.src) use(src);
-        use(step.residual);
+        use(step.residual());
         use(step.dst);
         result_.steps.push_back(std::move(step));
     }
-    [[nodiscard]] Step change_of_layout(std::size_t node, std::size_t to) const {
-        return {.kind = Step::Kind::transform,
-                .node = node,
-                .transform = &kernels_.transform(out_layout_[node], to),
+    [[nodiscard]] ScheduledStep change_of_layout(std::size_t node, std::size_t to, std::size_t dst) const {
+        return {.node = node,
                 .src = {tensor_[node]},
                 .src_shapes = {graph_[node].shape},
+                .dst = dst,
                 .dst_shape = graph_[node].shape,
-                .dst_image = bytes(node, to)};
+                .work = TransformStep{&kernels_.transform(out_layout_[node], to)}};
     }
     /// The tensor that holds a node's result in a layout, changing it if need be.
     [[nodiscard]] std::size_t read(std::size_t node, std::size_t layout) {
         if (kernels_.same_placement(graph_[node].shape, out_layout_[node], layout)) return tensor_[node];
-        const auto [found, fresh] = copies_.try_emplace({node, layout}, Step::none);
-        if (!fresh) return found->second;
-        Step step = change_of_layout(node, layout);
-        found->second = step.dst = book(step);
-        add(std::move(step));
+        const auto [found, fresh] = copies_.try_emplace({node, layout}, no_tensor);
+        if (fresh) {
+            found->second = book_result(node, layout);
+            add(change_of_layout(node, layout, found->second));
+        }
         return found->second;
     }
 
-    /// Without its tensors.
-    [[nodiscard]] Step describe(std::size_t i) const {
-        Node const& node = graph_[i];
-        return Step{.node = i,
-                    .layout = &kernels_.layouts[out_layout_[i]],
-                    .layer = node.layer,
-                    .src_shapes = graph_.input_shapes(i),
-                    .dst_shape = node.shape,
-                    .dst_image = bytes(i, out_layout_[i]),
-                    .clamp = node.epilogue.clamp};
-    }
     void add_layer(std::size_t i) {
         Node const& node = graph_[i];
-        Step step = describe(i);
+        (void)bytes(i, out_layout_[i]);  // checked even where the result is the caller's
+        ScheduledStep step{.node = i, .src_shapes = graph_.input_shapes(i), .dst_shape = node.shape};
+        std::size_t residual = no_tensor;
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
                 read(node.inputs[position], plan::read_layout(node, position, in_layout_[i], out_layout_[i]));
             if (node.epilogue.residual && position + 1 == node.inputs.size())
-                step.residual = from;
+                residual = from;
             else
                 step.src.push_back(from);
         }
         if (const auto task = conv_task(graph_, i))
-            add_conv(std::move(step), *task);
+            add_conv(std::move(step), residual, *task);
         else
             add_op(std::move(step));
     }
 
     /// Where a node's result goes: to the caller where it can leave as it is.
-    [[nodiscard]] std::size_t destination(Step const& step) {
-        const auto output = std::ranges::find(outputs_, step.node);
-        if (output != outputs_.end() && kernels_.same_placement(step.dst_shape, out_layout_[step.node], 0)) {
+    [[nodiscard]] std::size_t destination(std::size_t node) {
+        const auto output = std::ranges::find(outputs_, node);
+        if (output != outputs_.end() && kernels_.same_placement(graph_[node].shape, out_layout_[node], 0)) {
             return result_.inputs + static_cast<std::size_t>(output - outputs_.begin());
         }
-        return book(step);
+        return book_result(node, out_layout_[node]);
     }
 
-    void describe_conv(Step& step, ConvTask const& task) const {
-        Node const& node = graph_[step.node];
-        const auto* conv = std::get_if<ConvParams>(&node.layer);
-        PlannedLayer const& planned = plan_.layers[step.node];
+    [[nodiscard]] ScheduledConv describe_conv(std::size_t i, ConvTask const& task) const {
+        Node const& node = graph_[i];
+        const auto* params = std::get_if<ConvParams>(&node.layer);
+        PlannedLayer const& planned = plan_.layers[i];
         PrimitiveEntry const& primitive = find_primitive(planned);
-        step.kind = Step::Kind::conv;
-        step.primitive = &primitive;
-        step.shape = shape_for(primitive, task);
-        step.rotated = turns_kernel(primitive, task);
-        step.kernel = task.kernel;
-        step.bias = conv != nullptr && (conv->bias || !node.epilogue.folded.empty());
+        ScheduledConv conv{.node = i,
+                           .primitive = &primitive,
+                           .shape = shape_for(primitive, task),
+                           .kernel = task.kernel,
+                           .rotated = turns_kernel(primitive, task),
+                           .bias = params != nullptr && (params->bias || !node.epilogue.folded.empty()),
+                           .clamp = node.epilogue.clamp};
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
         if (const Support support = supports(primitive, task); !support || !layouts_fit) {
-            fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
+            fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(conv.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
+        return conv;
     }
-    /// Where a convolution's result goes.
-    void place_result(Step& step) {
-        if (const auto part = parts_.find(step.node); part != parts_.end()) {
-            auto const& [concat, first] = part->second;
-            step.dst_image = bytes(concat, out_layout_[concat]);
-            step.dst_offset = first;
-            step.dst_stride = static_cast<std::size_t>(graph_[concat].shape.c);
-            if (tensor_[concat] == Step::none) tensor_[concat] = book(step);
-            step.dst = tensor_[concat];
-        } else {
-            step.dst = tensor_[step.node] = destination(step);
+    /// Chooses the tensor of a convolution's result. Returns the channels of that tensor that it writes.
+    [[nodiscard]] WrittenChannels place_result(ScheduledStep& step) {
+        const auto part = parts_.find(step.node);
+        if (part == parts_.end()) {
+            step.dst = tensor_[step.node] = destination(step.node);
+            return {};
         }
+        auto const& [concat, first] = part->second;
+        if (tensor_[concat] == no_tensor) tensor_[concat] = book_result(concat, out_layout_[concat]);
+        step.dst = tensor_[concat];
+        return {.offset = first, .stride = static_cast<std::size_t>(graph_[concat].shape.c)};
     }
-    void add_conv(Step step, ConvTask const& task) {
-        describe_conv(step, task);
+    void add_conv(ScheduledStep step, std::size_t residual, ConvTask const& task) {
+        ConvStep conv{.conv = describe_conv(step.node, task)};
         if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
             step.src.pop_back();
             step.src_shapes.pop_back();
         }
-        place_result(step);
+        conv.written = place_result(step);
         Node const& node = graph_[step.node];
-        PrimitiveEntry const& primitive = *step.primitive;
+        PrimitiveEntry const& primitive = *conv.conv.primitive;
         const std::size_t scratch =
-            primitive.scratch_bytes(step.shape, workers_, primitive.whole_batch ? graph_.batch() : 1);
+            primitive.scratch_bytes(conv.conv.shape, workers_, primitive.whole_batch ? graph_.batch() : 1);
         if (scratch > most_elements * sizeof(float)) {
             fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
-                 " bytes of scratch to compute ", to_string(step.shape));
+                 " bytes of scratch to compute ", to_string(conv.conv.shape));
         }
-        if (scratch > 0) step.scratch = book(scratch);
-        if (task.packs) step.packed = book(primitive.packed_bytes(step.shape));
-        if (primitive.fuses_epilogue) return add(std::move(step));
-        Step epilogue = step;
-        epilogue.kind = Step::Kind::epilogue;
-        epilogue.src.clear();
-        epilogue.scratch = Step::none;
-        step.bias = false;
-        step.residual = Step::none;
-        step.clamp = {};
+        if (scratch > 0) conv.scratch = book(scratch);
+        if (task.packs) conv.packed = book(primitive.packed_bytes(conv.conv.shape));
+        if (primitive.fuses_epilogue) {
+            conv.conv.residual = residual;
+            step.work = std::move(conv);
+            return add(std::move(step));
+        }
+        const EpilogueStep epilogue{.layout = &kernels_.layouts[out_layout_[step.node]],
+                                    .bias = conv.conv.bias,
+                                    .clamp = conv.conv.clamp,
+                                    .residual = residual};
+        ScheduledStep after = step;
+        after.src.clear();
+        after.work = epilogue;
+        conv.conv.bias = false;
+        conv.conv.clamp = {};
+        step.work = std::move(conv);
         add(std::move(step));
-        if (epilogue.bias || epilogue.residual != Step::none || epilogue.clamp != Clamp{}) {
+        if (epilogue.bias || residual != no_tensor || epilogue.clamp != Clamp{}) {
             if (epilogue.layout->epilogue == nullptr) {
                 fail("plan: layer ", node.name, ": primitive ", primitive.id,
-                     " must add bias and activation itself, as elements of layout ", plan_.layers[step.node].out_layout,
-                     " are no floats");
+                     " must add bias and activation itself, as elements of layout ",
+                     plan_.layers[after.node].out_layout, " are no floats");
             }
-            add(std::move(epilogue));
+            add(std::move(after));
         }
     }
 
     /// Convolutions in strips, of which this node is the last.
     void add_strips(std::size_t last) {
         PlannedStrips const& planned = *strips_[last];
-        Step step = describe(last);
-        step.kind = Step::Kind::strips;
-        step.rows = planned.rows;
-        step.src_shapes.clear();
+        ScheduledStep step{.node = last, .dst_shape = graph_[last].shape};
+        StripsStep strips{.convs = {}, .rows = planned.rows};
         for (std::size_t i = last + 1 - planned.layers.size(); i <= last; ++i) {
             Node const& node = graph_[i];
-            Step& part = step.parts.emplace_back(describe(i));
-            describe_conv(part, *conv_task(graph_, i));
+            ScheduledConv& conv = strips.convs.emplace_back(describe_conv(i, *conv_task(graph_, i)));
+            (void)bytes(i, out_layout_[i]);  // checks the layout
             const auto reads = [&](std::size_t input) {
                 step.src.push_back(read(node.inputs[input], in_layout_[i]));
                 step.src_shapes.push_back(graph_[node.inputs[input]].shape);
                 return step.src.back();
             };
-            if (step.parts.size() == 1) part.src = {reads(0)};
-            if (node.epilogue.residual) part.residual = reads(node.inputs.size() - 1);
+            if (strips.convs.size() == 1) reads(0);
+            if (node.epilogue.residual) conv.residual = reads(node.inputs.size() - 1);
         }
-        place_result(step);
-        step.scratch = book(scratch_bytes(step, workers_));
+        strips.written = place_result(step);
+        strips.scratch = book(strips_of(strips).bytes(workers_));
+        step.work = std::move(strips);
         add(std::move(step));
     }
 
-    void add_op(Step step) {
+    void add_op(ScheduledStep step) {
+        Node const& node = graph_[step.node];
         PlannedLayer const& planned = plan_.layers[step.node];
-        step.op = &kernels_.op(step.layer, in_layout_[step.node]);
-        if (step.op->run == nullptr || planned.in_layout != planned.out_layout) {
+        OpEntry const& op = kernels_.op(node.layer, in_layout_[step.node]);
+        if (op.run == nullptr || planned.in_layout != planned.out_layout) {
             fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
                  planned.out_layout);
         }
-        if (step.op->scratch_bytes != nullptr) {
-            const std::size_t scratch = step.op->scratch_bytes(step.layer, step.src_shapes, workers_);
-            if (scratch > most_elements * sizeof(float)) {
-                fail("plan: layer ", planned.name, " (", planned.kind, ") asks for ", scratch, " bytes of scratch");
+        std::size_t scratch = no_tensor;
+        if (op.scratch_bytes != nullptr) {
+            const std::size_t bytes = op.scratch_bytes(node.layer, step.src_shapes, workers_);
+            if (bytes > most_elements * sizeof(float)) {
+                fail("plan: layer ", planned.name, " (", planned.kind, ") asks for ", bytes, " bytes of scratch");
             }
-            if (scratch > 0) step.scratch = book(scratch);
+            if (bytes > 0) scratch = book(bytes);
         }
-        step.dst = tensor_[step.node] = may_overwrite(step) ? step.src[0] : destination(step);
+        step.dst = tensor_[step.node] = may_overwrite(step, op) ? step.src[0] : destination(step.node);
+        step.work = OpStep{.op = &op, .layer = node.layer, .clamp = node.epilogue.clamp, .scratch = scratch};
         add(std::move(step));
     }
     /// In place where nobody reads the input later.
-    [[nodiscard]] bool may_overwrite(Step const& step) const {
+    [[nodiscard]] bool may_overwrite(ScheduledStep const& step, OpEntry const& op) const {
         const std::size_t src = step.src[0], input = graph_[step.node].inputs[0];
-        if (!step.op->in_place || src < result_.callers() || tensor_[input] != src) return false;
+        if (!op.in_place || src < result_.callers() || tensor_[input] != src) return false;
         const bool leaves = std::ranges::find(outputs_, step.node) != outputs_.end();
         const bool constant =
             std::ranges::find(result_.constants, src, &StoredConstant::tensor) != result_.constants.end();
@@ -378,9 +392,8 @@ private:
         for (std::size_t output = 0; output < outputs_.size(); ++output) {
             const std::size_t dst = result_.inputs + output;
             if (outputs_[output] != node || tensor_[node] == dst) continue;
-            Step step = change_of_layout(node, 0);
-            step.dst = dst;
-            add(std::move(step));
+            (void)bytes(node, 0);  // checks the layout
+            add(change_of_layout(node, 0, dst));
         }
     }
 
@@ -393,7 +406,7 @@ private:
         if (batch == 1) return;
         const bool whole = goes_layer_by_layer(graph_);
         std::size_t again = 0;
-        for (Step const& step : result_.steps) again += activations(step);
+        for (ScheduledStep const& step : result_.steps) again += activations(step);
         for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {
             again += weights(result_.steps[i]);
             again -= activations(result_.steps[i]);
@@ -414,11 +427,11 @@ private:
         }
     }
     [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
-        std::vector<std::size_t> last(graph.size(), Step::none);
+        std::vector<std::size_t> last(graph.size(), none);
         for (std::size_t i = 0; i < graph.size(); ++i) {
             for (const std::size_t input : graph[i].inputs) last[input] = i;
         }
-        for (const std::size_t output : graph.outputs()) last[output] = Step::none;
+        for (const std::size_t output : graph.outputs()) last[output] = none;
         return last;
     }
 

@@ -9,42 +9,109 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// One call of a kernel, or of several in strips. Tensors are known by their positions in the Schedule.
-struct Step {
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-    enum class Kind { conv, epilogue, op, transform, strips };
+/// The number of no tensor. Tensors are known by their positions in the Schedule.
+inline constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
 
-    Kind kind = Kind::op;
-    /// The node whose result it computes, or changes the layout of.
+/// A convolution by the primitive that the plan chose.
+struct ScheduledConv {
     std::size_t node = 0;
-    ConvShape shape{};  // of one image
     PrimitiveEntry const* primitive = nullptr;
-    /// For a convolution: the weight that is its kernel, whether it is rotated first, and, where it changes between
-    /// runs, where each run packs it.
+    ConvShape shape{};  ///< for one image
+    /// The weight that is its kernel, and whether the kernel is rotated before it is packed.
     std::string kernel{};
     bool rotated = false;
-    std::size_t packed = none;
-    LayoutEntry const* layout = nullptr;
-    OpEntry const* op = nullptr;
-    TransformEntry const* transform = nullptr;
-    AnyLayer layer{};
-    std::vector<std::size_t> src{};
-    std::vector<Shape> src_shapes{};
-    Shape dst_shape{};
-    std::size_t dst = none, residual = none, scratch = none;
-    std::size_t dst_image = 0;  // bytes from image to image
-    // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
-    std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
-    /// For strips: the convolutions, of whose tensors only the first one's image, the residuals and the last one's
-    /// result are whole, and the rows of the result that a strip makes.
-    std::vector<Step> parts{};
-    int rows = 0;
+    std::size_t residual = no_tensor;  ///< added to the result
+};
+
+/// The channels of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
+struct WrittenChannels {
+    std::size_t offset = 0;  ///< of the first channel
+    std::size_t stride = 0;  ///< from pixel to pixel
+};
+
+/// Computes a convolution.
+struct ConvStep {
+    ScheduledConv conv;
+    WrittenChannels written{};
+    std::size_t scratch = no_tensor;
+    /// The tensor into which each run packs the kernel, if the kernel changes between runs.
+    std::size_t packed = no_tensor;
+};
+
+/// Computes convolutions that read each other, some rows at a time. Only the image of the first, the residuals and the
+/// result of the last are tensors of the Schedule.
+struct StripsStep {
+    std::vector<ScheduledConv> convs;
+    int rows = 0;  ///< of the result, in each strip
+    WrittenChannels written{};
+    std::size_t scratch = no_tensor;
+};
+
+/// Adds bias and residual and applies the activation, in place, after a primitive that does not fuse them.
+struct EpilogueStep {
+    LayoutEntry const* layout = nullptr;
+    bool bias = false;
+    Clamp clamp{};
+    std::size_t residual = no_tensor;
+};
+
+/// Computes a layer that is no convolution.
+struct OpStep {
+    OpEntry const* op = nullptr;
+    AnyLayer layer{};
+    Clamp clamp{};
+    std::size_t scratch = no_tensor;
+};
+
+/// Changes a layout.
+struct TransformStep {
+    TransformEntry const* transform = nullptr;
+};
+
+/// One step of a run: tensors in, one tensor out, and the work between them.
+struct ScheduledStep {
+    /// The node whose result it computes, or changes the layout of.
+    std::size_t node = 0;
+    std::vector<std::size_t> src{};  ///< without the residual of a ConvStep or EpilogueStep
+    std::vector<Shape> src_shapes{};
+    std::size_t dst = no_tensor;
+    Shape dst_shape{};
+    std::variant<OpStep, ConvStep, EpilogueStep, TransformStep, StripsStep> work{};
+
+    template <class Work>
+    [[nodiscard]] bool is() const {
+        return std::holds_alternative<Work>(work);
+    }
+    /// The tensor that a convolution or epilogue adds to its result, or no_tensor.
+    [[nodiscard]] std::size_t residual() const {
+        if (const auto* conv = std::get_if<ConvStep>(&work)) return conv->conv.residual;
+        const auto* epilogue = std::get_if<EpilogueStep>(&work);
+        return epilogue == nullptr ? no_tensor : epilogue->residual;
+    }
+    /// The tensor that it uses as scratch, or no_tensor.
+    [[nodiscard]] std::size_t scratch() const {
+        if (const auto* conv = std::get_if<ConvStep>(&work)) return conv->scratch;
+        if (const auto* op = std::get_if<OpStep>(&work)) return op->scratch;
+        const auto* strips = std::get_if<StripsStep>(&work);
+        return strips == nullptr ? no_tensor : strips->scratch;
+    }
+    /// The tensor into which each run packs a kernel, or no_tensor.
+    [[nodiscard]] std::size_t packed() const {
+        const auto* conv = std::get_if<ConvStep>(&work);
+        return conv == nullptr ? no_tensor : conv->packed;
+    }
+    [[nodiscard]] WrittenChannels written() const {
+        if (const auto* conv = std::get_if<ConvStep>(&work)) return conv->written;
+        const auto* strips = std::get_if<StripsStep>(&work);
+        return strips == nullptr ? WrittenChannels{} : strips->written;
+    }
 };
 
 /// A constant of the network in the layout in which it is read.
@@ -64,7 +131,7 @@ struct SharedParameter {
 /// steps take all images each.
 struct Schedule {
     std::size_t inputs = 0, outputs = 0, single = 0;
-    std::vector<Step> steps;
+    std::vector<ScheduledStep> steps;
     std::vector<Lifetime> lifetimes;
     /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
     std::vector<std::size_t> image_bytes;

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -117,37 +118,34 @@ namespace engine::detail {
                                                             Plan const& plan, std::size_t workers) {
     std::vector<TracedStep> described;
     std::vector<bool> told(plan.transforms.size(), false);
-    const auto layouts_of = [&](Step const& step) {
-        const auto index = static_cast<std::size_t>(step.transform - kernels.transforms.data());
-        return std::pair{kernels.layouts[index / kernels.layouts.size()].name,
-                         kernels.layouts[index % kernels.layouts.size()].name};
-    };
     const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-    for (Step const& step : schedule.steps) {
+    for (ScheduledStep const& step : schedule.steps) {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
         const double images = described.size() <= schedule.single ? 1 : graph.batch();
         next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
-        if (step.kind == Step::Kind::strips) {
-            for (Step const& part : step.parts) {
-                next.operations += images * part.shape.operations();
-                next.computed_by += (next.computed_by.empty() ? "" : ", ") + std::string(part.primitive->id);
+        if (const auto* in_strips = std::get_if<StripsStep>(&step.work)) {
+            for (ScheduledConv const& conv : in_strips->convs) {
+                next.operations += images * conv.shape.operations();
+                next.computed_by += (next.computed_by.empty() ? "" : ", ") + std::string(conv.primitive->id);
             }
-            next.computed_by = join("strips of ", step.rows, " rows: ", next.computed_by);
+            next.computed_by = join("strips of ", in_strips->rows, " rows: ", next.computed_by);
             for (PlannedStrips const& strips : plan.strips) {
                 if (strips.layers.back() == next.layer) next.predicted = strips.seconds;
             }
-        } else if (step.kind == Step::Kind::conv) {
-            next.operations = images * step.shape.operations();
-            next.computed_by = step.primitive->id;
+        } else if (const auto* by = std::get_if<ConvStep>(&step.work)) {
+            next.operations = images * by->conv.shape.operations();
+            next.computed_by = by->conv.primitive->id;
             next.predicted = plan.layers[step.node].seconds;
-        } else if (step.kind == Step::Kind::epilogue) {
+        } else if (step.is<EpilogueStep>()) {
             next.computed_by = "epilogue";
-        } else if (step.kind == Step::Kind::op) {
+        } else if (step.is<OpStep>()) {
             next.computed_by = layer_kind(graph[step.node].layer);
             next.predicted = plan.layers[step.node].seconds;
-        } else {
-            const auto [from, to] = layouts_of(step);
+        } else if (const auto* change = std::get_if<TransformStep>(&step.work)) {
+            const auto index = static_cast<std::size_t>(change->transform - kernels.transforms.data());
+            const std::string_view from = kernels.layouts[index / kernels.layouts.size()].name,
+                                   to = kernels.layouts[index % kernels.layouts.size()].name;
             next.computed_by = join(from, " -> ", to);
             for (std::size_t i = 0; i < plan.transforms.size(); ++i) {
                 PlannedTransform const& planned = plan.transforms[i];
@@ -171,17 +169,23 @@ namespace engine::detail {
 
 }  // namespace engine::detail
 
-/// Runs a program once to warm up and `runs` times to be timed; the graph, kernels and plan are those that it was made
-/// of. srcs and dsts as for Program::run. What it costs: two readings of the clock a block. Throws error for no runs.
-[[nodiscard]] inline Trace trace_run(Program& program, Graph const& graph, Kernels const& kernels, Plan const& plan,
-                                     std::span<const float* const> srcs, std::span<float* const> dsts,
-                                     ExecutorRef executor, std::size_t runs = 1) {
+/// The graph, kernels and plan that a program was made of.
+struct ProgramParts {
+    Graph const& graph;
+    Kernels const& kernels;
+    Plan const& plan;
+};
+
+/// Runs a program, made of these parts, once to warm up and `runs` times to be timed. srcs and dsts as for
+/// Program::run. What it costs: two readings of the clock a block. Throws error for no runs.
+[[nodiscard]] inline Trace trace_run(Program& program, ProgramParts const& parts, std::span<const float* const> srcs,
+                                     std::span<float* const> dsts, ExecutorRef executor, std::size_t runs = 1) {
     if (runs == 0) fail("trace: no runs");
     TracingExecutor tracing(executor);
     Trace trace{.workers = executor.concurrency(),
-                .steps = engine::detail::describe_steps(graph, kernels, plan, executor.concurrency()),
+                .steps = engine::detail::describe_steps(parts.graph, parts.kernels, parts.plan, executor.concurrency()),
                 .blocks = {},
-                .predicted = plan.total_seconds};
+                .predicted = parts.plan.total_seconds};
     if (trace.steps.size() != program.steps()) {
         fail("trace: the plan has ", trace.steps.size(), " steps, the program ", program.steps());
     }

@@ -54,32 +54,37 @@ public:
     explicit PackedBytes(Graph const& graph) : graph_(graph), owners_(weight_owners(graph)) {}
 
     /// The bytes of a step: none for a kernel that an earlier step packed in the same way.
-    [[nodiscard]] std::size_t of(Step const& step) {
-        std::size_t bytes = 0;
-        for (Step const& part : step.parts) bytes += of(part);
-        Node const& node = graph_[step.node];
-        if (step.kind == Step::Kind::op && step.op->packed_bytes != nullptr) {
-            const std::size_t packed = step.op->packed_bytes(node.layer, step.src_shapes[0]);
-            if (is_new(node.name + ".weight", step.op, packed)) bytes += packed;
-        } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
-            const bool in_place = !graph_.trainable().empty() && node.epilogue.folded.empty();
-            const std::size_t packed = step.primitive->packed_bytes(step.shape);
-            if (in_place && step.packed != Step::none) return bytes;
-            if (!is_new(step.kernel, step.primitive, packed)) return bytes;
-            bytes += packed;
-            const bool own = std::visit(
-                [](auto const& layer) {
-                    if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
-                    return false;
-                },
-                node.layer);
-            const bool bias = own || !node.epilogue.folded.empty();
-            if (!in_place && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+    [[nodiscard]] std::size_t of(ScheduledStep const& step) {
+        if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
+            std::size_t bytes = 0;
+            for (ScheduledConv const& conv : strips->convs) bytes += of(conv, false);
+            return bytes;
         }
-        return bytes;
+        if (const auto* conv = std::get_if<ConvStep>(&step.work)) return of(conv->conv, conv->packed != no_tensor);
+        const auto* op = std::get_if<OpStep>(&step.work);
+        if (op == nullptr || op->op->packed_bytes == nullptr) return 0;
+        Node const& node = graph_[step.node];
+        const std::size_t packed = op->op->packed_bytes(node.layer, step.src_shapes[0]);
+        return is_new(node.name + ".weight", op->op, packed) ? packed : 0;
     }
 
 private:
+    [[nodiscard]] std::size_t of(ScheduledConv const& conv, bool each_run_packs) {
+        if (conv.primitive->pass == Pass::weight_gradient) return 0;
+        Node const& node = graph_[conv.node];
+        const bool in_place = !graph_.trainable().empty() && node.epilogue.folded.empty();
+        if (in_place && each_run_packs) return 0;
+        const std::size_t packed = conv.primitive->packed_bytes(conv.shape);
+        if (!is_new(conv.kernel, conv.primitive, packed)) return 0;
+        const bool own = std::visit(
+            [](auto const& layer) {
+                if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
+                return false;
+            },
+            node.layer);
+        const bool bias = !in_place && (own || !node.epilogue.folded.empty());
+        return packed + (bias ? static_cast<std::size_t>(node.shape.c) * sizeof(float) : 0);
+    }
     [[nodiscard]] bool is_new(std::string const& weight, const void* how, std::size_t bytes) {
         if (!graph_.shared().contains(weight)) return true;
         const auto owner = owners_.find(weight);
@@ -99,7 +104,7 @@ private:
                  kernels.layouts[constant.layout].image_bytes(graph[constant.node].shape);
     }
     PackedBytes packed(graph);
-    for (Step const& step : schedule.steps) bytes += packed.of(step);
+    for (ScheduledStep const& step : schedule.steps) bytes += packed.of(step);
     return bytes;
 }
 [[nodiscard]] inline std::size_t floats_of(WeightSpec const& spec) {

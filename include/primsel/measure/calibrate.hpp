@@ -153,12 +153,20 @@ struct CalibratedPlan {
     std::size_t known = 0;
 };
 
-/// A plan from predictions that are corrected by measurements: those that `calibration` has, and new ones for so many
-/// seconds (see refine), which it has afterwards. Throws error as make_fitting_plan does.
+struct CalibrateOptions {
+    /// How long to measure.
+    double seconds = 2;
+    std::size_t workers = 1;
+    PlanOptions plan = {};
+};
+
+/// A plan from predictions that are corrected by measurements: those that `calibration` has, and new ones (see refine),
+/// which it has afterwards. Throws error as make_fitting_plan does.
 template <CostModel Model, Solver S>
 [[nodiscard]] CalibratedPlan make_calibrated_plan(Graph const& graph, Kernels const& kernels, Model& model,
-                                                  S const& solver, PlanOptions const& options, std::size_t workers,
-                                                  double seconds, Calibration& calibration) {
+                                                  S const& solver, Calibration& calibration,
+                                                  CalibrateOptions const& options = {}) {
+    const double seconds = options.seconds;
     if (is_nan(seconds) || !(seconds >= 0))
         fail("calibrate: for ", seconds, " seconds; it must be a number that is not negative");
     const Timer timer;
@@ -186,8 +194,8 @@ template <CostModel Model, Solver S>
         return result;
     };
     Refinement refined =
-        refine(graph, kernels, corrected, solver, measure, {.seconds = seconds - timer.seconds()}, options);
-    CalibratedPlan result{.plan = make_fitting_plan(graph, kernels, corrected, solver, options, workers),
+        refine(graph, kernels, corrected, solver, measure, {.seconds = seconds - timer.seconds()}, options.plan);
+    CalibratedPlan result{.plan = make_fitting_plan(graph, kernels, corrected, solver, options.plan, options.workers),
                           .steps = std::move(refined.steps),
                           .settled = refined.settled,
                           .known = known.size()};
@@ -210,8 +218,8 @@ struct Calibrate {
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
         auto own_model = engine::model_of<Policies>(model);
         Kept calibration(kernels);
-        Plan plan = make_calibrated_plan(graph, kernels, own_model, engine::solver_of<Policies>(solver), options,
-                                         workers, seconds, calibration)
+        Plan plan = make_calibrated_plan(graph, kernels, own_model, engine::solver_of<Policies>(solver), calibration,
+                                         {.seconds = seconds, .workers = workers, .plan = options})
                         .plan;
         if constexpr (requires { calibration.write(); }) calibration.write();
         return plan;

@@ -65,10 +65,15 @@ struct LrnRows {
     }
 };
 
+/// The channels of a pixel, and how far a channel's window reaches to either side.
+struct LrnChannels {
+    std::ptrdiff_t back, ahead, count;
+};
+
 /// The channels of a pixel are neighbours.
 template <class Arch, class Formula>
-void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
-               const float* src, float* dst) noexcept {
+void lrn_pixel(Formula const& formula, LrnChannels of, const float* src, float* dst) noexcept {
+    const auto [back, ahead, channels] = of;
     for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
         const auto n = static_cast<std::size_t>(channels - c);
         Floats<Arch> squares(0.0F);
@@ -84,8 +89,8 @@ void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead
 
 /// The same of many pixels with channels and windows that fit LrnRows.
 template <class Arch, class Formula>
-void lrn_rows(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
-              std::size_t pixels, const float* src, float* dst) noexcept {
+void lrn_rows(Formula const& formula, LrnChannels of, std::size_t pixels, const float* src, float* dst) noexcept {
+    const auto [back, ahead, channels] = of;
     LrnRows<Arch> squares;
     const std::ptrdiff_t stride = squares.stride(channels, back + ahead), most = squares.room / stride;
     for (auto left = static_cast<std::ptrdiff_t>(pixels); left > 0; left -= most) {
@@ -110,8 +115,9 @@ void lrn_rows(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead,
 
 /// Pixels are neighbours, and their channels `inner` floats apart.
 template <class Arch, class Formula>
-void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
-                std::size_t inner, std::size_t pixels, const float* src, float* dst) noexcept {
+void lrn_pixels(Formula const& formula, LrnChannels of, std::size_t inner, std::size_t pixels, const float* src,
+                float* dst) noexcept {
+    const auto [back, ahead, channels] = of;
     for (std::ptrdiff_t c = 0; c < channels; ++c) {
         const auto first = static_cast<std::size_t>(std::max(c - back, std::ptrdiff_t{0}));
         const auto last = static_cast<std::size_t>(std::min(c + ahead, channels - 1));
@@ -130,19 +136,18 @@ void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahea
 
 template <class Arch, class Formula>
 void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula const& formula) noexcept {
-    const auto channels = static_cast<std::ptrdiff_t>(view.count);
-    const std::ptrdiff_t back = params.size / 2, ahead = (params.size - 1) / 2;
+    const LrnChannels channels{params.size / 2, (params.size - 1) / 2, static_cast<std::ptrdiff_t>(view.count)};
     const float* src = args.src[0];
     float* dst = args.dst;
     if (view.inner == 1) {
-        const bool few = channels <= LrnRows<Arch>::channels && params.size <= LrnRows<Arch>::window;
+        const bool few = channels.count <= LrnRows<Arch>::channels && params.size <= LrnRows<Arch>::window;
         for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
             if (few) {
                 const std::size_t at = first * view.count;
-                return lrn_rows<Arch>(formula, back, ahead, channels, last - first, src + at, dst + at);
+                return lrn_rows<Arch>(formula, channels, last - first, src + at, dst + at);
             }
             for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
-                lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
+                lrn_pixel<Arch>(formula, channels, src + at, dst + at);
             }
         });
         return;
@@ -153,8 +158,7 @@ void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula con
     for_ranges(args.executor, view.outer * strips, view.count * strip, [=](std::size_t first, std::size_t last) {
         for (std::size_t item = first; item < last; ++item) {
             const std::size_t begin = item % strips * strip, at = item / strips * view.count * view.inner + begin;
-            lrn_pixels<Arch>(formula, back, ahead, channels, view.inner, std::min(strip, view.inner - begin), src + at,
-                             dst + at);
+            lrn_pixels<Arch>(formula, channels, view.inner, std::min(strip, view.inner - begin), src + at, dst + at);
         }
     });
 }

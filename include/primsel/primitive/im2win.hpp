@@ -51,7 +51,7 @@ struct Im2Win {
                     const int kernels = std::min(block, s.k - k);
                     for (int ow = 0; ow < s.out_w(); ow += block) {
                         const int columns = std::min(block, s.out_w() - ow);
-                        dot<Arch>(s, args, strip, static_cast<int>(row), ow, columns, k, kernels);
+                        dot<Arch>(s, args, strip, {static_cast<int>(row), ow, columns, k, kernels});
                     }
                 }
             });
@@ -76,11 +76,15 @@ private:
     /// The columns and the kernels of a tile.
     static constexpr int block = 4;
 
-    /// Computes the dot products of `columns` windows with `kernels` kernels. At the edges the last window or kernel is
+    /// The row, the first of the columns, and the first of the kernels of a tile, and how many it has.
+    struct Tile {
+        int oh, ow, columns, k, kernels;
+    };
+    /// Computes the dot products of a tile's windows with its kernels. At the edges the last window or kernel is
     /// repeated in place of missing ones.
     template <class Arch>
-    static void dot(ConvShape const& s, ConvArgs const& args, const float* strip, int oh, int ow, int columns, int k,
-                    int kernels) noexcept {
+    static void dot(ConvShape const& s, ConvArgs const& args, const float* strip, Tile tile) noexcept {
+        const auto [oh, ow, columns, k, kernels] = tile;
         const int depth = s.depth(), width = lanes<Arch>;
         const float *a[block], *b[block];
         for (int i = 0; i < block; ++i) {

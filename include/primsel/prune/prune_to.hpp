@@ -47,6 +47,8 @@ struct PruneTarget {
     std::size_t multiple = 1;
     /// The largest share of a ranking that goes.
     double most = 0.9;
+    /// The options of the plans that are made of the thinned network.
+    PlanOptions plan = {};
 };
 
 struct PrunedTo {
@@ -75,13 +77,13 @@ template <CostModel Model, Solver S>
 /// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
 /// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
 /// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
-/// once. A plan of the thinned network, within the options, has the last word. Nothing is executed: that takes
+/// once. A plan of the thinned network has the last word. Nothing is executed: that takes
 /// milliseconds, of the deepest networks seconds. Throws error, naming what holds filters back, where the target cannot
 /// be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
-[[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
-                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
-                                L const& loss = {}, PlanOptions const& options = {}) {
+[[nodiscard]] PrunedTo prune_to(Graph const& graph, RankedChannels const& channels, Kernels const& kernels,
+                                Model& model, S const& solver, PruneTarget const& target = {}, L const& loss = {}) {
+    Coupling const& coupling = channels.coupling;
     if (is_nan(target.share) || !(target.share > 0 && target.share <= 1))
         fail("prune: impossible share ", target.share);
     detail::check_share(target.most, target.multiple);
@@ -94,11 +96,12 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
         }
         return detail::makes_channels(graph, i) ? counts[i] : 0;
     };
-    detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
+    detail::GreedyPruning greedy(graph, channels, {.multiple = target.multiple, .most = target.most},
                                  detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
-    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver, options) : greedy.total();
+    result.before = result.after =
+        planned ? predicted_seconds(graph, kernels, model, solver, target.plan) : greedy.total();
     // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
@@ -115,7 +118,7 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
         result.choice = sparing(graph, coupling, greedy.choice());
         result.loss = greedy.loss();
         result.after = planned ? predicted_seconds(remove_channels(graph, coupling, result.choice), kernels, model,
-                                                   solver, options)
+                                                   solver, target.plan)
                                : greedy.total();
         if (result.after <= wanted) return result;
         of_sum = result.after / greedy.total();

@@ -39,6 +39,12 @@ struct Ranking {
     std::size_t count = 0;
 };
 
+/// The channels of a network that may go: which go together, and in which order.
+struct RankedChannels {
+    Coupling const& coupling;
+    std::span<const Ranking> rankings;
+};
+
 namespace detail {
 
 [[nodiscard]] inline std::vector<std::size_t> const& judged_groups(Graph const& graph, Coupling const& coupling,

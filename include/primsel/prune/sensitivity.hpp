@@ -39,19 +39,26 @@ struct SensitivityPoint {
     return found == points.end() ? nullptr : &*found;
 }
 
+struct SensitivityOptions {
+    /// The shares of a ranking's channels that go.
+    std::span<const double> sparsities;
+    /// Points that are not computed again.
+    std::span<const SensitivityPoint> known = {};
+};
+
 /// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
-/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
-/// computed again; of the others, each is given to keep(point) at once. The whole network is judged in any case: throws
-/// error where that is not what is known, for the points are then of other weights or images.
+/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Each point that is not known is
+/// given to keep(point) as soon as it is computed. The whole network is judged in any case: throws error where that is
+/// not what is known, for the points are then of other weights or images.
 template <class Judge, class Predict, class Keep>
 [[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
-                                                        Coupling const& coupling, std::span<const Ranking> rankings,
-                                                        std::span<const double> sparsities, Judge const& judge,
-                                                        Predict const& predict, std::span<const SensitivityPoint> known,
-                                                        Keep&& keep) {
+                                                        RankedChannels const& channels,
+                                                        SensitivityOptions const& options, Judge const& judge,
+                                                        Predict const& predict, Keep&& keep) {
+    Coupling const& coupling = channels.coupling;
     std::vector<SensitivityPoint> points;
     SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
-    if (const auto* before = prune::find_point(known, "", 0)) {
+    if (const auto* before = prune::find_point(options.known, "", 0)) {
         // Another plan may round otherwise, which few images notice.
         if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
             fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
@@ -62,9 +69,9 @@ template <class Judge, class Predict, class Keep>
         keep(std::as_const(whole));
     }
     points.push_back(whole);
-    for (Ranking const& ranking : rankings) {
-        for (const double sparsity : sparsities) {
-            if (const auto* before = prune::find_point(known, ranking.layers[0], sparsity)) {
+    for (Ranking const& ranking : channels.rankings) {
+        for (const double sparsity : options.sparsities) {
+            if (const auto* before = prune::find_point(options.known, ranking.layers[0], sparsity)) {
                 points.push_back(*before);
                 continue;
             }

@@ -32,16 +32,18 @@ inline constexpr std::int64_t largest_window = 1 << 14, largest_padding = 1 << 2
 }
 
 namespace detail {
-/// As many zeros that the result has ceil(in / stride) pixels, shared out between both ends. Where these are too many,
-/// so are the pixels that no window has; of an odd number the last one lies behind them.
-inline void pad_same(int in, int kernel, int stride, int dilation, bool more_at_end, int& before, int& after,
-                     int& skipped) {
+/// Zeros before and after a row of pixels, and the pixels before the first window.
+struct SamePadding {
+    int before, after, skipped;
+};
+/// The padding with which the result has ceil(in / stride) pixels, shared out between both ends. Pixels that no window
+/// reads are shared out as well; of an odd number, one more is after the last window.
+[[nodiscard]] inline SamePadding pad_same(int in, int kernel, int stride, int dilation, bool more_at_end) {
     const int out = (in + stride - 1) / stride, span = (kernel - 1) * dilation + 1;
     const auto total = static_cast<int>(static_cast<std::int64_t>(out - 1) * stride + span - in);
     const int zeros = std::max(0, total);
-    before = more_at_end ? zeros / 2 : zeros - zeros / 2;
-    after = zeros - before;
-    skipped = (zeros - total) / 2;
+    const int before = more_at_end ? zeros / 2 : zeros - zeros / 2;
+    return {before, zeros - before, (zeros - total) / 2};
 }
 [[nodiscard]] inline Padding explicit_padding(Call const& call, std::size_t axes) {
     const Sizes pads = call.integers("pads", Sizes(2 * axes, 0));
@@ -65,11 +67,12 @@ inline void pad_same(int in, int kernel, int stride, int dilation, bool more_at_
         window.padding = detail::explicit_padding(call, axes);
     } else if (rule == "SAME_UPPER" || rule == "SAME_LOWER") {
         const bool more_at_end = rule == "SAME_UPPER";
-        Padding& padding = window.padding;
-        detail::pad_same(image.h, window.kernel.h, window.stride.h, window.dilation.h, more_at_end, padding.top,
-                         padding.bottom, window.skipped.h);
-        detail::pad_same(image.w, window.kernel.w, window.stride.w, window.dilation.w, more_at_end, padding.left,
-                         padding.right, window.skipped.w);
+        const auto [top, bottom, skipped_rows] =
+            detail::pad_same(image.h, window.kernel.h, window.stride.h, window.dilation.h, more_at_end);
+        const auto [left, right, skipped_columns] =
+            detail::pad_same(image.w, window.kernel.w, window.stride.w, window.dilation.w, more_at_end);
+        window.padding = {top, bottom, left, right};
+        window.skipped = {skipped_rows, skipped_columns};
     } else if (rule != "VALID") {
         fail("auto_pad ", rule, " is unknown");
     }

@@ -44,23 +44,29 @@ private:
         while (ow < s.out_w()) {
             const bool inner = ow >= inner_begin && ow < inner_end;
             if (inner && ow + pixels <= inner_end) {
-                run_pixels<pixels, Arch>(s, args, src, oh, ow, 0, s.fw, k, part);
+                run_pixels<pixels, Arch>(s, args, src, {oh, ow, k, {0, s.fw}}, part);
                 ow += pixels;
                 continue;
             }
             int begin = 0, end = s.fw;
             while (begin < s.fw && ow * s.stride_w + tap_offset_w(s, begin) < 0) ++begin;
             while (end > begin && ow * s.stride_w + tap_offset_w(s, end - 1) >= s.w) --end;
-            run_pixels<1, Arch>(s, args, src, oh, ow, begin, end, k, part);
+            run_pixels<1, Arch>(s, args, src, {oh, ow, k, {begin, end}}, part);
             ++ow;
         }
     }
 
-    /// Computes `pixels` neighbouring outputs over the kernel columns [begin, end).
+    /// The first of some neighbouring outputs: its row, column and first channel, and the kernel columns that all read.
+    struct Outputs {
+        int oh, ow, k;
+        Range columns;
+    };
+    /// Computes `pixels` neighbouring outputs.
     template <int pixels, class Arch, class Part>
-    PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
-                                          int begin, int end, int k, Part const& part) noexcept {
+    PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, Outputs at_first,
+                                          Part const& part) noexcept {
         using V = Floats<Arch>;
+        const auto [oh, ow, k, columns] = at_first;
         const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
         const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
         V sums[pixels];
@@ -69,7 +75,7 @@ private:
         for (int fh = 0; fh < s.fh; ++fh) {
             const int h = oh * s.stride_h + tap_offset_h(s, fh);
             if (h < 0 || h >= s.h) continue;
-            for (int fw = begin; fw < end; ++fw) {
+            for (int fw = columns.begin; fw < columns.end; ++fw) {
                 const int w = ow * s.stride_w + tap_offset_w(s, fw);
                 const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
                 const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;

@@ -48,6 +48,12 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return stops;
 }
 
+/// How far a ranking goes: see PruneTarget.
+struct PruningLimits {
+    std::size_t multiple = 1;
+    double most = 1;
+};
+
 /// Takes from rankings, step by step, what loses least for what it saves of the sum of all layers' prices. Price:
 /// (layer, channels left of each layer's result) -> what it costs; Loss: a PruningLoss.
 template <class Price>
@@ -55,9 +61,11 @@ class GreedyPruning {
 public:
     /// runs: whether a layer has a price at all. All but the price must outlive it.
     template <class Loss>
-    GreedyPruning(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings, std::size_t multiple,
-                  double most, std::vector<bool> runs, Price price, Loss const& loss)
-        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price) {
+    GreedyPruning(Graph const& graph, RankedChannels const& channels, PruningLimits const& limits,
+                  std::vector<bool> runs, Price price, Loss const& loss)
+        : coupling_(channels.coupling), rankings_(channels.rankings), runs_(std::move(runs)), price_(price) {
+        Coupling const& coupling = coupling_;
+        const std::span<const Ranking> rankings = rankings_;
         now_.counts = channels_of(graph);
         now_.at.resize(rankings.size());
         std::vector<std::vector<std::size_t>> readers(graph.size());
@@ -68,7 +76,7 @@ public:
         touched_.resize(rankings.size());
         for (std::size_t r = 0; r < rankings.size(); ++r) {
             Ladder& ladder = ladders_.emplace_back();
-            ladder.gone = stops_of(rankings[r], multiple, most);
+            ladder.gone = stops_of(rankings[r], limits.multiple, limits.most);
             for (const std::size_t gone : ladder.gone) ladder.losses.push_back(loss(rankings[r], gone));
             for (const std::size_t group : rankings[r].groups) {
                 for (Channel const& channel : coupling.groups()[group].channels) touched_[r].insert(channel.node);

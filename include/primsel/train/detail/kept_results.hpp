@@ -28,12 +28,12 @@ public:
         for (const std::size_t output : step.outputs()) bytes_[output] = 0;  // the caller's
         beside_.resize(step.size(), 0);
         const auto add = [&](std::size_t node, std::size_t tensor) {
-            if (tensor != Step::none) beside_[node] += schedule.lifetimes[tensor - schedule.callers()].bytes;
+            if (tensor != no_tensor) beside_[node] += schedule.lifetimes[tensor - schedule.callers()].bytes;
         };
-        for (Step const& each : schedule.steps) {
-            if (each.kind != Step::Kind::conv) continue;
-            add(each.node, each.scratch);
-            add(each.node, each.packed);
+        for (ScheduledStep const& each : schedule.steps) {
+            if (!each.is<ConvStep>()) continue;
+            add(each.node, each.scratch());
+            add(each.node, each.packed());
         }
         for (std::size_t i = backward; i < step.size(); ++i) {
             for (const std::size_t input : step[i].inputs) read_backward_[input] = true;
