@@ -19,11 +19,11 @@ TEST_CASE("edit_distance: known distances, and the same both ways") {
                  {"saturday", "sunday", 3},
                  {"gumbo", "gambol", 2},
                  {"ab", "ba", 2}};
-    for (auto const& [a, b, distance] : known) {
-        CAPTURE(a);
-        CAPTURE(b);
-        CHECK(ps::edit_distance(a, b) == distance);
-        CHECK(ps::edit_distance(b, a) == distance);
+    for (auto const& each : known) {
+        CAPTURE(each.a);
+        CAPTURE(each.b);
+        CHECK(ps::edit_distance(each.a, each.b) == each.distance);
+        CHECK(ps::edit_distance(each.b, each.a) == each.distance);
     }
 }
 

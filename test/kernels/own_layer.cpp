@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "error_of.hpp"
+#include "../error_of.hpp"
 
 namespace {
 

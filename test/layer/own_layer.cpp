@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "error_of.hpp"
+#include "../error_of.hpp"
 
 namespace {
 

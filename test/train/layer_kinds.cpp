@@ -199,7 +199,10 @@ Kinds all_examples(Of<std::variant<Params...>>) {
 template <class... Params>
 std::set<std::size_t> training_kinds(Of<std::variant<Params...>>) {
     std::set<std::size_t> result;
-    ((ps::trains<Params> ? static_cast<void>(result.insert(ps::AnyLayer(Params{}).index())) : void()), ...);
+    const auto add = [&]<class P>(Of<P>) {
+        if constexpr (ps::trains<P>) result.insert(ps::AnyLayer(P{}).index());
+    };
+    (add(Of<Params>{}), ...);
     return result;
 }
 
