@@ -8,7 +8,6 @@
 #include <primsel/network/zoo.hpp>
 #include <primsel/prune/coupled_layers.hpp>
 #include <primsel/prune/prune_to.hpp>
-#include <primsel/show/coupling_dot.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,71 +21,8 @@ namespace ps = primsel;
 using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
 using namespace thinned;    // NOLINT(google-build-using-namespace)
 
-TEST_CASE("operations and filters of a network") {
-    // As torchvision's documentation has them.
-    CHECK(ps::multiply_adds(ps::zoo::ResNet18::graph()) == doctest::Approx(1.814e9).epsilon(1e-3));
-    CHECK(ps::multiply_adds(ps::zoo::MobileNetV2::graph()) == doctest::Approx(0.301e9).epsilon(1e-2));
+TEST_CASE("filters of a network") {
     CHECK(ps::prune::filters(graph_of<Input<3, 8, 8>, Conv<8, 3>, Conv<8, 3, Groups<8>>, Dense<5>>()) == 13);
-}
-
-/// Counts them one by one: padding as if it were image, and of a transposed convolution also those that fall into its
-/// padding.
-double counted(ps::ConvParams const& conv, ps::Shape in, ps::Shape out) {
-    double count = 0;
-    for (int k = 0; k < out.c; ++k) {
-        const int group = k / (out.c / conv.groups);
-        for (int c = 0; c < in.c; ++c) {
-            if (c / (in.c / conv.groups) != group) continue;
-            for (int pixel = 0; pixel < out.h * out.w; ++pixel) {
-                for (int tap = 0; tap < conv.kernel.h * conv.kernel.w; ++tap) ++count;
-            }
-        }
-    }
-    return count;
-}
-double counted(ps::ConvTransposeParams const& conv, ps::Shape in, ps::Shape out) {
-    const ps::ConvParams rotated{.kernel = conv.kernel, .groups = conv.groups};
-    return counted(rotated, out, in);
-}
-double counted(ps::DenseParams const&, ps::Shape in, ps::Shape out) {
-    double count = 0;
-    for (std::size_t i = 0; i < in.size() * out.size(); ++i) ++count;
-    return count;
-}
-/// Each row of the first with each column of the second.
-double counted(ps::MatMulParams const&, ps::Shape in, ps::Shape out) {
-    double count = 0;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        for (int j = 0; j < in.w; ++j) ++count;
-    }
-    return count;
-}
-
-TEST_CASE("the operations of every layer with weights are those that are counted one by one") {
-    const ps::Shape image{.c = 6, .h = 9, .w = 7}, line{.c = 6, .h = 1, .w = 20};
-    const auto check = [](auto const& layer, ps::Shape in, bool reads_weights = false) {
-        ps::Graph graph(3);
-        std::vector<std::size_t> inputs{graph.add("input", ps::InputParams{in}, {})};
-        if (reads_weights) inputs.push_back(graph.add("w", ps::ConstantParams{.shape = {1, in.w, 5}}, {}));
-        const std::size_t at = graph.add("layer", layer, inputs);
-        graph.set_outputs({graph.add("relu", ps::ActivationParams{}, {at})});
-        CAPTURE(ps::layer_kind(graph[at].layer));
-        CHECK(ps::multiply_adds(graph) > 0);
-        CHECK(ps::multiply_adds(graph) == counted(layer, in, graph[at].shape));
-    };
-    for (const int groups : {1, 2, 6}) {
-        check(ps::ConvParams{.k = 12, .kernel = {3, 2}, .stride = {2, 1}, .padding = 1, .groups = groups}, image);
-        check(ps::ConvParams{.k = 12, .kernel = {1, 5}, .dilation = {1, 2}, .groups = groups}, line);
-        check(
-            ps::ConvTransposeParams{
-                .k = 12, .kernel = {3, 2}, .stride = {2, 3}, .padding = 1, .extra_h = 1, .groups = groups},
-            image);
-        check(ps::ConvTransposeParams{.k = 12, .kernel = {1, 4}, .stride = {1, 2}, .groups = groups}, line);
-    }
-    check(ps::DenseParams{.k = 10}, image);
-    check(ps::DenseParams{.k = 10, .bias = false}, line);
-    check(ps::MatMulParams{}, image, true);
-    check(ps::MatMulParams{}, line, true);
 }
 
 TEST_CASE("a goal that cannot be reached names what holds filters back") {
@@ -240,35 +176,6 @@ TEST_CASE("a target that cannot be reached is refused, and how far it goes is sa
     CHECK(to({.measure = ps::prune::Measure::filters, .share = 0.6}).after == 9);
     CHECK_THROWS_WITH_AS((void)to({.share = 0}), "prune: impossible share 0", ps::error);
     CHECK_THROWS_WITH_AS((void)to({.share = 0.5, .multiple = 0}), "prune: impossible multiple 0", ps::error);
-}
-
-TEST_CASE("the table of what is coupled to what") {
-    const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"n", BatchNorm>,
-                                     Named<"r", Residual<Named<"b", Conv<8, 3>>>>, Named<"d", Conv<8, 3, Groups<8>>>,
-                                     Named<"c", Conv<4, 3>>>();
-    const ps::prune::Coupling coupling(graph);
-    const std::vector<ps::prune::CoupledLayers> table = ps::prune::coupled_layers(graph, coupling);
-    using Names = std::vector<std::string>;
-    REQUIRE(table.size() == 2);
-    CHECK(table[0].made_by == Names{"a", "r.b"});
-    CHECK(table[0].passed_by == Names{"n", graph[4].name, "d"});
-    CHECK(table[0].read_by == Names{"r.b", "c"});
-    CHECK(table[0].groups.size() == 8);
-    CHECK(table[0].may_go == 8);
-    CHECK(table[1].made_by == Names{"c"});
-    CHECK(table[1].may_go == 0);
-    CHECK(ps::prune::to_text(table) ==
-          "filters of  channels  may go  read by  the others stay because\n"
-          "a, r.b      8         8       r.b, c   \n"
-          "c           4         0                they are the network's result\n");
-    const std::string dot = ps::show::to_dot(graph, coupling);
-    CHECK(dot.starts_with("digraph coupling {\n"));
-    CHECK(dot.find("n1 [label=\"a\\nconv, 8 channels\", fillcolor=\"0.000 0.4 0.95\", penwidth=3];") !=
-          std::string::npos);
-    CHECK(dot.find("n4 [label=\"" + graph[4].name + "\\nadd, 8 channels\", fillcolor=\"0.000 0.4 0.95\"];") !=
-          std::string::npos);
-    CHECK(dot.find("c\\nconv, 4 channels\", fillcolor=\"#e4e7ea\"];") != std::string::npos);
-    CHECK(dot.find("n3 -> n4;\n") != std::string::npos);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <primsel/prune/sensitivity.hpp>
 #include <primsel/prune/sensitivity_file.hpp>
 #include <primsel/show/sensitivity_charts.hpp>
-#include <primsel/train/judge.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -127,24 +126,6 @@ TEST_CASE("a file of points that grows, and belongs to one network") {
     CHECK_THROWS_WITH_AS((void)ps::prune::parse_sensitivity("s.csv", "a,b\n", found),
                          doctest::Contains("expected the columns"), ps::error);
     std::remove(path.c_str());
-}
-
-TEST_CASE("a network is judged in batches whose last is padded") {
-    ps::LabelledImages images{.image = {2, 6, 6}, .class_count = 3};
-    for (int i = 0; i < 7; ++i) {
-        images.labels.push_back(i % 3);
-        images.floats.insert(images.floats.end(), 72, 0.1F * static_cast<float>(i));
-    }
-    const ps::Weights weights = ps::random_weights(network(), 7);
-    const ps::Metrics one = ps::judge(network(), weights, images), four = ps::judge(network(4), weights, images);
-    CHECK(one.samples() == 7);
-    CHECK(four.samples() == 7);
-    for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) CHECK(one.count(i, j) == four.count(i, j));
-    }
-    images.image = {2, 3, 12};
-    CHECK_THROWS_WITH_AS((void)ps::judge(network(), weights, images), doctest::Contains("judge: images of 2x3x12"),
-                         ps::error);
 }
 
 }  // namespace
