@@ -18,7 +18,7 @@ void check(std::size_t rows, std::size_t columns, std::size_t first, std::size_t
     CAPTURE(last);
     CAPTURE(gap);
     const std::size_t src_stride = columns + gap, dst_stride = rows + gap;
-    // Of exactly the size that is read: an access beyond it is an error under the address sanitizer.
+    // The vectors end where reading ends: an access beyond is an error under the address sanitizer.
     std::vector<float> src((rows - 1) * src_stride + columns, 0.0F), dst(columns * dst_stride, -1.0F);
     std::vector<float> expected = dst;
     for (std::size_t row = 0; row < rows; ++row) {
