@@ -1,5 +1,5 @@
 // For programs that define PRIMSEL_EXTERN_KERNELS: the kernels of the library's lists are compiled in one translation
-// unit, which includes engine/instantiate.hpp. AllPrimitives must be instantiated there too, where they are used:
+// unit, which includes engine/instantiate.hpp. A program that uses AllPrimitives must instantiate them there too:
 //     template primsel::Kernels
 //     primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 #pragma once

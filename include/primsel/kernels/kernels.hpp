@@ -22,11 +22,11 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A primitive compiled for one Arch, behind function pointers: what planning and execution know of it.
+/// A primitive compiled for one Arch, behind function pointers, as planning and execution use it.
 struct PrimitiveEntry {
     std::string_view id;
     Family family;
-    /// Positions in the list of layouts.
+    /// The positions of its layouts in the list of layouts.
     std::size_t in_layout, out_layout;
     Pass pass;
     bool whole_batch;
@@ -34,27 +34,29 @@ struct PrimitiveEntry {
     bool mixes_pixels;
     double error_bound;
     Support (*supports)(ConvShape const&);
-    // Null where supports says no to every shape.
-    /// images: that run is given at once, 1 unless whole_batch.
+    // Null if supports refuses every shape.
+    /// Returns the bytes of scratch; `images` is the number that run is given at once, 1 unless whole_batch.
     std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers, int images) = nullptr;
     std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
-    /// The same for weights that change, and for a turned kernel.
+    /// Packs trainable weights, or a rotated kernel.
     void (*repack)(ConvShape const&, KernelView, float* dst, ExecutorRef) = nullptr;
-    /// One image, unless whole_batch.
+    /// Computes one image, or all images if whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
     Work (*work)(ConvShape const&, int images) = nullptr;
 };
 
-/// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
-/// input, a constant, a convolution), not in this layout or not compiled, and pack where it has no weights.
+/// An op compiled for one Arch and layout, behind function pointers. run is null if the layer has no op (an input, a
+/// constant, a convolution), if the op does not run in this layout, or if it is not compiled. pack is null if the op
+/// has no weights.
 struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
-    /// The number of outputs that are packed independently of others, one part after the other; 0: only all together.
+    /// The number of outputs that form a part of the packed weights independent of the others; 0 if there are no such
+    /// parts.
     std::size_t outputs_apart = 0;
     /// Bytes that an image moves; null, or 0: each input and the output once.
     double (*bytes)(AnyLayer const&, std::span<const Shape>) = nullptr;
@@ -65,24 +67,24 @@ struct OpEntry {
 /// One entry for each alternative of AnyLayer, in its order.
 using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
 
-/// A layout and what runs in it.
+/// A layout and the ops that run in it.
 struct LayoutEntry {
     std::string_view name;
     std::size_t element_bytes;
-    /// Elements of an image, padding included.
+    /// Returns the number of elements of an image, padding included.
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
-    /// Stores values that come in chw order.
+    /// Stores values that are given in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
-    /// The pass after a convolution that fuses nothing; null in a layout of other elements than floats.
+    /// The pass after a convolution that fuses nothing; null in a layout whose elements are not floats.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
 
-    /// is_dense of a strided layout; true of any other.
+    /// is_dense of a strided layout; true for other layouts.
     bool (*dense)(Shape);
 
     [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
-    /// Throws error where the ops could not go by the strides of a layer's result.
+    /// Throws error if a layer's result is not dense in this layout, on which the ops rely.
     void check_strides(Shape shape, std::string_view layer) const {
         if (!dense(shape)) {
             fail("plan: the strides of layout ", name, " leave gaps in ", shape, ", the result of layer ", layer,
@@ -91,10 +93,10 @@ struct LayoutEntry {
     }
 };
 
-/// The change from one layout to another.
+/// A transform from one layout to another.
 struct TransformEntry {
     void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
-    /// Whether both place every element of the shape alike, so that nothing need run.
+    /// Returns whether both layouts place every element of the shape alike, so that no transform need run.
     bool (*same_placement)(Shape);
     Work (*work)(Shape);
 };
@@ -117,17 +119,17 @@ template <class Entry>
 }
 }  // namespace kernels::detail
 
-/// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
+/// All that a plan may choose from, compiled for one Arch. Primitives, layouts and pairs of layouts are identified by
 /// their positions.
 struct Kernels {
     std::span<const PrimitiveEntry> primitives;
     std::span<const LayoutEntry> layouts;
     std::span<const TransformEntry> transforms;
     std::string_view arch;
-    /// The speeds of the machine with that Arch, measured at the first call.
+    /// Returns the speeds of the machine with that Arch, measured at the first call.
     Machine const& (*machine)() = nullptr;
 
-    /// The position of a primitive. Throws error, saying which there are, where there is none of that id.
+    /// Returns the position of a primitive. Throws error, listing the ids, if there is none of that id.
     [[nodiscard]] std::size_t find(std::string_view id) const {
         if (const auto found = find_if_any(id)) return *found;
         kernels::detail::fail_to_find("primitive", id, primitives, &PrimitiveEntry::id);
@@ -135,7 +137,7 @@ struct Kernels {
     [[nodiscard]] std::optional<std::size_t> find_if_any(std::string_view id) const {
         return kernels::detail::position_of(primitives, &PrimitiveEntry::id, id);
     }
-    /// The position of a layout. Throws error, saying which there are, where there is none of that name.
+    /// Returns the position of a layout. Throws error, listing the names, if there is none of that name.
     [[nodiscard]] std::size_t find_layout(std::string_view name) const {
         if (const auto found = find_layout_if_any(name)) return *found;
         kernels::detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
@@ -150,7 +152,7 @@ struct Kernels {
     [[nodiscard]] bool same_placement(Shape shape, std::size_t from, std::size_t to) const {
         return transform(from, to).same_placement(shape);
     }
-    /// The op of a layer in a layout.
+    /// Returns the op of a layer in a layout.
     [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
         if (const auto* own = std::get_if<OwnLayerParams>(&layer)) return own->op(layouts[layout].name);
         return layouts[layout].ops()[layer.index()];

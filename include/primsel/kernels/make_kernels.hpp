@@ -40,7 +40,7 @@ template <Layout From, Layout To>
 
 namespace kernels {
 
-/// The op_table, behind a function that extern_kernels.hpp can find elsewhere.
+/// Returns the op_table. extern_kernels.hpp can have this function compiled elsewhere.
 template <class Arch, class L, class Compiled>
 OpTable const& ops_in() {
     return op_table<Arch, L, Compiled>;
@@ -85,8 +85,8 @@ inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
 
 }  // namespace kernels
 
-/// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
-/// results go.
+/// Returns the kernels of a list of primitives and layouts for an Arch. Images and results of a network have the first
+/// layout.
 template <class Primitives, class Arch, class Layouts, class Compiled = CompileAll>
 [[nodiscard]] Kernels make_kernels() {
     static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");

@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Whether the layer has an op in layout L.
+/// True if the layer has an op in layout L.
 template <class Params, class Arch, class L>
 inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
@@ -44,7 +44,7 @@ constexpr OpEntry make_op_entry() {
 }
 }  // namespace kernels::detail
 
-/// All ops in layout L that are compiled; none for a layout that is not strided, in which no op runs.
+/// All compiled ops in layout L; none for a layout that is not strided.
 template <class Arch, Layout L, class Compiled = CompileAll>
 inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
     if constexpr (StridedLayout<L>) {

@@ -57,14 +57,14 @@ constexpr PrimitiveEntry make_entry() {
     }
 }
 
-/// Empty where it is missing, which CheckPrimitive says.
+/// Returns the id; empty if it is missing, which CheckPrimitive reports.
 template <class P>
 [[nodiscard]] consteval std::string_view id_of() {
     if constexpr (requires { std::string_view(P::id); }) return P::id;
     return {};
 }
 
-/// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
+/// Returns whether all primitives of the list have different ids, by which plans, profiles and caches know them.
 template <class... P>
 [[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
     const std::array<std::string_view, sizeof...(P)> ids{id_of<P>()...};
@@ -77,8 +77,8 @@ template <class... P>
 }
 }  // namespace kernels::detail
 
-/// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
-/// however many layers and networks use it.
+/// One entry for each primitive of the list, in its order. A kernel is compiled once for each pair of primitive and
+/// Arch, however many layers and networks use it.
 template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts, class Compiled = CompileAll>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
     static_assert(kernels::detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");

@@ -53,7 +53,7 @@ private:
                 return 40;
             case ActivationKind::power:
                 return is_product(params.alpha) ? 2 : 300;
-            default:  // element by element
+            default:  // one element at a time
                 return 300;
         }
     }
@@ -121,7 +121,7 @@ private:
             case ActivationKind::erf:
                 return each([](V const& x) { return xsimd::erf(x); });
             case ActivationKind::softplus:
-                // Neither exp overflows nor is 1 lost beside it.
+                // log(1 + e^x), written so that exp cannot overflow and small terms are not lost.
                 return each([](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(exp<Arch>(-xsimd::abs(x))); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
@@ -130,7 +130,7 @@ private:
                     return op::detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
                 });
             default:
-                // Rare in networks: element by element.
+                // Rare in networks, so computed one element at a time.
                 return each([function = scalar(params.kind)](V const& x) {
                     return op::detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
                 });

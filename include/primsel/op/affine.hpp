@@ -21,7 +21,7 @@ void run_affine(AxisView view, OpArgs const& args) noexcept {
                                   });
 }
 
-/// The same of all channels, however few elements each of them has.
+/// Applies one factor and one shift to all channels; fast also for channels of few elements.
 template <class Arch>
 void run_known_affine(float factor, float shift, OpArgs const& args) noexcept {
     const float* src = args.src[0];
@@ -33,7 +33,7 @@ void run_known_affine(float factor, float shift, OpArgs const& args) noexcept {
                        });
 }
 
-/// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
+/// x * factor + shift for each channel. Packed weights: the factors of all channels, then the shifts.
 template <class Params>
 struct AffineOp {
     static constexpr bool in_place = true;
@@ -61,8 +61,8 @@ struct AffineOp {
 
 }  // namespace op::detail
 
-/// Batch normalisation as one factor and one shift a channel: whoever reads the weights works them out from mean,
-/// variance, weight and bias.
+/// Batch normalisation as one factor and one shift for each channel, which set-up computes from mean, variance, weight
+/// and bias.
 template <>
 struct Op<BatchNormParams> : op::detail::AffineOp<BatchNormParams> {};
 

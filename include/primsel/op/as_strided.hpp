@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Rows of neighbours are copied; where another axis than the last is that of the input's neighbours, the two are
+/// Copies rows of neighbours. If the input's neighbours lie along another axis than the last, the two axes are
 /// transposed.
 template <>
 struct Op<AsStridedParams> {
@@ -51,7 +51,7 @@ private:
     static constexpr std::size_t max_rank = Dims::max_rank + 1;
     using Axes = op::detail::Walk<1, max_rank>;
 
-    /// The input's neighbours lie along `columns`, the result's along the last axis.
+    /// Transposes: the input's neighbours lie along axis `columns`, the result's along the last axis.
     static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
                            ExecutorRef executor) noexcept {
         const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
@@ -67,7 +67,7 @@ private:
         }
         add(columns);
         const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
-        // The parts are of rows where columns are few, such as the colours of an image.
+        // If there are few columns, such as the colours of an image, blocks divide the rows.
         const bool few = count < 4;
         walk.for_each_row(
             executor,

@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Elements of dy are added in their order, image by image.
+/// Adds the elements of dy in their order, image by image.
 template <>
 struct Op<AsStridedGradientParams> {
     static constexpr bool in_place = false;

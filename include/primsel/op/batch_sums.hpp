@@ -9,8 +9,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// For each piece computes the mean, then sums of deviations from it and of their squares: neither is small beside its
-/// terms. Pieces come together as deviations from the mean of the first one.
+/// Computes the mean of each piece, then sums of deviations from it and of their squares, which cancel less than sums
+/// of the values. The pieces are combined as deviations from the mean of the first one.
 template <>
 struct Op<BatchStatisticsParams> {
     static constexpr bool in_place = false;
@@ -46,7 +46,7 @@ private:
         std::size_t channels;
         double elements;
         double sum[op::detail::channel_group] = {}, squares[op::detail::channel_group] = {};
-        alignas(64) float mean[op::detail::channel_group] = {};  // of a piece
+        alignas(64) float mean[op::detail::channel_group] = {};  // the mean of the current piece
         double start[op::detail::channel_group] = {};            // the mean of the first piece
         bool started = false;
         op::detail::VectorSums<Arch, 1> total{};
@@ -94,7 +94,7 @@ private:
                 const double from_start = sum[i] / elements;
                 const double variance = squares[i] / elements - from_start * from_start;
                 means[i] = static_cast<float>(start[i] + from_start);
-                variances[i] = static_cast<float>(variance < 0 ? 0 : variance);  // NaN stays
+                variances[i] = static_cast<float>(variance < 0 ? 0 : variance);  // NaN stays NaN
             }
         }
     };

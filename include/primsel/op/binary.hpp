@@ -12,8 +12,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Along a row each input has neighbours, or one element for all: equal shapes are one row, and so is each channel
-/// where the other input has one element a channel.
+/// Works by rows in which each input has contiguous elements or one element for the whole row. Equal shapes form one
+/// row. If the other input has one element for each channel, each channel is a row.
 template <>
 struct Op<BinaryParams> {
     static constexpr bool in_place = true;
@@ -120,7 +120,7 @@ private:
         }
     }
 
-    /// One element a channel, where a pixel's channels are neighbours but too few for rows of their own.
+    /// One element for each channel, where the channels of a pixel are contiguous but too few to be a row each.
     template <class Arch, class F>
     static void few_channels(OpArgs const& args, op::detail::AxisView image, const float* src, const float* of_channels,
                              F const& f) noexcept {

@@ -7,7 +7,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The inputs are summed in their order.
+/// Adds the inputs in their order.
 template <>
 struct Op<AddParams> {
     static constexpr bool in_place = true;
@@ -56,7 +56,7 @@ private:
         const auto floats_of = [&args, axis, view](std::size_t input) {
             return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
         };
-        // Takes short rows one input after the other, so that what all rows of an input share is computed once.
+        // Takes short rows input by input, so that values common to all rows of an input are computed once.
         if (row <= 4 * lanes<Arch>) {
             op::detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
                 float* dst = args.dst + first * row;

@@ -12,10 +12,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Every output is the sum of the taps that reach it: tap (i, j) takes row (y + top - i * dilation) / stride of the
-/// input to row y, where that is whole. Columns of the result that are a stride apart take neighbouring columns of the
-/// input by the same taps, so that they are computed together. Packed: blocks of eight of a group's outputs (of four or
-/// one, where it has no more), each the biases, then for each tap and input channel the block's weights.
+/// Sums for every output the taps that reach it: tap (i, j) connects row y with row (y + top - i * dilation) / stride
+/// of the input, where that is an integer. Result columns one stride apart use neighbouring input columns and the same
+/// taps, so they are computed together. Packed weights: blocks of eight outputs of a group (four or one, if it has
+/// fewer), each with its biases and then, for each tap and input channel, the block's weights.
 template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
@@ -56,7 +56,7 @@ struct Op<ConvTransposeParams> {
     }
 
 private:
-    /// Channels and outputs of a group, and how the outputs are packed.
+    /// The channels and outputs of a group, and the blocks in which outputs are packed.
     struct Sizes {
         std::size_t groups, c, k, taps, block, blocks;
         Sizes(ConvTransposeParams const& params, Shape input)
@@ -92,7 +92,7 @@ private:
                            });
     }
 
-    /// The taps along one axis that reach an output: first, first + step, ..., of which some may lie outside the input.
+    /// The taps along one axis that reach an output: first, first + step, ... Some may lie outside the input.
     struct Taps {
         int first = 0, step;
         Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
@@ -144,7 +144,7 @@ private:
         }
     }
 
-    /// Up to `count` columns phase + (begin + i) * stride.
+    /// Computes up to `count` columns phase + (begin + i) * stride.
     template <class Arch, std::size_t block, std::size_t vectors>
     static void tile(Row const& row, int phase, int begin, int count) noexcept {
         using V = Floats<Arch>;
@@ -188,12 +188,13 @@ private:
         }
     }
 
-    /// load_x(src, v): vector v of the input's columns, src being of its first channel and plane what is between two.
+    /// Adds a tap. load_x(src, v) loads vector v of the input's columns; src points into the first channel, and
+    /// channels are `plane` floats apart.
     template <class Arch, std::size_t block, std::size_t vectors, class Load>
     static PRIMSEL_INLINE void add_tap(Floats<Arch> (&sum)[block][vectors], const float* weights, std::size_t channels,
                                        const float* src, std::size_t plane, Load const& load_x) noexcept {
         using V = Floats<Arch>;
-        V local[block][vectors];  // in registers
+        V local[block][vectors];  // keeps the sums in registers
         PRIMSEL_UNROLL
         for (std::size_t k = 0; k < block; ++k) {
             PRIMSEL_UNROLL

@@ -9,13 +9,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
-/// image in its layout's order the weights of the panel's outputs. One image streams several panels at once; several
-/// images share what is loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
+/// Packed weights: panels of 32 outputs (16 in the last, if those suffice). A panel has the biases, then for each
+/// element of the image, in its layout's order, the weights of the panel's outputs. A single image reads several panels
+/// at once; several images share loaded weights. Every sum runs over blocks of the image in the same order, whatever
+/// the batch.
 template <>
 struct Op<DenseParams> {
     static constexpr bool in_place = false;
-    /// Outputs of a panel.
+    /// The outputs of a panel.
     static constexpr std::size_t outputs_apart = 32;
 
     [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
@@ -55,8 +56,7 @@ struct Op<DenseParams> {
     }
 
 private:
-    /// How many elements of an image, a row at least, follow one another at one step in the layout: they are packed
-    /// together.
+    /// Elements of an image, at least a row, that are at equal steps in the layout and packed together.
     struct Even {
         std::size_t count, step;
     };
@@ -73,10 +73,10 @@ private:
     static constexpr std::size_t panel = outputs_apart, half = 16;
     static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
 
-    /// Elements of an image at a time: their part of a panel stays in L2 for several images. Their products add up in
-    /// float, the blocks in double, so that the errors of long sums do not grow with their length.
+    /// The elements of an image taken at a time: their part of a panel stays in L2 for several images. Products are
+    /// summed in float, blocks in double, so that errors do not grow with the length of the sum.
     static constexpr std::size_t block = 512;
-    /// Images whose sums in double have room on the stack.
+    /// The number of images whose sums in double fit on the stack.
     static constexpr std::size_t most_images = 48;
 
     template <class Arch>
@@ -97,8 +97,8 @@ private:
             });
     }
 
-    /// Panels that one image reads at the same time: several streams come faster from memory than one, on a Zen 3 by
-    /// 1.4. As many as have their sums in the registers.
+    /// The panels that one image reads at the same time, limited by the registers for their sums. Several streams come
+    /// from memory faster than one, by 1.4 on a Zen 3.
     template <class Arch>
     static constexpr std::size_t streams =
         std::clamp<std::size_t>((registers<Arch> - 3) / (panel / static_cast<std::size_t>(lanes<Arch>)), 1, 4);
@@ -158,8 +158,8 @@ private:
         }
     }
 
-    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums.
-    /// Where there are several blocks, each image has its totals of a panel, and the last block writes them to dst.
+    /// `count` elements of each image, their part of a panel, and the panel's outputs. The sums start from the bias. If
+    /// there are several blocks, each image has totals for a panel, and the last block writes them to dst.
     struct Block {
         const float* src;
         std::size_t depth, count;
@@ -202,7 +202,7 @@ private:
         }
     }
 
-    /// The block of one image and of as many whole panels as are `streams`, each so many floats after the one before.
+    /// Adds a block of one image for `streams` whole panels, which are `apart` floats apart.
     template <class Arch>
     static void add_block(Block const& block, std::size_t apart) noexcept {
         using V = Floats<Arch>;
@@ -231,7 +231,7 @@ private:
         }
     }
 
-    /// Adds an image's sums to the panel's biases or, of several blocks, to the image's totals.
+    /// Adds an image's sums to the panel's biases or, with several blocks, to the image's totals.
     template <class Arch, std::size_t vectors>
     PRIMSEL_INLINE static void finish(Block const& block, Floats<Arch> const (&sum)[vectors], const float* bias,
                                       double* totals, float* dst) noexcept {

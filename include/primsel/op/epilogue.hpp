@@ -29,7 +29,7 @@ void add_and_clamp(AxisView view, float* data, const float* bias, const float* r
     }
 }
 
-/// The same element by element, in a layout that need not be strided. Padding stays as it is.
+/// Adds and clamps element by element, in a layout that need not be strided. Padding stays unchanged.
 template <Layout L>
 void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp bounds,
                             ExecutorRef executor) noexcept {
@@ -54,8 +54,8 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
 }  // namespace op::detail
 
 /// The pass after a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of
-/// the shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
-/// executor.
+/// the shape in layout L. bias has c values; residual has the layout of data; either may be null. The bits are the same
+/// for every executor.
 template <class Arch, Layout L>
     requires std::same_as<element_of<L>, float>
 void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,

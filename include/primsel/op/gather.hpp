@@ -39,7 +39,7 @@ struct Op<GatherParams> {
     }
 
 private:
-    /// `count` where there is none, as for NaN, which compares as false.
+    /// Returns the index of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
     static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
         const auto size = static_cast<double>(count);
         if (position > -1 && position < size) return static_cast<std::size_t>(position);

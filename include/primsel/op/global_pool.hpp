@@ -12,7 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
 
-/// In chw, hcw or hwc.
+/// Pools images in chw, hcw or hwc.
 template <class Arch, class Reduction>
 void global_pool(OpArgs const& args, Strides from) noexcept {
     const Shape in = args.src_shape[0];
@@ -34,7 +34,7 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
         });
         return;
     }
-    const bool whole = from.h == w;  // the rows of a channel are neighbours too
+    const bool whole = from.h == w;  // the rows of a channel are contiguous
     for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
         std::size_t image = first / channels, c = first % channels;
         for (std::size_t item = first; item < last; ++item) {
@@ -49,7 +49,7 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
 
 }  // namespace op::detail
 
-/// A NaN in the image wins over every maximum.
+/// If the image contains NaN, the maximum is NaN.
 template <>
 struct Op<GlobalPoolParams> {
     static constexpr bool in_place = false;

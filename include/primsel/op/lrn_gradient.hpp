@@ -11,14 +11,14 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
 
-/// With s = k + alpha / size * squares and t = dy * y / s, all of a channel: dx = dy / s^beta - 2 * alpha * beta / size
-/// * x * (sum of t over the channels whose window has this one).
+/// With s = k + alpha / size * squares and t = dy * y / s, both for each channel: dx = dy / s^beta - 2 * alpha * beta /
+/// size * x * (sum of t over the channels whose window contains this one).
 template <class Arch, bool three_quarters>
 class LrnGradient {
     using V = Floats<Arch>;
     using Formula = LrnFormula<Arch, three_quarters>;
     static constexpr std::ptrdiff_t width = lanes<Arch>;
-    /// Channels of a pass, and the most channels of a window that fit beside them.
+    /// The channels of a pass, and the most channels of a window that fit beside them.
     static constexpr std::ptrdiff_t pass = 64, widest = LrnRows<Arch>::window;
 
 public:
@@ -34,22 +34,22 @@ public:
           dy_(args.src[2]),
           dx_(args.dst) {}
 
-    /// Whether rows() can take pixels: their channels are neighbours.
+    /// Returns whether rows() can handle pixels: their channels are contiguous, and the window fits.
     [[nodiscard]] bool takes_rows() const { return inner_ == 1 && back_ + ahead_ < widest; }
-    /// All channels of pixels [first, last).
+    /// Handles all channels of pixels [first, last).
     void rows(std::size_t first, std::size_t last) const noexcept {
         for (std::ptrdiff_t begin = 0; begin < channels_; begin += LrnRows<Arch>::channels) {
             const std::ptrdiff_t end = std::min(begin + LrnRows<Arch>::channels, channels_);
             rows_of(begin, end, static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(last));
         }
     }
-    /// The channels of `pixels` pixels, at most a vector of them, the first of which lies at `at`.
+    /// Handles the channels of `pixels` pixels, at most a vector of them, the first at `at`.
     void operator()(std::size_t at, std::size_t pixels) const noexcept {
         if (back_ + ahead_ + 1 > widest) return wide(at, pixels);
         alignas(64) float parts[(pass + widest) * width];
         for (std::ptrdiff_t begin = 0; begin < channels_; begin += pass) {
             const std::ptrdiff_t end = std::min(begin + pass, channels_);
-            // The windows that have channel c are those of c - ahead, ..., c + back.
+            // The windows that contain channel c are those of channels c - ahead, ..., c + back.
             const std::ptrdiff_t first = std::max(begin - ahead_, std::ptrdiff_t{0});
             const std::ptrdiff_t last = std::min(end + back_, channels_);
             for (std::ptrdiff_t c = first; c < last; ++c) {
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    /// Channels [begin, end) of pixels [first, last).
+    /// Handles channels [begin, end) of pixels [first, last).
     void rows_of(std::ptrdiff_t begin, std::ptrdiff_t end, std::ptrdiff_t first, std::ptrdiff_t last) const noexcept {
         const std::ptrdiff_t reach = back_ + ahead_;
         // A row of squares begins with channel begin - reach, the other rows with channel begin - ahead.
@@ -79,7 +79,8 @@ private:
         for (std::ptrdiff_t pixel = first; pixel < last; pixel += most) {
             const std::ptrdiff_t pixels = std::min(most, last - pixel);
             // Calls step(at, place, n) for the vectors of channels [from, to) of each pixel: the offset of the vector's
-            // first channel, its place if rows began with channel `begin`, and the number of channels from it on.
+            // first channel, its position in rows that begin with channel `begin`, and the number of remaining
+            // channels.
             const auto for_channels = [=, this](std::ptrdiff_t from, std::ptrdiff_t to, auto const& step) {
                 for (std::ptrdiff_t row = 0; row < pixels; ++row) {
                     for (std::ptrdiff_t c = from; c < to; c += width) {
@@ -123,7 +124,7 @@ private:
         const V x = load_up_to<Arch>(x_ + place(at, c), pixels);
         store_up_to<Arch>(dst, fma<Arch>(slope_ * x, sum, load_up_to<Arch>(dst, pixels)), pixels);
     }
-    /// Windows of more channels than there is room for: what each channel adds is worked out anew.
+    /// Windows of more channels than there is room for: each channel's terms are recomputed.
     void wide(std::size_t at, std::size_t pixels) const noexcept {
         for (std::ptrdiff_t c = 0; c < channels_; ++c) {
             const V dy = load_up_to<Arch>(dy_ + place(at, c), pixels);

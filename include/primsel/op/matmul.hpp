@@ -14,7 +14,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Tiles of the result stay in registers while the matrices run past. Every sum goes through blocks of the first
+/// Tiles of the result stay in registers while the matrices are read. Every sum runs through blocks of the first
 /// input's columns in their order.
 template <>
 struct Op<MatMulParams> {
@@ -31,14 +31,14 @@ struct Op<MatMulParams> {
     }
 
 private:
-    /// c = a * b: m x n of m x depth and depth x n.
+    /// c = a * b: the m x n product of m x depth and depth x n.
     struct Product {
         const float *a, *b;
         float* c;
         std::size_t m, n, depth;
     };
     static constexpr std::size_t tile_rows = 6;
-    /// Products that a float adds up, and then gives to a double.
+    /// The number of products summed in float before the sum is added to a double.
     static constexpr std::size_t block = 256;
     template <class Arch>
     static constexpr std::size_t tile_vectors = registers<Arch> == 32 ? 4 : 2;
@@ -72,7 +72,7 @@ private:
                            });
     }
 
-    /// Columns [begin, begin + count) of a product.
+    /// Computes columns [begin, begin + count) of a product.
     template <class Arch, bool blocks>
     static void columns(Product const& product, std::size_t begin, std::size_t count) noexcept {
         constexpr std::size_t vectors = tile_vectors<Arch>, width = lanes<Arch>;
@@ -88,12 +88,12 @@ private:
             return;
         }
         for (std::size_t row = 0; row < product.m; row += tile_rows) {
-            // The last tile computes some rows again, to the same bits.
+            // The last tile overlaps the one before and computes the same bits again.
             tile<Arch, tile_rows, vectors, blocks>(product, std::min(row, product.m - tile_rows), begin, count);
         }
     }
 
-    /// `count` columns count, at most `vectors` vectors.
+    /// Computes a tile of `count` valid columns, at most `vectors` vectors.
     template <class Arch, std::size_t height, std::size_t vectors, bool blocks>
     static void tile(Product const& product, std::size_t row, std::size_t column, std::size_t count) noexcept {
         using V = Floats<Arch>;

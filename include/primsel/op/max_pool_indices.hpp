@@ -9,8 +9,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The first of equal maxima counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
-/// window lies in the padding.
+/// Takes the first of equal maxima. The first NaN counts as the maximum. The index is -1 if a dilated window lies
+/// entirely in the padding.
 template <>
 struct Op<MaxPoolIndicesParams> {
     static constexpr bool in_place = false;
@@ -35,7 +35,7 @@ private:
     static void one_row(PoolParams const& p, OpArgs const& args, std::size_t row) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
         const auto h = static_cast<std::size_t>(out.h), w = static_cast<std::size_t>(out.w);
-        const std::size_t channel = row / h * in.pixels();  // where it starts among these images
+        const std::size_t channel = row / h * in.pixels();  // the offset of the channel among these images
         const std::size_t before = args.first_image * in.size();
         const float* src = args.src[0] + channel;
         const int top = static_cast<int>(row % h) * p.stride.h - p.padding.top;

@@ -12,13 +12,14 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Each class has its part of the result's rows, three floats for every box that may stay. It is the room to work in: a
-/// heap of the next candidates in the first two thirds, the boxes that stay in the last. Then these become rows.
+/// Each class works in its own part of the result's rows, three floats for every box that may be kept. The first two
+/// thirds hold a heap of the next candidates, the last third the kept boxes. At the end the kept boxes are written as
+/// rows.
 template <>
 struct Op<NonMaxSuppressionParams> {
     static constexpr bool in_place = false;
 
-    /// About: how many boxes are compared depends on the image.
+    /// Approximate: the number of comparisons depends on the image.
     [[nodiscard]] static double operations(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
                                            Shape output) {
         const double kept = params.kept(inputs[1]);
@@ -57,7 +58,7 @@ private:
         float *const heap = room, *const stays = room + 2 * kept;
         std::fill_n(stays, kept, -1.0F);
         std::size_t found = 0;
-        // As many candidates at a time as there is room for, those that come after the last one before.
+        // Takes as many candidates at a time as there is room for, starting after the last one taken before.
         for (float last = -1;;) {
             std::size_t size = 0;
             for (std::size_t i = 0; i < count; ++i) {
@@ -82,7 +83,7 @@ private:
             last = heap[size - 1];
         }
     }
-    /// A row has three floats and comes from one behind: it ends before the next that is read.
+    /// Writing a row of three floats never overwrites a box that is still to be read, since boxes are stored behind it.
     static void write_rows(std::size_t images, std::size_t classes, std::size_t kept, float* dst) noexcept {
         float* row = dst;
         for (std::size_t i = 0; i < images * classes; ++i) {
@@ -106,14 +107,14 @@ private:
                 top = box[1] - box[3] / 2, bottom = box[1] + box[3] / 2;
                 left = box[0] - box[2] / 2, right = box[0] + box[2] / 2;
             } else {
-                // Any two opposite corners.
+                // The corners may be any two opposite ones.
                 top = std::min(box[0], box[2]), bottom = std::max(box[0], box[2]);
                 left = std::min(box[1], box[3]), right = std::max(box[1], box[3]);
             }
         }
         [[nodiscard]] float area() const noexcept { return (bottom - top) * (right - left); }
     };
-    /// Boxes without area overlap nothing, and NaN no other.
+    /// Returns whether two boxes overlap too much. A box without area or with NaN overlaps no other.
     static bool overlap(NonMaxSuppressionParams const& params, Box const& a, Box const& b) noexcept {
         const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
         const float width = std::min(a.right, b.right) - std::max(a.left, b.left);

@@ -12,13 +12,13 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
 
-/// A normalisation's vectors of one value a channel.
+/// The vectors of a normalisation's values, one for each channel.
 template <class Arch>
 struct NormalizedChannels {
     using V = Floats<Arch>;
     V mean, inverse, factor, shift;
 
-    /// Loads the factors of n channels from c on, or those of channel c in all lanes where n is 0.
+    /// Loads the factors of n channels from c on, or those of channel c in all lanes if n is 0.
     PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
         const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
         mean = channel_values<Arch>(statistics, c, n);
@@ -26,11 +26,11 @@ struct NormalizedChannels {
         factor = inverse * channel_values<Arch>(args.src[2], c, n);
         shift = channel_values<Arch>(args.src[3], c, n);
     }
-    /// All passes round alike, so that the gradient's clamp is that of the result.
+    /// Every pass uses this expression, so that the gradient's clamp sees the same rounding as the result's.
     PRIMSEL_INLINE V operator()(V const& x) const { return fma<Arch>(x - mean, factor, shift); }
 };
 
-/// Where a gradient passes a clamp: strictly between its bounds.
+/// Passes a gradient through a clamp where the result is strictly between the bounds.
 template <class Arch>
 class PassedByClamp {
     using V = Floats<Arch>;
@@ -38,7 +38,8 @@ class PassedByClamp {
 public:
     template <class Params>
     explicit PassedByClamp(Params const& params) : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
-    /// Calls f(pass), where pass(normalized, dy) is what passes of dy: no loop asks whether there is a clamp.
+    /// Calls f(pass), where pass(normalized, dy) is the part of dy that passes. The test for a clamp is outside of
+    /// loops.
     template <class F>
     PRIMSEL_INLINE void visit(F const& f) const {
         if (clamped_) {
@@ -51,7 +52,7 @@ public:
 private:
     PRIMSEL_INLINE V held(V const& normalized, V const& dy) const {
         if constexpr (lanes<Arch> == 16) {
-            // In a register: a masked load would wait for its mask.
+            // Loaded into a register first: a masked load would wait for its mask.
             const V above = xsimd::select(normalized > low_, in_register<Arch>(dy), V(0.0F));
             return xsimd::select(normalized < high_, above, V(0.0F));
         } else {
@@ -63,8 +64,8 @@ private:
     V low_, high_;
 };
 
-/// Calls each(at, n, values) for vectors that make up the view, with the Values of the vector's channels: values.of(c,
-/// m) makes them, for many pixels at once.
+/// Calls each(at, n, values) for vectors that cover the view, with the Values of the vector's channels. values.of(c, m)
+/// loads them once for many pixels.
 template <class Arch, class Values, class F>
 void for_channel_values(ExecutorRef executor, AxisView view, Values const& start, F const& f) noexcept {
     constexpr std::size_t width = lanes<Arch>, tile = 512;
@@ -97,7 +98,7 @@ void for_channel_values(ExecutorRef executor, AxisView view, Values const& start
     });
 }
 
-/// c sums of dy' and c of dy' * xhat.
+/// The c sums of dy' and the c sums of dy' * xhat.
 template <class Arch>
 class NormalizeSums {
     using V = Floats<Arch>;
@@ -118,7 +119,7 @@ public:
     static constexpr std::size_t passes = 1;
     void begin(std::size_t) { sums_.clear(); }
     void add(std::size_t, ChannelPiece const& piece) {
-        // Copies, as g++ would read the members again after every prefetch.
+        // Copied, because g++ would reload the members after every prefetch.
         NormalizedChannels<Arch> values[group_vectors<Arch>];
         PRIMSEL_UNROLL
         for (std::size_t v = 0; v < group_vectors<Arch>; ++v) values[v] = values_[v];
@@ -207,7 +208,7 @@ struct Op<NormalizeSumsParams> {
     }
 };
 
-/// As one product and sum of dy', another of x - mean.
+/// Computed as a product and sum of dy' and another of x - mean.
 template <>
 struct Op<NormalizeGradientParams> {
     static constexpr bool in_place = false;

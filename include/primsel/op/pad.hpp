@@ -26,7 +26,7 @@ private:
     template <class Arch>
     static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
-        // Where the channels of a pixel are neighbours, a row has them all.
+        // If the channels of a pixel are contiguous, a row has all of them.
         const bool together = to.w != 1, constant = params.mode == PadMode::constant;
         const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
         const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
@@ -62,7 +62,7 @@ private:
         });
     }
 
-    /// Which element of `count` is at a place that may lie outside.
+    /// Returns the element of `count` that a position outside stands for.
     static int source(PadMode mode, int at, int count) {
         switch (mode) {
             case PadMode::reflect:
@@ -75,7 +75,7 @@ private:
         return at;
     }
 
-    /// Pixels [first, last) of a row, all outside the image.
+    /// Writes pixels [first, last) of a row, all outside the image.
     template <class Arch>
     static void border(PadMode mode, int first, int last, int count, const float* src, float* dst, std::size_t pixel) {
         for (int w = first; w < last; ++w, dst += pixel) {
@@ -83,7 +83,7 @@ private:
         }
     }
 
-    /// A row whose pixels get further channels.
+    /// Pads a row whose pixels get further channels.
     static void pad_pixels(PadParams const& params, Shape in, const float* src, float* dst) {
         const auto c = static_cast<std::size_t>(in.c), front = static_cast<std::size_t>(params.front),
                    back = static_cast<std::size_t>(params.back), pixel = front + c + back;

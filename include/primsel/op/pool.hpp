@@ -43,7 +43,7 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     });
 }
 
-/// Windows with gaps: every tap is added to all outputs of a row that it meets.
+/// Pools dilated windows: every tap is added to all outputs of a row that it reaches.
 template <class Arch, class Reduction>
 void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
     struct DilatedAxis {
@@ -93,7 +93,7 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
                 const float* src_row = src + static_cast<std::size_t>(at) * from.h;
                 for (int x = 0; x < across.size; ++x) {
                     const int first = across.first(x), last = across.last(x, out.w);
-                    // At a step of 1 the outputs are neighbours, and so are their inputs.
+                    // With a step of 1, outputs are contiguous and so are their inputs.
                     const int together = across.step == 1 ? last - first : 1;
                     for (int w = first; w < last; w += together) {
                         merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
@@ -138,7 +138,7 @@ void pool_of_kind(PoolParams const& params, OpArgs const& args, Strides from, St
 
 }  // namespace op::detail
 
-/// A NaN in the window wins over every maximum, as in PyTorch.
+/// If the window contains NaN, the maximum is NaN, as in PyTorch.
 template <>
 struct Op<PoolParams> {
     static constexpr bool in_place = false;

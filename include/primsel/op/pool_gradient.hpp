@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Windows that overlap add up in their order, row by row.
+/// Gradients of overlapping windows are added in the windows' order, row by row.
 template <>
 struct Op<PoolGradientParams> {
     static constexpr bool in_place = false;
@@ -54,7 +54,7 @@ private:
             .count_pad = pool.count_include_pad};
         const auto channels = static_cast<std::size_t>(input.c), images = static_cast<std::size_t>(args.batch);
         const bool columns = in.w == 1 && out.w == 1, neighbours = !columns && in.c == 1 && out.c == 1;
-        const std::size_t together = neighbours ? 128 : 1;  // channels, as far as rows of them stay in L2
+        const std::size_t together = neighbours ? 128 : 1;  // channels: their rows stay in L2
         const std::size_t groups = (channels + together - 1) / together;
         op::detail::for_ranges(
             args.executor, images * groups, together * input.pixels(), [=](std::size_t first, std::size_t last) {
@@ -109,7 +109,7 @@ private:
         }
     }
 
-    /// To the first maximum, row by row; to the first element where the maximum is NaN.
+    /// Gives the gradient to the first maximum, row by row; to the first element if the maximum is NaN.
     template <class Arch>
     static void maximum(Strides strides, OpArgs const& args) noexcept {
         const Shape shape = args.dst_shape;
@@ -135,7 +135,7 @@ private:
                 }
             });
     }
-    /// Its columns are neighbours.
+    /// Handles one channel, whose columns are contiguous.
     static void one_channel(Shape shape, std::size_t row, const float* x, float y, float dy, float* dx) noexcept {
         bool found = false;
         for (std::size_t h = 0; h < static_cast<std::size_t>(shape.h); ++h, x += row, dx += row) {
@@ -157,7 +157,7 @@ private:
             }
         }
     }
-    /// Up to a group of neighbouring channels.
+    /// Handles up to a group of contiguous channels.
     template <class Arch>
     static void pixels(std::size_t count, std::size_t pixel, std::size_t channels, const float* x, const float* y,
                        const float* dy, float* dx) noexcept {

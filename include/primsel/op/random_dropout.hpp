@@ -13,8 +13,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
 
-/// Bits that tell nothing of those they are made from: a bijection with little bias (Wellons, "Prospecting for Hash
-/// Functions", 2018: lowbias32).
+/// Returns well-mixed bits: a bijection with little bias (Wellons, "Prospecting for Hash Functions", 2018: lowbias32).
 [[nodiscard]] PRIMSEL_INLINE constexpr std::uint32_t scrambled(std::uint32_t bits) {
     bits ^= bits >> 16U;
     bits *= 0x7feb352dU;
@@ -23,7 +22,7 @@ namespace op::detail {
     return bits ^ bits >> 16U;
 }
 
-/// Random numbers for the elements of an image: each element has its own, whatever the order.
+/// Random numbers for the elements of an image. Each element's number is independent of the order of computation.
 struct ImageKey {
     std::uint32_t first, second;
 
@@ -51,7 +50,7 @@ struct Op<RandomDropoutParams> {
 
     template <class Arch, StridedLayout L>
     static void run(RandomDropoutParams const& params, OpArgs const& args) noexcept {
-        // The elements as rows of neighbours, whose numbers are `step` apart: a whole image where it is in chw order.
+        // Rows of contiguous elements whose numbers are `step` apart. An image in chw order is one row.
         const Shape shape = args.dst_shape;
         const Strides numbers = chw::strides(shape);
         if (L::strides(shape) == numbers) {
@@ -80,7 +79,7 @@ private:
             [=, stream = params.stream, start = args.first_image](std::size_t row, op::detail::Part part) {
                 const op::detail::ImageKey key(seed0, seed1, stream, start + row / rows);
                 const auto number = static_cast<std::uint32_t>(first_of(row % rows));
-                // Copies of one's own, for the compiler's vectors.
+                // Local copies, so that the compiler can vectorise.
                 const std::uint32_t apart = static_cast<std::uint32_t>(step), limit = dropped;
                 const float factor = kept;
                 const std::size_t last = part.of(floats).last;
@@ -98,7 +97,7 @@ private:
                 }
             });
     }
-    /// Elements for which numbers are drawn at once.
+    /// The number of elements for which numbers are drawn at once.
     static constexpr std::uint32_t some = 64;
 };
 

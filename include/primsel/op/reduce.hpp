@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A NaN wins over every maximum.
+/// If the elements contain NaN, the maximum is NaN.
 template <>
 struct Op<ReduceParams> {
     static constexpr bool in_place = false;
@@ -61,7 +61,7 @@ private:
         }
         return static_cast<float>(best);
     }
-    /// Positions in neighbouring lines, as many as a vector holds.
+    /// Finds positions in neighbouring lines, as many as a vector has lanes.
     template <class Arch>
     static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                                    float* dst) noexcept {
@@ -101,7 +101,7 @@ private:
                            });
     }
 
-    /// Up to four vectors of lines that are neighbours, and their elements `inner` apart.
+    /// Reduces up to four vectors of neighbouring lines, whose elements are `inner` apart.
     template <class Arch, class Reduction>
     static void strip_of_lines(std::size_t count, std::size_t inner, std::size_t lines, double divisor,
                                const float* src, float* dst) noexcept {
@@ -130,7 +130,7 @@ private:
             op::detail::store_up_to<Arch>(dst + at, result, rest);
         }
     }
-    /// Elements in turn go to several sums.
+    /// Elements are distributed over several sums in turn, so that consecutive additions do not wait for each other.
     template <class Arch, class Reduction, class F>
     static PRIMSEL_INLINE Floats<Arch> one_vector(std::size_t count, double divisor, F const& element) noexcept {
         constexpr std::size_t several = 4;

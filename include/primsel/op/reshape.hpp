@@ -8,7 +8,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A vector in chw order, whatever the layout of the image.
+/// Flattens to a vector in chw order, whatever the layout of the image.
 template <>
 struct Op<FlattenParams> {
     static constexpr bool in_place = false;
@@ -26,7 +26,7 @@ struct Op<FlattenParams> {
 };
 
 namespace op::detail {
-/// Elements that keep their order: nothing to do in place.
+/// Copies elements in their order; does nothing if the op runs in place.
 template <class Arch>
 void copy_all(OpArgs const& args) noexcept {
     const float* src = args.src[0];

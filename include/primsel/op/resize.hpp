@@ -20,9 +20,9 @@ struct ResizeAxis {
     float scale;
     ResizeParams const& params;
 
-    /// Where output x lies in the input. With a given factor the result size of align_corners is what that makes of the
-    /// input's, unrounded, as in ONNX's own tests. Of integers where it can be, so that a place halfway between two
-    /// pixels is exactly that.
+    /// Returns the position of output x in the input. With a given factor, align_corners uses the unrounded product of
+    /// factor and input size, as in ONNX's own tests. Integers are used where possible, so that a position halfway
+    /// between two pixels is exact.
     [[nodiscard]] double place(int x) const {
         const double ratio_in = in, ratio_out = scale > 0 ? in / static_cast<double>(scale) : out;
         switch (params.coordinates) {
@@ -40,7 +40,7 @@ struct ResizeAxis {
     }
     [[nodiscard]] int nearest(int x) const { return static_cast<int>(std::clamp(rounded(place(x)), 0.0, in - 1.0)); }
 
-    /// first + weight * (second - first); second is the next, or first where that is the last.
+    /// first + weight * (second - first). `second` is the next position, or `first` at the end.
     struct Between {
         int first, second;
         float weight;
@@ -69,8 +69,7 @@ private:
 
 }  // namespace op::detail
 
-/// Rows first, then columns. A pixel: the floats that are neighbours whatever is done to rows and columns, one channel
-/// or all.
+/// Resizes rows first, then columns. A pixel has the floats that stay contiguous: one channel or all.
 template <>
 struct Op<ResizeParams> {
     static constexpr bool in_place = false;
@@ -88,9 +87,9 @@ struct Op<ResizeParams> {
     }
 
 private:
-    /// Columns at a time: what is known of them is kept for all rows of a block.
+    /// The number of columns taken at a time; their weights are kept for all rows of a block.
     static constexpr int columns = 128;
-    static constexpr int vector = 16;  // at most
+    static constexpr int vector = 16;  // the most lanes of a vector
     struct Columns {
         int count;
         int first[columns + vector], second[columns + vector];
@@ -100,7 +99,7 @@ private:
     static void find(op::detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
         result.count = std::min(columns, axis.out - begin);
         for (int i = 0; i < result.count + vector; ++i) {
-            // Beyond the last, the last again.
+            // Columns beyond the last repeat it.
             const int x = begin + std::min(i, result.count - 1);
             if (axis.params.mode == ResizeMode::nearest) {
                 result.first[i] = axis.nearest(x);
@@ -116,7 +115,7 @@ private:
         const Shape in = args.src_shape[0], out = args.dst_shape;
         const op::detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
         const op::detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
-        // A row is one of one channel, or of all.
+        // A row belongs to one channel, or has all of them.
         const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
                    w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
         const std::size_t channels = pixel == 1 ? c : 1;
@@ -177,7 +176,7 @@ private:
         return fma<Arch>(b - a, weight, a);
     }
 
-    /// Columns that are neighbours: first what lies between the two rows, then between its columns.
+    /// Contiguous columns: interpolates first between the two rows, then between the columns.
     template <class Arch>
     static void linear_columns(const float* above, const float* below, float down, Columns const& of,
                                float* dst) noexcept {

@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Each pixel of dy goes, by its weights, to those between which it lies; pixels are added in their order.
+/// Distributes each pixel of dy, by its weights, to the pixels between which it lies. Pixels are added in their order.
 template <>
 struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
@@ -41,7 +41,7 @@ struct Op<ResizeGradientParams> {
     }
 
 private:
-    /// Columns at a time: what is known of them is kept for all rows of a channel.
+    /// The number of columns taken at a time; their weights are kept for all rows of a channel.
     static constexpr int columns = 128;
 
     using Between = op::detail::ResizeAxis::Between;

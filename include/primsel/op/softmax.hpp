@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The largest along the axis is subtracted first, so that exp cannot overflow. A line: the elements along the axis.
+/// Subtracts the maximum along the axis first, so that exp cannot overflow. A line is the elements along the axis.
 template <>
 struct Op<SoftmaxParams> {
     static constexpr bool in_place = true;
@@ -56,7 +56,7 @@ private:
                            });
     }
 
-    /// A line of neighbours.
+    /// Handles a line of contiguous elements.
     template <class Arch>
     static void one_line(std::size_t count, const float* src, float* dst) noexcept {
         using V = Floats<Arch>;
@@ -79,12 +79,12 @@ private:
         }
     }
 
-    /// Lines of so few elements are computed side by side, a vector of them at a time. Beyond, folding a vector of one
-    /// line costs less than turning them over.
+    /// Lines of up to so many elements are computed a vector of lines at a time. For longer ones, reducing the vectors
+    /// of each line costs less than transposing.
     template <class Arch>
     static constexpr std::size_t longest_short = 3 * lanes<Arch>;
 
-    /// Short lines, one after the other, turned over block by block.
+    /// Handles short contiguous lines, transposed block by block.
     template <class Arch>
     static void short_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
         constexpr std::size_t block = 2 * lanes<Arch>;
@@ -97,7 +97,7 @@ private:
         }
     }
 
-    /// Up to `strip` lines are neighbours, and their elements `inner` apart.
+    /// Handles up to `strip` neighbouring lines, whose elements are `inner` apart.
     template <class Arch>
     static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                            float* dst) noexcept {
@@ -140,7 +140,7 @@ private:
         }
     }
 
-    /// The same for one vector of lines, whose largest and sums stay in registers.
+    /// Handles one vector of lines, whose maxima and sums stay in registers.
     template <class Arch>
     static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                            float* dst) noexcept {

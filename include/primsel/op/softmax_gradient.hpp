@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// y * (dy - the sum of y * dy). A line: the elements along the axis.
+/// y * (dy - the sum of y * dy). A line is the elements along the axis.
 template <>
 struct Op<SoftmaxGradientParams> {
     static constexpr bool in_place = true;
@@ -50,7 +50,7 @@ private:
                            });
     }
 
-    /// A line of neighbours.
+    /// Handles a line of contiguous elements.
     template <class Arch>
     static void one_line(std::size_t count, const float* y, const float* dy, float* dst) noexcept {
         using V = Floats<Arch>;
@@ -66,7 +66,7 @@ private:
         }
     }
 
-    /// Lines that are neighbours, as many as a vector holds, their elements `inner` apart.
+    /// Handles neighbouring lines, as many as a vector has lanes, with elements `inner` apart.
     template <class Arch>
     static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* y, const float* dy,
                            float* dst) noexcept {

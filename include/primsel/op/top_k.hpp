@@ -12,7 +12,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A heap of the best k so far lies in the row of the result, its worst on top.
+/// Keeps the best k elements so far as a heap in the row of the result, the worst on top.
 template <>
 struct Op<TopKParams> {
     static constexpr bool in_place = false;

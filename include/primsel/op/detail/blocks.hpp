@@ -1,4 +1,4 @@
-// How ops cut their work: by the shape alone, never by the number of threads.
+// Division of the ops' work into blocks, by the shape alone and never by the number of threads.
 #pragma once
 
 #include <primsel/core/cache_sizes.hpp>
@@ -9,10 +9,10 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
+/// The floats of a block: enough to hide the cost of dispatching it, few enough to stay in L2.
 inline constexpr std::size_t block_floats = l2_floats / 16;
 
-/// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
+/// Calls f(first, last) for ranges that cover [0, count); each item stands for item_floats floats of work.
 template <class F>
 void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
     const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});

@@ -1,5 +1,5 @@
-// Sums over all pixels of a batch, one or more a channel. Each is the work of one block: floats add up over a piece
-// that stays in L1, doubles over the pieces, so that long sums keep their digits.
+// Sums over all pixels of a batch for each channel. One block computes each sum: in float over a piece that stays in
+// L1, in double over the pieces, so that long sums stay accurate.
 #pragma once
 
 #include <primsel/op/detail/elements.hpp>
@@ -11,41 +11,42 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// Channels that a block takes where they are neighbours: two cache lines of each pixel.
+/// The channels that a block takes where channels are contiguous: two cache lines of each pixel.
 inline constexpr std::size_t channel_group = 32;
 template <class Arch>
 inline constexpr std::size_t group_vectors = channel_group / static_cast<std::size_t>(lanes<Arch>);
 
-/// Rows of floats that are neighbours, the first of them at `at` and `step` floats apart. A row is of one channel, or
-/// it has one float of each of some channels.
+/// Rows of contiguous floats, the first at `at`, `step` floats apart. A row belongs to one channel, or has one float
+/// for each of several channels.
 struct ChannelPiece {
     std::size_t at, rows, floats, step;
     bool one_channel;
-    /// Floats from a row to the one to prefetch while it is read; 0 if that does not pay.
+    /// The distance in floats to the row that is prefetched while this one is read; 0 if prefetching does not pay.
     std::size_t next;
 
-    /// Elements of each channel.
+    /// Returns the elements of each channel.
     [[nodiscard]] std::size_t elements() const { return one_channel ? rows * floats : rows; }
 };
 
-/// The values of n channels from c on, of a table of one a channel; of channel c in all lanes where n is 0.
+/// Loads the values of n channels from c on from a table with one value for each channel. If n is 0, all lanes have the
+/// value of channel c.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> channel_values(const float* table, std::size_t c, std::size_t n) {
     return n == 0 ? Floats<Arch>(table[c]) : load_up_to<Arch>(table + c, n);
 }
 
-/// load_up_to, with a prefetch of the line `ahead` floats farther on: the rows of pieces are too short, or too far from
-/// each other, for the processor's own prefetching.
+/// Loads like load_up_to and prefetches the cache line `ahead` floats further on. The rows are too short or too far
+/// apart for hardware prefetchers.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_and_prefetch(const float* src, std::size_t n, std::size_t ahead) {
     __builtin_prefetch(src + ahead);
     return load_up_to<Arch>(src, n);
 }
 
-/// Groups of channels that are worked on side by side.
+/// The most groups of channels processed side by side.
 inline constexpr std::size_t most_groups = 16;
 
-/// for_channel_pieces of so many groups, channels being neighbours.
+/// Processes several groups of contiguous channels side by side, as for_channel_pieces does.
 template <class Work, class Make>
 void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make const& make) noexcept {
     constexpr std::size_t pixels = 64;
@@ -77,9 +78,9 @@ void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make
     for (Group& of : side_by_side) of.work->finish();
 }
 
-/// Makes work = make(c, n) for each n channels from c on (n is 0 where each channel is by itself), and goes through the
-/// pieces that make up these channels: of each as often as Work::passes says work.begin(pass), work.add(pass, rows) for
-/// its rows in their order, and work.end(pass, whole). Then calls work.finish().
+/// Makes work = make(c, n) for each n channels from c on; n is 0 if channels are not contiguous. Then goes through the
+/// pieces of these channels, Work::passes times each. For each pass it calls work.begin(pass), work.add(pass, rows) for
+/// the rows in order, and work.end(pass, whole). At the end it calls work.finish().
 template <class Make>
 void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) noexcept {
     using Work = decltype(make(std::size_t{}, std::size_t{}));
@@ -87,7 +88,7 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
     if (inner > 1 || outer == 1) {
         constexpr std::size_t piece = 2048;
         const std::size_t together = std::max(piece / inner, std::size_t{1});
-        // Short rows are not prefetched: those of many images may compete for the same lines of the cache.
+        // Short rows are not prefetched: those of many images may compete for the same cache lines.
         const std::size_t next = inner > piece ? piece : inner < 256 ? 0 : count * inner;
         for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
             for (std::size_t c = first; c < last; ++c) {
@@ -112,8 +113,8 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
         });
         return;
     }
-    // Groups of channels side by side, a few rows each at a time: memory is read in its order. No sum depends on who
-    // computes its neighbours, so that there may be as few blocks as there are threads.
+    // Takes a few rows of several groups at a time, so that memory is read in its order. No sum depends on which worker
+    // computes its neighbours, so there may be as few blocks as threads.
     const std::size_t groups = (count + channel_group - 1) / channel_group, workers = executor.concurrency();
     const std::size_t parts = workers == 1 ? 1 : std::min(groups, 2 * workers);
     executor.parallel_for(parts, [=, &make](std::size_t part, std::size_t) {
@@ -124,9 +125,9 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
     });
 }
 
-/// The sums, over the rows of a piece, of the vectors that each(at, n, v, terms) writes to terms[sums]: for the n
-/// floats at `at`, which belong to the v-th vector of the group's channels. In lanes beyond n the terms of a single
-/// channel must be 0.
+/// Sums over the rows of a piece of the vectors that each(at, n, v, terms) writes to terms[sums]. They are computed
+/// from the n floats at `at`, which belong to vector v of the group's channels. For a single channel, terms in lanes
+/// beyond n must be 0.
 template <class Arch, std::size_t sums>
 class VectorSums {
     using V = Floats<Arch>;
@@ -174,7 +175,7 @@ public:
         }
         copy(total, total_);
     }
-    /// The sums of each channel.
+    /// Returns the sums of each channel in `result`.
     void get(bool one_channel, double (&result)[sums][channel_group]) const {
         for (std::size_t s = 0; s < sums; ++s) {
             alignas(64) float lane[channel_group];

@@ -1,4 +1,4 @@
-// Copies in bulk, for the ops that only move elements.
+// Bulk copies for the ops that only move elements.
 #pragma once
 
 #include <primsel/op/detail/blocks.hpp>
@@ -8,21 +8,21 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// The index-th of `count` equal parts of something.
+/// Part `index` of `count` equal parts.
 struct Part {
     std::size_t index, count;
 
     struct Range {
         std::size_t first, last;
     };
-    /// Its share of so many elements.
+    /// Returns the part's range of so many elements.
     [[nodiscard]] Range of(std::size_t elements) const {
         if (count == 1) return {0, elements};
         return {elements * index / count, elements * (index + 1) / count};
     }
 };
 
-/// dst[i] = src[i]: rows are often too short for the call of memcpy.
+/// Copies floats. Rows are often too short for a call of memcpy to pay.
 template <class Arch>
 PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats) {
     for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
@@ -30,7 +30,7 @@ PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats
     }
 }
 
-/// Copies rows that follow each other to where a row begins every `step` floats.
+/// Copies contiguous rows to rows that begin `step` floats apart.
 template <class Arch>
 PRIMSEL_INLINE void copy_rows(const float* src, std::size_t floats, float* dst, std::size_t step, std::size_t rows) {
     if (floats <= lanes<Arch>) {
@@ -42,15 +42,15 @@ PRIMSEL_INLINE void copy_rows(const float* src, std::size_t floats, float* dst, 
     for (std::size_t row = 0; row < rows; ++row) copy_floats<Arch>(src + row * floats, dst + row * step, floats);
 }
 
-/// The part of src[0, floats).
+/// Copies the part of src[0, floats).
 template <class Arch>
 PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
     const auto [first, last] = part.of(floats);
     copy_floats<Arch>(src + first, dst + first, last - first);
 }
 
-/// Calls f(row, part) for each row of the given floats and each of its parts: one, unless the row is too long for a
-/// block.
+/// Calls f(row, part) for each row of the given floats and each of its parts. A row has one part, unless it is too long
+/// for a block.
 template <class F>
 void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
     const std::size_t parts = (row_floats + block_floats - 1) / block_floats;

@@ -1,4 +1,4 @@
-// Ops that take each element, or each element and its channel, by itself.
+// Ops on single elements, or on an element and its channel.
 #pragma once
 
 #include <primsel/op/detail/blocks.hpp>
@@ -9,18 +9,18 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// Calls f(at, n) for vectors that make up `count` floats: at is the vector's offset, n how many of its lanes count
-/// (n may exceed the lanes).
+/// Calls f(at, n) for vectors that cover `count` floats. `at` is the vector's offset; n is the number of floats from
+/// there on and may exceed the lanes.
 template <class Arch, class F>
 void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept {
     for_ranges(executor, count, 1, [&f](std::size_t first, std::size_t last) {
-        const F each = f;  // a copy of one's own stays in registers, whatever dst points to
+        const F each = f;  // a local copy stays in registers, although dst might alias f
         for (std::size_t at = first; at < last; at += lanes<Arch>) each(at, last - at);
     });
 }
 
-/// A batch of images as [outer][count][inner], where count is the extent of one axis: all strided layouts are the axes
-/// in some order. Of the channels, inner is h * w for chw, w for hcw, 1 for hwc.
+/// A view of a batch of images as [outer][count][inner], where count is the extent of one axis. Every strided layout
+/// has such a view. For the channels, inner is h * w in chw, w in hcw and 1 in hwc.
 struct AxisView {
     std::size_t outer, count, inner;
 };
@@ -38,8 +38,8 @@ template <StridedLayout L>
     return axis_view<L>(shape, batch, Axis::c);
 }
 
-/// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
-/// each lane's channel. table: the first value of all channels, then the second, ...
+/// Calls f(at, n, of_channel) for vectors that cover the view. `at` and n are those of for_elements; of_channel[i] has
+/// the i-th value of each lane's channel. The table has the first value of all channels, then the second, and so on.
 template <class Arch, std::size_t values, class F>
 void for_channel_elements(ExecutorRef executor, AxisView view, const float* table, F const& f) noexcept {
     using V = Floats<Arch>;
@@ -72,7 +72,7 @@ void for_channel_elements(ExecutorRef executor, AxisView view, const float* tabl
             }
         });
     };
-    // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
+    // Few channels would leave most lanes empty, so `width` pixels of c channels are treated as one pixel of c * width.
     constexpr std::size_t few = 32;
     std::size_t done = 0;
     if (view.count < few && view.count % width != 0 && view.outer >= width) {

@@ -1,5 +1,5 @@
-// Reductions of any number of terms. Floats add up over a block of terms, doubles over the blocks: the error of a sum
-// does not grow with its length. Blocks are cut by the number of terms alone.
+// Reductions of any number of terms. Terms of a block are summed in float, blocks in double, so that the error does not
+// grow with the length. Blocks depend only on the number of terms.
 #pragma once
 
 #include <primsel/op/detail/vectors.hpp>
@@ -11,8 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// Terms that a lane adds up in float: the rounding errors of so many are less than 1 unit in the last place of their
-/// sum, as a rule, and giving the sum to a double costs little beside adding them.
+/// The number of terms that a lane sums in float. Their rounding errors are usually below one unit in the last place,
+/// and adding the sum to a double costs little in comparison.
 inline constexpr std::size_t block_terms = 32;
 
 struct Maximum {
@@ -25,7 +25,7 @@ struct Maximum {
     static float apply(float a, float b) { return a > b || a != a ? a : b; }
 };
 
-/// The sum, divided by the number of elements wherever that is known.
+/// The sum, divided by the number of elements where that is known.
 struct Average {
     static constexpr bool averages = true;
     static constexpr float identity = 0.0F;
@@ -35,7 +35,7 @@ struct Average {
     }
 };
 
-/// The sum of all lanes: in float while they are many, whose errors cancel out, then in double.
+/// Returns the sum of all lanes: in float while there are many, whose errors cancel, then in double.
 template <class Arch>
 PRIMSEL_INLINE double sum_lanes(Floats<Arch> const& value) {
 #if defined(__AVX__)
@@ -80,7 +80,7 @@ public:
             for (std::size_t i = 0; i < width; ++i) sum_[i] += sum_[v * width + i];
         }
     }
-    /// Vector v, each lane times a factor.
+    /// Returns vector v with each lane multiplied by a factor.
     [[nodiscard]] PRIMSEL_INLINE V get(std::size_t v, double factor) const {
         alignas(64) float lane[width];
         for (std::size_t i = 0; i < width; ++i) lane[i] = static_cast<float>(sum_[v * width + i] * factor);
@@ -96,7 +96,7 @@ private:
     alignas(64) double sum_[vectors * width] = {};
 };
 
-/// A reduction of terms that are several vectors. blocks: a sum of more terms than one block has.
+/// A reduction of terms that consist of several vectors. blocks: the sum may have more terms than one block.
 template <class Arch, class Reduction, std::size_t vectors, bool blocks>
 class TermReduction {
     using V = Floats<Arch>;
@@ -104,7 +104,7 @@ class TermReduction {
 
 public:
     PRIMSEL_INLINE TermReduction() { start_block(); }
-    /// Takes `count` terms more: term(i, v) is vector v of the i-th.
+    /// Adds `count` terms; term(i, v) is vector v of the i-th.
     template <class F>
     PRIMSEL_INLINE void add(std::size_t count, F const& term) {
         for (std::size_t i = 0; i < count;) {
@@ -127,7 +127,7 @@ public:
             for (std::size_t v = 0; v < vectors; ++v) part_[v] = part[v];
         }
     }
-    /// Takes a row of floats. Every vector meets one term for each `vectors` vectors of the row, begun or whole.
+    /// Adds a row of floats. Every vector gets one term for each started step of `vectors` vectors of the row.
     PRIMSEL_INLINE void add_row(const float* row, std::size_t floats) {
         constexpr std::size_t step = vectors * width;
         const std::size_t whole = floats / step, rest = floats % step, tail = floats % width;
@@ -143,7 +143,7 @@ public:
         const V last = load_up_to<Arch>(row + (floats - tail), tail, Reduction::identity);
         part_[vectors - 1] = Reduction::template apply<Arch>(part_[vectors - 1], last);
     }
-    /// Each lane by itself; those of an average are divided by the divisor. Nothing can be added any more.
+    /// Stores the reduction of each lane; an average is divided by the divisor. Nothing may be added afterwards.
     PRIMSEL_INLINE void finish(double divisor, V (&result)[vectors]) {
         if constexpr (blocks) total_.add(part_);
         PRIMSEL_UNROLL
@@ -155,7 +155,7 @@ public:
             }
         }
     }
-    /// The same of all vectors as one.
+    /// Returns the reduction over the vectors, lane by lane.
     [[nodiscard]] PRIMSEL_INLINE V joined(double divisor) {
         if constexpr (blocks) {
             total_.add(part_);
@@ -165,7 +165,7 @@ public:
             return divided(joined_parts(), divisor);
         }
     }
-    /// All lanes of all vectors as one.
+    /// Returns the reduction over all lanes of all vectors.
     [[nodiscard]] PRIMSEL_INLINE float all(double divisor) const {
         if constexpr (blocks) {
             return static_cast<float>((sum_lanes<Arch>(joined_parts()) + total_.all()) / divisor);
@@ -198,13 +198,12 @@ private:
 
     struct Nothing {};
     V part_[vectors];
-    /// Terms that the block has room for.
+    /// The number of terms that still fit the block.
     std::size_t room_ = block_terms;
     [[no_unique_address]] std::conditional_t<blocks, LaneSums<Arch, vectors>, Nothing> total_{};
 };
 
-/// f(reduction), where the reduction may be given as many terms as are announced here. Up to `block` terms are one
-/// block.
+/// Calls f(reduction) with a reduction that takes up to `terms` terms. Up to `block` terms are one block.
 template <class Arch, class Reduction, std::size_t vectors, class F>
 PRIMSEL_INLINE auto with_reduction(std::size_t terms, F const& f, std::size_t block = block_terms) {
     if constexpr (Reduction::averages) {
@@ -224,7 +223,7 @@ PRIMSEL_NOINLINE Floats<Arch> sum_blocks(std::size_t count, F const term) noexce
     return sum.joined(1);
 }
 
-/// term(0), term(1), ..., term(count - 1), called in this order, as one vector; there is one term at least.
+/// Returns the reduction of term(0), ..., term(count - 1), called in this order, as one vector; count is at least 1.
 template <class Arch, class Reduction, class F>
 PRIMSEL_INLINE Floats<Arch> reduce_terms(std::size_t count, F const& term) {
     if constexpr (Reduction::averages) {

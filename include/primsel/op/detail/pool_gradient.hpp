@@ -10,12 +10,12 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// The taps of a window that lie inside the image: how many, and the place of the first.
+/// The taps of a window that lie inside the image: their number and the position of the first.
 struct GradientTaps {
     std::ptrdiff_t place, count;
 };
 
-/// The windows along one axis of an image, which may have gaps.
+/// The windows along one axis of an image, possibly dilated.
 struct GradientAxis {
     std::ptrdiff_t in, size, step, dilation, before, after;
 
@@ -30,7 +30,7 @@ struct GradientAxis {
         while (first < last && at(out, last - 1) >= in) --last;
         return {first < last ? at(out, first) : 0, last - first};
     }
-    /// The divisor of an average.
+    /// Returns the divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out, bool count_pad) const {
         std::ptrdiff_t counted = 0;
         for (std::ptrdiff_t tap = 0; tap < size; ++tap) {
@@ -40,19 +40,19 @@ struct GradientAxis {
     }
 };
 
-/// One channel, or neighbouring channels, of an image before and after pooling.
+/// One channel, or several contiguous channels, of an image before and after pooling.
 struct PoolPlane {
-    const float *x, *y, *dy;  // x and y of a maximum only
+    const float *x, *y, *dy;  // x and y are used for a maximum only
     float* dx;
-    /// Floats from row to row and from pixel to pixel of x and dx, and of y and dy.
+    /// The distances in floats between rows and between pixels: of x and dx, and of y and dy.
     std::size_t in_row, in_pixel, out_row, out_pixel;
     std::ptrdiff_t out_h, out_w;
     GradientAxis down, across;
     bool count_pad;
 };
 
-/// Gives what is left of a window's gradient to an element, if that is the maximum: the first that is takes all. Where
-/// the maximum is NaN the first element is taken for it. `part` loads and stores the lanes that count.
+/// Gives the rest of a window's gradient to an element if that is the maximum; the first such element takes all. If the
+/// maximum is NaN, the first element takes it. `part` loads and stores the valid lanes.
 template <class Arch, bool max, class Part>
 PRIMSEL_INLINE void give(Part const& part, const float* x, float* dx, Floats<Arch> const& y, Floats<Arch>& left) {
     using V = Floats<Arch>;
@@ -66,7 +66,7 @@ PRIMSEL_INLINE void give(Part const& part, const float* x, float* dx, Floats<Arc
     }
 }
 
-/// One channel, or up to a group of channels that are neighbours, wherever their pixels lie.
+/// Handles one channel or up to a group of contiguous channels, at any distance between pixels.
 template <class Arch, bool max>
 void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept {
     using V = Floats<Arch>;
@@ -134,18 +134,19 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
     clear(down.in);
 }
 
-/// A row of columns dealt out to `step` runs of `run` floats: place i * step + r is element i of run r, so that a tap
-/// of neighbouring windows meets neighbours. fixed: the step where it is 1 or 2, for which there are vectors. Runs have
-/// a vector's room behind them.
+/// A row whose columns are distributed over `step` runs of `run` floats: position i * step + r is element i of run r. A
+/// tap of neighbouring windows then reads neighbours. fixed: the step where it is 1 or 2, for which there is vector
+/// code. Behind each run there is room for a vector.
 template <class Arch, int fixed>
 struct DealtRow {
     using V = Floats<Arch>;
     static constexpr std::ptrdiff_t width = lanes<Arch>;
     std::ptrdiff_t step, run;
-    /// The places inside the image: [first, last).
+    /// The positions inside the image: [first, last).
     std::ptrdiff_t first, last;
 
-    /// src[0] is the first place inside. Beyond the last place stands what no maximum is smaller than.
+    /// Distributes a row; src[0] is the first position inside. Positions beyond the last one get -infinity, which no
+    /// maximum is below.
     void deal(const float* src, float* runs) const {
         constexpr float lowest = -std::numeric_limits<float>::infinity();
         const std::ptrdiff_t count = last - first;
@@ -193,7 +194,7 @@ struct DealtRow {
     }
 };
 
-/// One channel whose columns are neighbours.
+/// Handles one channel whose columns are contiguous.
 template <class Arch, bool max, int fixed>
 void pool_gradient_columns(PoolPlane const& plane) noexcept {
     using V = Floats<Arch>;
@@ -201,7 +202,7 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
     const GradientAxis &down = plane.down, &across = plane.across;
     const std::ptrdiff_t span = across.span();
     if (span > room / 2) return pool_gradient_pixels<Arch, max>(plane, 1);
-    // A run more than there are places, and for two runs a vector behind each.
+    // One more run than there are positions; with two runs, a vector's room behind each.
     alignas(64) float x[2 * room + 4 * width], dx[2 * room + 4 * width], left[room + width], columns[room];
     std::ptrdiff_t cleared = 0;
     const auto clear = [&](std::ptrdiff_t rows) {

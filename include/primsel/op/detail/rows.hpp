@@ -1,5 +1,5 @@
-// A view of images by rows that is the same for all layouts. A layout is one of chw, hcw and hwc, or one of
-// these with rows and columns in each other's place.
+// A view of images by rows that serves all strided layouts: chw, hcw and hwc, and each of them with rows and columns
+// exchanged.
 #pragma once
 
 #include <primsel/layer/layer.hpp>
@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// Whether rows and columns are in each other's place: the elements of a column are closer than those of a row.
+/// Returns whether rows and columns are exchanged: the elements of a column are closer together than those of a row.
 template <StridedLayout L>
 [[nodiscard]] constexpr bool is_transposed() {
     for (const Axis axis : axis_order<L>()) {
@@ -27,9 +27,9 @@ template <StridedLayout L>
 }
 [[nodiscard]] constexpr Strides exchanged(Strides strides) { return {.c = strides.c, .h = strides.w, .w = strides.h}; }
 
-/// Calls f(params, args, strides of the input, strides of the result) for an op of one input that treats rows as it
-/// does columns. In a transposed layout f gets `other`, and shapes and strides, with rows and columns exchanged:
-/// it meets no layouts but chw, hcw and hwc.
+/// Calls f(params, args, strides of the input, strides of the result) for an op of one input that treats rows and
+/// columns alike. In a transposed layout f gets `other`, and shapes and strides with rows and columns exchanged. So f
+/// need only handle chw, hcw and hwc.
 template <StridedLayout L, class Params, class F>
 void with_rows_outside(Params const& params, Params const& other, OpArgs const& args, F const& f) noexcept {
     const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
@@ -41,8 +41,8 @@ void with_rows_outside(Params const& params, Params const& other, OpArgs const& 
     f(other, rotated, exchanged(from), exchanged(to));
 }
 
-/// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. Where the
-/// channels of a pixel are neighbours, a row is that of all channels, and c is 0.
+/// Rows of one image that are contiguous in memory: those of one channel, or one row of several channels. If the
+/// channels of a pixel are contiguous, a row has all of them, and c is 0.
 struct RowRange {
     std::size_t image;
     Coord first;
@@ -53,7 +53,7 @@ struct RowRange {
     }
 };
 
-/// Calls f(range) for ranges that make up a batch of images in chw, hcw or hwc.
+/// Calls f(range) for ranges that cover a batch of images in chw, hcw or hwc.
 template <class F>
 void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
     const bool planes = strides.c > strides.h, together = strides.w != 1;

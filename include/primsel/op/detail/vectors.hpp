@@ -1,5 +1,5 @@
-// Vectors that are partly outside. The ends of rows take the same arithmetic as their middle, in lanes that are masked
-// off, so that no result depends on where in a row its element lies.
+// Vectors that lie partly outside a row. The ends of rows use the same arithmetic as their middle, with masked lanes,
+// so that no result depends on the position of its element in the row.
 #pragma once
 
 #include <primsel/core/simd.hpp>
@@ -10,14 +10,15 @@
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 #if defined(__AVX__)
-/// AVX's mask of the lanes below n.
+/// Returns AVX's mask of the lanes below n.
 PRIMSEL_INLINE __m256i first_lanes(std::size_t n) {
     alignas(64) static constexpr int ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - n));
 }
 #endif
 
-/// The first n floats at src, or as many as a vector holds; the lanes beyond n are fill, and nothing there is read.
+/// Loads the first n floats at src, or a full vector if n is larger. Lanes beyond n are `fill`, and memory beyond is
+/// not read.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_up_to(const float* src, std::size_t n, float fill = 0.0F) {
     constexpr std::size_t width = lanes<Arch>;
@@ -39,7 +40,7 @@ PRIMSEL_INLINE Floats<Arch> load_up_to(const float* src, std::size_t n, float fi
     return load<Arch>(padded);
 }
 
-/// Stores the first n lanes, or all where n is more.
+/// Stores the first n lanes, or all if n is larger.
 template <class Arch>
 PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size_t n) {
     constexpr std::size_t width = lanes<Arch>;
@@ -55,7 +56,7 @@ PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size
     for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
 }
 
-/// Elements at, at + 1, ... of a row of n; those outside the row, on either side, are fill.
+/// Loads elements at, at + 1, ... of a row of n elements; lanes outside the row, on either side, are `fill`.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {
     constexpr std::ptrdiff_t width = lanes<Arch>;
@@ -66,14 +67,14 @@ PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std
     const std::ptrdiff_t before = std::min(-at, width), inside = std::min(n, width - before);
 #if defined(__AVX512F__)
     if constexpr (width == 16) {
-        // Nothing is read where the mask is 0.
+        // Memory is not read where the mask is 0.
         const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
         return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), mask, row - before));
     }
 #endif
 #if defined(__AVX__)
     if constexpr (width == 8) {
-        // Nothing is read where the mask is 0.
+        // Memory is not read where the mask is 0.
         static constexpr int ones[24] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
         const auto lanes_at = [](std::ptrdiff_t first) {
             return _mm256_loadu_ps(reinterpret_cast<const float*>(ones + first));
@@ -88,7 +89,7 @@ PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std
     return load<Arch>(padded);
 }
 
-/// 0, 1, 2, ...
+/// Returns the vector 0, 1, 2, ...
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> first_integers() {
     alignas(64) static constexpr float integers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -96,7 +97,7 @@ PRIMSEL_INLINE Floats<Arch> first_integers() {
     return load<Arch>(integers);
 }
 
-/// All lanes as one: f of the two halves, and so on.
+/// Combines all lanes into one by f of the two halves, repeatedly.
 template <class Arch, class F>
 PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
     alignas(64) float lane[lanes<Arch>];
@@ -109,7 +110,7 @@ PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
     return lane[0];
 }
 
-/// f of each pair of lanes: for functions that have no vectors.
+/// Applies f to each pair of lanes, for functions without a vector form.
 template <class Arch, class F>
 Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const& f) noexcept {
     alignas(64) float left[lanes<Arch>], right[lanes<Arch>];
@@ -119,8 +120,8 @@ Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const&
     return load<Arch>(left);
 }
 
-/// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
-/// steps.
+/// Returns 1 / sqrt(x) except for the last two bits, for finite x that is not subnormal: the hardware's estimate,
+/// refined by Newton steps.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
     using V = Floats<Arch>;
@@ -129,18 +130,18 @@ PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
     V root(0.0F);
     if constexpr (lanes<Arch> == 16) {
 #if defined(__AVX512F__)
-        root = V(_mm512_maskz_rsqrt14_ps(0xffff, x));  // xsimd 8.1 has an instruction of the Xeon Phi here
+        root = V(_mm512_maskz_rsqrt14_ps(0xffff, x));  // xsimd 8.1 uses an instruction of the Xeon Phi here
 #endif
     } else {
         root = xsimd::rsqrt(x);
     }
 #if defined(__aarch64__)
-    root = refine(root);  // an estimate of eight bits only
+    root = refine(root);  // the estimate has only eight bits
 #endif
     return refine(root);
 }
 
-/// Splits the 2 * lanes elements of a and b, one after the other: those of even index go to a, the others to b.
+/// Splits the 2 * lanes consecutive elements of a and b: those of even index go to a, the others to b.
 template <class Arch>
 PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     const Floats<Arch> left = a, right = b;
@@ -166,7 +167,7 @@ PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     }
 }
 
-/// The reverse: the elements of a and b in turn, as 2 * lanes elements one after the other.
+/// Interleaves a and b into 2 * lanes consecutive elements: the inverse of split_even_odd.
 template <class Arch>
 PRIMSEL_INLINE void join_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     const Floats<Arch> even = a, odd = b;
@@ -188,8 +189,7 @@ PRIMSEL_INLINE void join_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     if constexpr (lanes<Arch> == 4) a = xsimd::zip_lo(even, odd), b = xsimd::zip_hi(even, odd);
 }
 
-/// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
-/// are slower than loads one by one.
+/// Returns element index[i] - first of a vector in lane i. On some processors a gather is slower than single loads.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index, int first) {
 #if defined(__AVX512F__)
@@ -210,7 +210,7 @@ PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index
     return load<Arch>(lane);
 }
 
-/// src[index[i] - begin] in lane i, of `size` elements. The indices do not descend.
+/// Returns src[index[i] - begin] in lane i; src has `size` elements. The indices must not descend.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, int size) {
     const int first = index[0];
@@ -223,7 +223,7 @@ PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, 
     return load<Arch>(lane);
 }
 
-/// The larger, or NaN where either is NaN.
+/// Returns the larger value, or NaN where either is NaN.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
 #if defined(__aarch64__)
@@ -235,7 +235,7 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
         return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
     }
 #endif
-    // One of the two orders returns the NaN, and a NaN with further bits set is still one.
+    // One of the two orders returns the NaN, and OR with other bits leaves it NaN.
     return max<Arch>(a, b) | max<Arch>(b, a);
 #endif
 }

@@ -1,4 +1,4 @@
-// Several tensors walked together, each with strides of its own.
+// Traversal of several tensors together, each with strides of its own.
 #pragma once
 
 #include <primsel/op/detail/copy.hpp>
@@ -8,15 +8,15 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// The axes of a dense tensor, outermost first, and how far a step along each moves in every one of `tensors` others.
-/// The last axis is a row; there is always one, if only of one element.
+/// The axes of a dense tensor, outermost first, with the stride of each axis in `tensors` other tensors. The last axis
+/// is a row; there is always one, if only of one element.
 template <std::size_t tensors, std::size_t max_rank>
 class Walk {
 public:
     using Offsets = std::array<std::ptrdiff_t, tensors>;
 
-    /// The next axis inwards. One of a single element is left out; one that goes on where the one around it steps
-    /// becomes one with it.
+    /// Adds the next inner axis. An axis of one element is left out. An axis that continues the outer one without a gap
+    /// is merged with it.
     void add(std::size_t extent, Offsets const& step) {
         if (extent == 1) return;
         if (rank_ > 0 && goes_on(extent, step)) {
@@ -32,7 +32,7 @@ public:
     [[nodiscard]] std::size_t extent(std::size_t axis) const { return extents_[axis]; }
     [[nodiscard]] Offsets const& step(std::size_t axis) const { return steps_[axis]; }
     [[nodiscard]] std::size_t row_floats() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
-    /// Offsets from one element of a row to the next.
+    /// Returns the offsets from one element of a row to the next.
     [[nodiscard]] Offsets row_step() const { return rank_ == 0 ? Offsets{} : steps_[rank_ - 1]; }
     [[nodiscard]] std::size_t rows() const {
         std::size_t rows = 1;
@@ -40,7 +40,7 @@ public:
         return rows;
     }
 
-    /// Calls f(row, offsets of its first element, part) for every row and part of it. An element of a row stands for
+    /// Calls f(row, offsets of its first element, part) for every part of every row. An element of a row stands for
     /// element_floats floats of work.
     template <class F>
     void for_each_row(ExecutorRef executor, F const& f, std::size_t element_floats = 1) const noexcept {

@@ -1,4 +1,4 @@
-// Pooling one row of windows.
+// Pooling of one row of windows.
 #pragma once
 
 #include <primsel/op/detail/long_sums.hpp>
@@ -16,14 +16,14 @@ struct PoolAxis {
     bool count_pad;
 
     [[nodiscard]] std::ptrdiff_t begin(std::ptrdiff_t out) const { return out * step - before; }
-    /// The part inside the image: [first, last).
+    /// Returns the part of a window inside the image: [first, last).
     [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
     [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
-    /// The divisor of an average.
+    /// Returns the divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
     }
-    /// The same for outputs out, out + 1, ..., in floats, which are exact here.
+    /// Returns the divisors of outputs out, out + 1, ... as floats, in which they are exact.
     template <class Arch>
     [[nodiscard]] PRIMSEL_INLINE Floats<Arch> counted_from(std::ptrdiff_t out) const {
         using V = Floats<Arch>;
@@ -35,14 +35,14 @@ struct PoolAxis {
     }
 };
 
-/// The rows of a window: `count` of them, stride floats apart.
+/// The rows of a window: `count` rows, stride floats apart.
 struct WindowRows {
     const float* src;
     std::size_t count, stride;
     [[nodiscard]] const float* operator[](std::size_t row) const { return src + row * stride; }
 };
 
-/// Rows of one channel whose columns are neighbours, as one number; an average is divided by the divisor.
+/// Reduces rows of one channel with contiguous columns to one number; an average is divided by the divisor.
 template <class Arch, class Reduction>
 float reduce_rows(WindowRows rows, std::size_t columns, double divisor) noexcept {
     constexpr std::size_t several = 4, step = several * lanes<Arch>;
@@ -54,7 +54,7 @@ float reduce_rows(WindowRows rows, std::size_t columns, double divisor) noexcept
                                                     });
 }
 
-/// Windows of columns at, at + step, ... as one vector, of which n lanes count.
+/// Reduces windows that begin at columns at, at + step, ... to one vector, of which n lanes are valid.
 template <class Arch, class Reduction>
 PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at, std::ptrdiff_t n) {
     using V = Floats<Arch>;
@@ -87,7 +87,7 @@ struct OutputRow {
     float* dst;
 };
 
-/// One row of outputs, one by one: for windows of any width.
+/// Computes a row of outputs one by one, for windows of any width.
 template <class Arch, class Reduction>
 void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_t outputs) noexcept {
     for (std::ptrdiff_t out = 0; out < outputs; ++out) {
@@ -98,7 +98,7 @@ void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_
     }
 }
 
-/// Rows of outputs where columns are neighbours.
+/// Computes rows of outputs where columns are contiguous.
 template <class Arch, class Reduction>
 void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptrdiff_t outputs) noexcept {
     using V = Floats<Arch>;
@@ -108,8 +108,8 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
         for (OutputRow const& row : all) pool_wide_columns<Arch, Reduction>(axis, row, outputs);
         return;
     }
-    // First the input rows of each window become one, with the padding around it; then its columns. Several rows at a
-    // time: what was just stored cannot be loaded elsewhere at once.
+    // The input rows of each window are reduced to one row with padding; then its columns are reduced. Several rows are
+    // taken at a time, since data just stored cannot be loaded at once at another alignment.
     alignas(64) float combined[room + 5 * width];
     for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
         const std::ptrdiff_t count = std::min(piece, outputs - out);
@@ -151,8 +151,8 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
     }
 }
 
-/// Windows of so many taps, none of them outside the image, where channels are neighbours: those of `outputs` pixels,
-/// each tap `step` floats and each result `pixel` floats after that of the one before.
+/// Computes windows of so many taps, all inside the image, where channels are contiguous. It computes `outputs` pixels;
+/// from one to the next, taps advance by `step` floats and results by `pixel` floats.
 template <class Arch, class Reduction, std::size_t taps>
 void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, std::size_t pixel, std::size_t channels,
                 std::ptrdiff_t outputs, float divide_by) noexcept {
@@ -181,16 +181,16 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
     }
 }
 
-/// Taps of a window that are summed as one block.
+/// The most taps of a window that are summed as one block.
 inline constexpr std::size_t longest_short_window = 64;
 
-/// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
+/// Computes one row of outputs where channels are contiguous and pixels are `pixel` floats apart in src and dst.
 template <class Arch, class Reduction>
 void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
                  std::ptrdiff_t outputs) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>, several = 4;
-    // Those in the middle whose windows are 2x2 or 3x3.
+    // Windows of 2x2 or 3x3 taps that lie inside the image.
     const auto whole = [&]<std::size_t size>(std::ptrdiff_t out) {
         std::ptrdiff_t count = 0;
         while (out + count < outputs && axis.begin(out + count) + axis.size <= axis.in) ++count;
