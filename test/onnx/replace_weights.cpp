@@ -35,7 +35,8 @@ ps::Weights trained(ps::Graph const& graph, unsigned seed = 5) {
 }
 void check_same(ps::Weights const& a, ps::Weights const& b) {
     REQUIRE(a.size() == b.size());
-    for (auto const& each : a) CHECK_MESSAGE(ps::network::same_values(each.second, b.at(each.first), false), each.first);
+    for (auto const& each : a)
+        CHECK_MESSAGE(ps::network::same_values(each.second, b.at(each.first), false), each.first);
 }
 /// The file without the elements of float tensors: those that are trained have nothing else.
 std::string skeleton(std::string const& bytes) {

@@ -81,7 +81,8 @@ template <class... P>
 /// Arch, however many layers and networks use it.
 template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts, class Compiled = CompileAll>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
-    static_assert(kernels::detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
+    static_assert(kernels::detail::unique_ids(TypeList<P...>{}),
+                  "primsel: two primitives of the list have the same id");
     return std::array<PrimitiveEntry, sizeof...(P)>{
         kernels::detail::make_entry<P, Arch, Layouts, Compiled::template primitive<P>>()...};
 }(Primitives{});

@@ -29,10 +29,11 @@ struct ConvParams {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        const std::int64_t h = layer::detail::padded_h(inputs[0], padding), w = layer::detail::padded_w(inputs[0], padding);
+        const std::int64_t h = layer::detail::padded_h(inputs[0], padding),
+                           w = layer::detail::padded_w(inputs[0], padding);
         if (span_h() > h || span_w() > w) return Fault::kernel_exceeds_input;
         return layer::detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
-                                                                                        : Fault::too_large;
+                                                                                               : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!layer::detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";
@@ -85,7 +86,7 @@ struct ConvTransposeParams {
             return Fault::kernel_exceeds_input;
         }
         return layer::detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
-                                                                                        : Fault::too_large;
+                                                                                               : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!layer::detail::is_size_or_0(extra_h) || !layer::detail::is_size_or_0(extra_w)) {

@@ -34,7 +34,8 @@ struct PoolParams {
             return Fault::padding_exceeds_kernel;
         }
         // Rounding up, a window may reach beyond the padded input by less than a stride.
-        const std::int64_t h = layer::detail::padded_h(inputs[0], padding), w = layer::detail::padded_w(inputs[0], padding);
+        const std::int64_t h = layer::detail::padded_h(inputs[0], padding),
+                           w = layer::detail::padded_w(inputs[0], padding);
         const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
         if (span_h() > h + spare_h || span_w() > w + spare_w) return Fault::kernel_exceeds_input;
         return layer::detail::pixels_within_bounds(inputs[0].c, h, w) ? Fault::none : Fault::too_large;

@@ -78,7 +78,8 @@ struct Network {
     static_assert(
         requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
         "primsel: a Network begins with an Input<channels, height, width>");
-    static_assert(network::detail::Sound<In, network::detail::input_of<In>.check({}), network::detail::culprit(network::detail::input_of<In>)>::value);
+    static_assert(network::detail::Sound<In, network::detail::input_of<In>.check({}),
+                                         network::detail::culprit(network::detail::input_of<In>)>::value);
 
     static constexpr Shape input_shape = network::detail::input_of<In>.shape;
     static constexpr Shape output_shape = network::detail::Describe<layer::Path<Layers...>>::template out<input_shape>;

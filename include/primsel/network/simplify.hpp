@@ -35,13 +35,14 @@ namespace network {
 /// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
 /// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
-    return network::until_nothing_goes(graph, [](Graph const& each) { return network::detail::Simplifier(each).run(); });
+    return network::until_nothing_goes(graph,
+                                       [](Graph const& each) { return network::detail::Simplifier(each).run(); });
 }
 /// Simplifies reorderings of elements alone: a reshape, a transpose and a reshape become one layer, such as
 /// a channel shuffle. Other layers, their names and their weights stay as they are.
 [[nodiscard]] inline Graph join_reorderings(Graph const& graph) {
-    return network::until_nothing_goes(graph,
-                                      [](Graph const& each) { return network::detail::Simplifier(each).run_reorderings(); });
+    return network::until_nothing_goes(
+        graph, [](Graph const& each) { return network::detail::Simplifier(each).run_reorderings(); });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

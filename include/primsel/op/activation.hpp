@@ -66,10 +66,10 @@ private:
             const float* src = args.src[0];
             float* dst = args.dst;
             op::detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
-                                       [=](std::size_t at, std::size_t n) {
-                                           const V x = op::detail::load_up_to<Arch>(src + at, n);
-                                           op::detail::store_up_to<Arch>(dst + at, function(x), n);
-                                       });
+                                           [=](std::size_t at, std::size_t n) {
+                                               const V x = op::detail::load_up_to<Arch>(src + at, n);
+                                               op::detail::store_up_to<Arch>(dst + at, function(x), n);
+                                           });
         };
         const auto held = [&each](Clamp bounds) {
             each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
@@ -127,7 +127,8 @@ private:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
                 return each([exponent = params.alpha](V const& x) {
-                    return op::detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
+                    return op::detail::lane_by_lane<Arch>(x, V(exponent),
+                                                          [](float a, float b) { return std::pow(a, b); });
                 });
             default:
                 // Rare in networks, so computed one element at a time.

@@ -32,14 +32,14 @@ private:
         const auto each = [&args](auto const& gradient) {
             const float *values = args.src[0], *dy = args.src[1];
             float* dst = args.dst;
-            op::detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
-                                       [=](std::size_t at, std::size_t n) {
-                                           // In a register: a masked load would wait for its mask.
-                                           const V gradients = in_register<Arch>(op::detail::load_up_to<Arch>(dy + at, n));
-                                           const V result =
-                                               gradient(op::detail::load_up_to<Arch>(values + at, n), gradients);
-                                           op::detail::store_up_to<Arch>(dst + at, result, n);
-                                       });
+            op::detail::for_elements<Arch>(
+                args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                [=](std::size_t at, std::size_t n) {
+                    // In a register: a masked load would wait for its mask.
+                    const V gradients = in_register<Arch>(op::detail::load_up_to<Arch>(dy + at, n));
+                    const V result = gradient(op::detail::load_up_to<Arch>(values + at, n), gradients);
+                    op::detail::store_up_to<Arch>(dst + at, result, n);
+                });
         };
         const auto inside = [&each](float low, float high, float slope) {
             each([low = V(low), high = V(high), slope = V(slope)](V const& y, V const& dy) {

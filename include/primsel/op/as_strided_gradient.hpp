@@ -26,12 +26,12 @@ struct Op<AsStridedGradientParams> {
     static void run(AsStridedGradientParams const& params, OpArgs const& args) noexcept {
         const std::size_t from = args.src_shape[0].size(), to = args.dst_shape.size();
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), from + to,
-                           [=, &params, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                               for (std::size_t image = first; image < last; ++image) {
-                                   std::fill_n(dst + image * to, to, 0.0F);
-                                   add(params.strided, src + image * from, from, dst + image * to);
-                               }
-                           });
+                               [=, &params, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                                   for (std::size_t image = first; image < last; ++image) {
+                                       std::fill_n(dst + image * to, to, 0.0F);
+                                       add(params.strided, src + image * from, from, dst + image * to);
+                                   }
+                               });
     }
 
 private:

@@ -69,9 +69,11 @@ private:
                 return any<Arch>(kind, args, axes, image,
                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
             case BinaryKind::minimum:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
+                return rows<Arch>(args, axes,
+                                  [](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
             case BinaryKind::maximum:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
+                return rows<Arch>(args, axes,
+                                  [](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
             case BinaryKind::equal:
                 return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
             case BinaryKind::greater:
@@ -129,8 +131,8 @@ private:
             op::detail::for_channel_elements<Arch, 1>(
                 args.executor, image, of_channels,
                 [=](std::size_t at, std::size_t count, const Floats<Arch>* of_channel) {
-                    op::detail::store_up_to<Arch>(dst + at, f(op::detail::load_up_to<Arch>(src + at, count), *of_channel),
-                                              count);
+                    op::detail::store_up_to<Arch>(dst + at,
+                                                  f(op::detail::load_up_to<Arch>(src + at, count), *of_channel), count);
                 });
             src += args.dst_shape.size(), dst += args.dst_shape.size(), of_channels += image.count;
         }

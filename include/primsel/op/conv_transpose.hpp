@@ -77,19 +77,20 @@ private:
         const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
         const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
-                           [=, &params, &args](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t row = item / blocks, block = item % blocks;
-                                   const Row of_block(params, args, sizes, row / h, block, static_cast<int>(row % h));
-                                   if (sizes.block == 1) {
-                                       columns<Arch, 1>(of_block);
-                                   } else if (sizes.block == 4) {
-                                       columns<Arch, 4>(of_block);
-                                   } else {
-                                       columns<Arch, 8>(of_block);
+                               [=, &params, &args](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t row = item / blocks, block = item % blocks;
+                                       const Row of_block(params, args, sizes, row / h, block,
+                                                          static_cast<int>(row % h));
+                                       if (sizes.block == 1) {
+                                           columns<Arch, 1>(of_block);
+                                       } else if (sizes.block == 4) {
+                                           columns<Arch, 4>(of_block);
+                                       } else {
+                                           columns<Arch, 8>(of_block);
+                                       }
                                    }
-                               }
-                           });
+                               });
     }
 
     /// The taps along one axis that reach an output: first, first + step, ... Some may lie outside the input.
@@ -171,10 +172,10 @@ private:
                     add_tap<Arch, block, vectors>(sum, weights, row.channels, src + at, plane,
                                                   [](const float* x, int v) { return load<Arch>(x + v * width); });
                 } else {
-                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src, plane,
-                                                  [at, n](const float* line, int v) {
-                                                      return op::detail::load_around<Arch>(line, at + v * width, n, 0.0F);
-                                                  });
+                    add_tap<Arch, block, vectors>(
+                        sum, weights, row.channels, src, plane, [at, n](const float* line, int v) {
+                            return op::detail::load_around<Arch>(line, at + v * width, n, 0.0F);
+                        });
                 }
             }
         }

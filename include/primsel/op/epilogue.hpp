@@ -64,9 +64,11 @@ void apply_epilogue(Shape shape, int batch, float* data, const float* bias, cons
     if constexpr (!StridedLayout<L>) {
         op::detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, clamp, executor);
     } else if (residual != nullptr) {
-        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, clamp, executor);
+        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, clamp,
+                                              executor);
     } else {
-        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp, executor);
+        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp,
+                                               executor);
     }
 }
 

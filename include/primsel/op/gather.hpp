@@ -23,19 +23,20 @@ struct Op<GatherParams> {
         const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
                    w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
         const std::size_t rows = static_cast<std::size_t>(args.batch) * c * n;
-        op::detail::for_ranges(args.executor, rows, w, [&params, &args, c, h, w, n](std::size_t first, std::size_t last) {
-            for (std::size_t row = first; row < last; ++row) {
-                const std::size_t channel = row / n;
-                const float position = args.src[1][channel / c * n + row % n];
-                const std::size_t at = place(params, static_cast<double>(position), h);
-                float* dst = args.dst + row * w;
-                if (at == h) {
-                    std::fill_n(dst, w, 0.0F);
-                } else {
-                    std::copy_n(args.src[0] + (channel * h + at) * w, w, dst);
-                }
-            }
-        });
+        op::detail::for_ranges(args.executor, rows, w,
+                               [&params, &args, c, h, w, n](std::size_t first, std::size_t last) {
+                                   for (std::size_t row = first; row < last; ++row) {
+                                       const std::size_t channel = row / n;
+                                       const float position = args.src[1][channel / c * n + row % n];
+                                       const std::size_t at = place(params, static_cast<double>(position), h);
+                                       float* dst = args.dst + row * w;
+                                       if (at == h) {
+                                           std::fill_n(dst, w, 0.0F);
+                                       } else {
+                                           std::copy_n(args.src[0] + (channel * h + at) * w, w, dst);
+                                       }
+                                   }
+                               });
     }
 
 private:

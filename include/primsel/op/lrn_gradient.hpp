@@ -172,17 +172,17 @@ private:
     static void gradient(Gradient const& each, op::detail::AxisView view, OpArgs const& args) noexcept {
         if (each.takes_rows()) {
             return op::detail::for_ranges(args.executor, view.outer, view.count,
-                                      [&each](std::size_t first, std::size_t last) { each.rows(first, last); });
+                                          [&each](std::size_t first, std::size_t last) { each.rows(first, last); });
         }
         constexpr std::size_t width = lanes<Arch>;
         const std::size_t inner = view.inner, count = view.count, vectors = (inner + width - 1) / width;
         op::detail::for_ranges(args.executor, view.outer * vectors, count * std::min(width, inner),
-                           [=, &each](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t begin = item % vectors * width;
-                                   each(item / vectors * count * inner + begin, std::min(width, inner - begin));
-                               }
-                           });
+                               [=, &each](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t begin = item % vectors * width;
+                                       each(item / vectors * count * inner + begin, std::min(width, inner - begin));
+                                   }
+                               });
     }
 };
 

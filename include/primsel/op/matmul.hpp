@@ -57,19 +57,19 @@ private:
         const std::size_t a_step = a.c == 1 ? 0 : a.pixels(), b_step = b.c == 1 ? 0 : b.pixels();
         const std::size_t panels = (whole.n + panel - 1) / panel;
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
-                           whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t matrix = item / panels, begin = item % panels * panel;
-                                   const std::size_t image = matrix / channels, channel = matrix % channels;
-                                   Product one = whole;
-                                   one.a += image * a.size() + channel * a_step;
-                                   one.b += image * b.size() + channel * b_step;
-                                   one.c += matrix * c.pixels();
-                                   const std::size_t count = std::min(panel, one.n - begin);
-                                   one.depth > block ? columns<Arch, true>(one, begin, count)
-                                                     : columns<Arch, false>(one, begin, count);
-                               }
-                           });
+                               whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t matrix = item / panels, begin = item % panels * panel;
+                                       const std::size_t image = matrix / channels, channel = matrix % channels;
+                                       Product one = whole;
+                                       one.a += image * a.size() + channel * a_step;
+                                       one.b += image * b.size() + channel * b_step;
+                                       one.c += matrix * c.pixels();
+                                       const std::size_t count = std::min(panel, one.n - begin);
+                                       one.depth > block ? columns<Arch, true>(one, begin, count)
+                                                         : columns<Arch, false>(one, begin, count);
+                                   }
+                               });
     }
 
     /// Computes columns [begin, begin + count) of a product.

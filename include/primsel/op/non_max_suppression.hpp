@@ -34,12 +34,12 @@ struct Op<NonMaxSuppressionParams> {
                    classes = static_cast<std::size_t>(scores.h), boxes = static_cast<std::size_t>(scores.w),
                    kept = static_cast<std::size_t>(params.kept(scores));
         op::detail::for_ranges(args.executor, batch * images * classes, 4 * boxes,
-                           [&params, &args, classes, boxes, kept](std::size_t first, std::size_t last) {
-                               for (std::size_t i = first; i < last; ++i) {
-                                   one_class(params, args.src[0] + i / classes * boxes * 4, args.src[1] + i * boxes,
-                                             boxes, kept, args.dst + i * 3 * kept);
-                               }
-                           });
+                               [&params, &args, classes, boxes, kept](std::size_t first, std::size_t last) {
+                                   for (std::size_t i = first; i < last; ++i) {
+                                       one_class(params, args.src[0] + i / classes * boxes * 4, args.src[1] + i * boxes,
+                                                 boxes, kept, args.dst + i * 3 * kept);
+                                   }
+                               });
         for (std::size_t i = 0; i < batch; ++i) {
             write_rows(images, classes, kept, args.dst + i * 3 * kept * images * classes);
         }

@@ -202,9 +202,10 @@ struct Op<NormalizeSumsParams> {
 
     template <class Arch, StridedLayout L>
     static void run(NormalizeSumsParams const& params, OpArgs const& args) noexcept {
-        op::detail::for_channel_pieces(
-            args.executor, op::detail::channel_view<L>(args.src_shape[0], args.batch),
-            [&params, &args](std::size_t c, std::size_t n) { return op::detail::NormalizeSums<Arch>(params, args, c, n); });
+        op::detail::for_channel_pieces(args.executor, op::detail::channel_view<L>(args.src_shape[0], args.batch),
+                                       [&params, &args](std::size_t c, std::size_t n) {
+                                           return op::detail::NormalizeSums<Arch>(params, args, c, n);
+                                       });
     }
 };
 
@@ -238,7 +239,8 @@ private:
     };
 
     template <class Arch>
-    static void gradient(NormalizeGradientParams const& params, op::detail::AxisView view, OpArgs const& args) noexcept {
+    static void gradient(NormalizeGradientParams const& params, op::detail::AxisView view,
+                         OpArgs const& args) noexcept {
         using V = Floats<Arch>;
         Values<Arch> start{};
         start.args = &args, start.epsilon = params.epsilon;

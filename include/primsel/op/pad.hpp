@@ -31,35 +31,37 @@ private:
         const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
         const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
         const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-        op::detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](op::detail::RowRange const& range) {
-            for (int i = 0; i < range.count; ++i) {
-                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
-                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
-                const int channel = together ? 0 : range[i].c - params.front;
-                int row = range[i].h - params.padding.top;
-                if (!constant) row = source(params.mode, row, in.h);
-                if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
-                    std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
-                    continue;
-                }
-                const float* src = args.src[0] + range.image * in.size() + static_cast<std::size_t>(channel) * from.c +
-                                   static_cast<std::size_t>(row) * from.h;
-                if (to.w != from.w) {
-                    pad_pixels(params, in, src, dst);
-                } else {
-                    if (constant) {
-                        dst = std::fill_n(dst, before, params.value);
-                        op::detail::copy_floats<Arch>(src, dst, floats);
-                        std::fill_n(dst + floats, after, params.value);
+        op::detail::for_rows(
+            args.executor, args.batch, out, to, [=, &params, &args](op::detail::RowRange const& range) {
+                for (int i = 0; i < range.count; ++i) {
+                    const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
+                    float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+                    const int channel = together ? 0 : range[i].c - params.front;
+                    int row = range[i].h - params.padding.top;
+                    if (!constant) row = source(params.mode, row, in.h);
+                    if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
+                        std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
+                        continue;
+                    }
+                    const float* src = args.src[0] + range.image * in.size() +
+                                       static_cast<std::size_t>(channel) * from.c +
+                                       static_cast<std::size_t>(row) * from.h;
+                    if (to.w != from.w) {
+                        pad_pixels(params, in, src, dst);
                     } else {
-                        op::detail::copy_floats<Arch>(src, dst + before, floats);
-                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
-                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
-                                     to.w);
+                        if (constant) {
+                            dst = std::fill_n(dst, before, params.value);
+                            op::detail::copy_floats<Arch>(src, dst, floats);
+                            std::fill_n(dst + floats, after, params.value);
+                        } else {
+                            op::detail::copy_floats<Arch>(src, dst + before, floats);
+                            border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
+                            border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src,
+                                         dst + before + floats, to.w);
+                        }
                     }
                 }
-            }
-        });
+            });
     }
 
     /// Returns the element of `count` that a position outside stands for.

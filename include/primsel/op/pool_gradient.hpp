@@ -102,10 +102,11 @@ private:
         const V share(1.0F / static_cast<float>(image.outer * image.inner));
         for (std::size_t n = 0; n < static_cast<std::size_t>(args.batch); ++n) {
             op::detail::for_channel_elements<Arch, 1>(args.executor, image, args.src[0] + n * image.count,
-                                                  [share, dst = args.dst + n * args.dst_shape.size()](
-                                                      std::size_t at, std::size_t count, const V* of_channel) {
-                                                      op::detail::store_up_to<Arch>(dst + at, *of_channel * share, count);
-                                                  });
+                                                      [share, dst = args.dst + n * args.dst_shape.size()](
+                                                          std::size_t at, std::size_t count, const V* of_channel) {
+                                                          op::detail::store_up_to<Arch>(dst + at, *of_channel * share,
+                                                                                        count);
+                                                      });
         }
     }
 

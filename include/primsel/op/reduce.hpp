@@ -32,7 +32,8 @@ private:
         } else if (kind == ReduceKind::max) {
             lines<Arch, op::detail::Maximum>(view, 1, args);
         } else {
-            lines<Arch, op::detail::Average>(view, kind == ReduceKind::mean ? static_cast<double>(view.count) : 1, args);
+            lines<Arch, op::detail::Average>(view, kind == ReduceKind::mean ? static_cast<double>(view.count) : 1,
+                                             args);
         }
     }
 
@@ -40,18 +41,18 @@ private:
     static void positions(op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
         op::detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
-                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
-                                   const float* from = src + outer * count * inner + begin;
-                                   float* to = dst + outer * inner + begin;
-                                   if (inner == 1) {
-                                       *to = position_in_row(from, count);
-                                   } else {
-                                       positions_of_lines<Arch>(count, inner, inner - begin, from, to);
+                               [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
+                                       const float* from = src + outer * count * inner + begin;
+                                       float* to = dst + outer * inner + begin;
+                                       if (inner == 1) {
+                                           *to = position_in_row(from, count);
+                                       } else {
+                                           positions_of_lines<Arch>(count, inner, inner - begin, from, to);
+                                       }
                                    }
-                               }
-                           });
+                               });
     }
     static float position_in_row(const float* row, std::size_t count) noexcept {
         std::size_t best = 0;
@@ -91,14 +92,14 @@ private:
             return;
         }
         op::detail::for_ranges(args.executor, view.outer * strips, count * std::min(strip, inner),
-                           [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t outer = item / strips, begin = item % strips * strip;
-                                   strip_of_lines<Arch, Reduction>(count, inner, std::min(strip, inner - begin),
-                                                                   divisor, src + outer * count * inner + begin,
-                                                                   dst + outer * inner + begin);
-                               }
-                           });
+                               [=](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t outer = item / strips, begin = item % strips * strip;
+                                       strip_of_lines<Arch, Reduction>(count, inner, std::min(strip, inner - begin),
+                                                                       divisor, src + outer * count * inner + begin,
+                                                                       dst + outer * inner + begin);
+                                   }
+                               });
     }
 
     /// Reduces up to four vectors of neighbouring lines, whose elements are `inner` apart.
@@ -125,8 +126,9 @@ private:
         }
         if (const std::size_t rest = lines % width; rest > 0) {
             const std::size_t at = lines - rest;
-            const V result = one_vector<Arch, Reduction>(
-                count, divisor, [=](std::size_t i) { return op::detail::load_up_to<Arch>(src + i * inner + at, rest); });
+            const V result = one_vector<Arch, Reduction>(count, divisor, [=](std::size_t i) {
+                return op::detail::load_up_to<Arch>(src + i * inner + at, rest);
+            });
             op::detail::store_up_to<Arch>(dst + at, result, rest);
         }
     }
@@ -135,15 +137,16 @@ private:
     static PRIMSEL_INLINE Floats<Arch> one_vector(std::size_t count, double divisor, F const& element) noexcept {
         constexpr std::size_t several = 4;
         const std::size_t whole = count / several, rest = count % several;
-        return op::detail::with_reduction<Arch, Reduction, several>(whole + 1, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
-            reduction.add(whole, [&](std::size_t i, std::size_t v) { return element(several * i + v); });
-            if (rest > 0) {
-                reduction.add(1, [&](std::size_t, std::size_t v) {
-                    return v < rest ? element(count - rest + v) : Floats<Arch>(Reduction::identity);
-                });
-            }
-            return reduction.joined(divisor);
-        });
+        return op::detail::with_reduction<Arch, Reduction, several>(
+            whole + 1, [&](auto& reduction) PRIMSEL_INLINE_LAMBDA {
+                reduction.add(whole, [&](std::size_t i, std::size_t v) { return element(several * i + v); });
+                if (rest > 0) {
+                    reduction.add(1, [&](std::size_t, std::size_t v) {
+                        return v < rest ? element(count - rest + v) : Floats<Arch>(Reduction::identity);
+                    });
+                }
+                return reduction.joined(divisor);
+            });
     }
 };
 

@@ -19,11 +19,11 @@ struct Op<RepeatParams> {
     static void run(RepeatParams const&, OpArgs const& args) noexcept {
         const std::size_t floats = args.dst_shape.size();
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch), floats,
-                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                               for (std::size_t image = first; image < last; ++image) {
-                                   op::detail::copy_floats<Arch>(src, dst + image * floats, floats);
-                               }
-                           });
+                               [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                                   for (std::size_t image = first; image < last; ++image) {
+                                       op::detail::copy_floats<Arch>(src, dst + image * floats, floats);
+                                   }
+                               });
     }
 };
 

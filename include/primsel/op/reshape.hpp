@@ -81,21 +81,22 @@ private:
         const std::size_t inner = view.inner, row = view.count * inner, rest = view.count / groups;
         const float* src = args.src[0];
         float* dst = args.dst;
-        op::detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
-            std::size_t at = first / groups * row, group = first % groups;
-            for (std::size_t item = first; item < last; ++item) {
-                const float* from = src + at + group * rest * inner;
-                float* to = dst + at + group * inner;
-                for (std::size_t i = 0; i < rest; ++i, from += inner, to += groups * inner) {
-                    if (inner == 1) {
-                        *to = *from;
-                    } else {
-                        op::detail::copy_floats<Arch>(from, to, inner);
-                    }
-                }
-                if (++group == groups) group = 0, at += row;
-            }
-        });
+        op::detail::for_ranges(args.executor, view.outer * groups, rest * inner,
+                               [=](std::size_t first, std::size_t last) {
+                                   std::size_t at = first / groups * row, group = first % groups;
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const float* from = src + at + group * rest * inner;
+                                       float* to = dst + at + group * inner;
+                                       for (std::size_t i = 0; i < rest; ++i, from += inner, to += groups * inner) {
+                                           if (inner == 1) {
+                                               *to = *from;
+                                           } else {
+                                               op::detail::copy_floats<Arch>(from, to, inner);
+                                           }
+                                       }
+                                       if (++group == groups) group = 0, at += row;
+                                   }
+                               });
     }
 };
 

@@ -121,40 +121,40 @@ private:
         const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
         const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
-        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
-                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                               const auto each_row = [=](auto const& f) {
-                                   std::size_t row = first / inner % outer, image = first / inner / outer;
-                                   for (std::size_t i = first, column = first % inner; i < last; ++i) {
-                                       const std::size_t channel = planes ? row : column;
-                                       f(src + image * in.size() + channel * from.c,
-                                         static_cast<int>(planes ? column : row), dst + i * row_floats);
-                                       if (++column < inner) continue;
-                                       column = 0;
-                                       if (++row == outer) row = 0, ++image;
-                                   }
-                               };
-                               Columns of;
-                               for (int begin = 0; begin < out.w; begin += columns) {
-                                   find(across, begin, of);
-                                   const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                                   each_row([&](const float* channel, int y, float* to_row) {
-                                       if (params.mode == ResizeMode::nearest) {
-                                           const float* row =
-                                               channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
-                                           return nearest<Arch>(row, in.w, of, pixel, to_row + at);
-                                       }
-                                       const auto rows = down.between(y);
-                                       const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
-                                       const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
-                                       if (pixel == 1) {
-                                           linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
-                                       } else {
-                                           linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
-                                       }
-                                   });
-                               }
-                           });
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
+            [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                const auto each_row = [=](auto const& f) {
+                    std::size_t row = first / inner % outer, image = first / inner / outer;
+                    for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                        const std::size_t channel = planes ? row : column;
+                        f(src + image * in.size() + channel * from.c, static_cast<int>(planes ? column : row),
+                          dst + i * row_floats);
+                        if (++column < inner) continue;
+                        column = 0;
+                        if (++row == outer) row = 0, ++image;
+                    }
+                };
+                Columns of;
+                for (int begin = 0; begin < out.w; begin += columns) {
+                    find(across, begin, of);
+                    const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                    each_row([&](const float* channel, int y, float* to_row) {
+                        if (params.mode == ResizeMode::nearest) {
+                            const float* row = channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
+                            return nearest<Arch>(row, in.w, of, pixel, to_row + at);
+                        }
+                        const auto rows = down.between(y);
+                        const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
+                        const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                        if (pixel == 1) {
+                            linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
+                        } else {
+                            linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
+                        }
+                    });
+                }
+            });
     }
 
     template <class Arch>
@@ -162,7 +162,7 @@ private:
         if (pixel == 1) {
             for (int i = 0; i < of.count; i += lanes<Arch>) {
                 op::detail::store_up_to<Arch>(dst + i, op::detail::pick<Arch>(src, of.first + i, 0, size),
-                                          static_cast<std::size_t>(of.count - i));
+                                              static_cast<std::size_t>(of.count - i));
             }
         } else {
             for (int i = 0; i < of.count; ++i, dst += pixel) {
@@ -193,7 +193,7 @@ private:
                 const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
                 const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
                 op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
-                                          static_cast<std::size_t>(of.count - i));
+                                              static_cast<std::size_t>(of.count - i));
             }
             return;
         }
@@ -207,7 +207,7 @@ private:
             const V left = op::detail::pick<Arch>(mixed, of.first + i, begin, span);
             const V right = op::detail::pick<Arch>(mixed, of.second + i, begin, span);
             op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
-                                      static_cast<std::size_t>(of.count - i));
+                                          static_cast<std::size_t>(of.count - i));
         }
     }
 

@@ -30,14 +30,14 @@ struct Op<ResizeGradientParams> {
             across{small.w, large.w, resize.scale_w, resize};
         const std::size_t from = large.pixels(), to = small.pixels();
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
-                           from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
-                               for (std::size_t plane = first; plane < last; ++plane) {
-                                   std::fill_n(dx + plane * to, to, 0.0F);
-                                   for (int begin = 0; begin < across.out; begin += columns) {
-                                       add_columns(down, across, begin, dy + plane * from, dx + plane * to);
+                               from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
+                                   for (std::size_t plane = first; plane < last; ++plane) {
+                                       std::fill_n(dx + plane * to, to, 0.0F);
+                                       for (int begin = 0; begin < across.out; begin += columns) {
+                                           add_columns(down, across, begin, dy + plane * from, dx + plane * to);
+                                       }
                                    }
-                               }
-                           });
+                               });
     }
 
 private:

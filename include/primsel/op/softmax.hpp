@@ -46,14 +46,14 @@ private:
             return;
         }
         const std::size_t strips = (inner + strip - 1) / strip;
-        op::detail::for_ranges(args.executor, outer * strips, count * std::min(strip, inner),
-                           [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t begin = item % strips * strip;
-                                   const std::size_t at = item / strips * line + begin;
-                                   some_lines<Arch>(count, inner, std::min(strip, inner - begin), src + at, dst + at);
-                               }
-                           });
+        op::detail::for_ranges(
+            args.executor, outer * strips, count * std::min(strip, inner), [=](std::size_t first, std::size_t last) {
+                for (std::size_t item = first; item < last; ++item) {
+                    const std::size_t begin = item % strips * strip;
+                    const std::size_t at = item / strips * line + begin;
+                    some_lines<Arch>(count, inner, std::min(strip, inner - begin), src + at, dst + at);
+                }
+            });
     }
 
     /// Handles a line of contiguous elements.
@@ -66,12 +66,13 @@ private:
             top = max<Arch>(top, op::detail::load_up_to<Arch>(src + c, count - c, lowest));
         }
         top = V(op::detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
-        const V powers = op::detail::reduce_terms<Arch, op::detail::Average>((count + width - 1) / width, [=](std::size_t i) {
-            const std::size_t c = i * width;
-            const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
-            op::detail::store_up_to<Arch>(dst + c, power, count - c);
-            return power;
-        });
+        const V powers =
+            op::detail::reduce_terms<Arch, op::detail::Average>((count + width - 1) / width, [=](std::size_t i) {
+                const std::size_t c = i * width;
+                const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+                op::detail::store_up_to<Arch>(dst + c, power, count - c);
+                return power;
+            });
         const V sum(static_cast<float>(op::detail::sum_lanes<Arch>(powers)));
         for (std::size_t c = 0; c < count; c += width) {
             const V power = op::detail::load_up_to<Arch>(dst + c, count - c);
@@ -115,8 +116,8 @@ private:
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
-                store<Arch>(top + i,
-                            max<Arch>(load<Arch>(top + i), op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
+                store<Arch>(top + i, max<Arch>(load<Arch>(top + i),
+                                               op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
             }
         }
         for (std::size_t c = 0; c < count; ++c) {

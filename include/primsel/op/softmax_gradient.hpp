@@ -41,21 +41,21 @@ private:
         constexpr std::size_t width = lanes<Arch>;
         const std::size_t vectors = (inner + width - 1) / width;
         op::detail::for_ranges(args.executor, outer * vectors, count * std::min(width, inner),
-                           [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t begin = item % vectors * width;
-                                   const std::size_t at = item / vectors * line + begin;
-                                   some_lines<Arch>(count, inner, inner - begin, y + at, dy + at, dst + at);
-                               }
-                           });
+                               [=](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t begin = item % vectors * width;
+                                       const std::size_t at = item / vectors * line + begin;
+                                       some_lines<Arch>(count, inner, inner - begin, y + at, dy + at, dst + at);
+                                   }
+                               });
     }
 
     /// Handles a line of contiguous elements.
     template <class Arch>
     static void one_line(std::size_t count, const float* y, const float* dy, float* dst) noexcept {
         using V = Floats<Arch>;
-        const V products =
-            op::detail::reduce_terms<Arch, op::detail::Average>((count + lanes<Arch> - 1) / lanes<Arch>, [=](std::size_t i) {
+        const V products = op::detail::reduce_terms<Arch, op::detail::Average>(
+            (count + lanes<Arch> - 1) / lanes<Arch>, [=](std::size_t i) {
                 const std::size_t c = i * lanes<Arch>;
                 return op::detail::load_up_to<Arch>(y + c, count - c) * op::detail::load_up_to<Arch>(dy + c, count - c);
             });
@@ -72,11 +72,13 @@ private:
                            float* dst) noexcept {
         using V = Floats<Arch>;
         const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
-            return op::detail::load_up_to<Arch>(y + i * inner, lines) * op::detail::load_up_to<Arch>(dy + i * inner, lines);
+            return op::detail::load_up_to<Arch>(y + i * inner, lines) *
+                   op::detail::load_up_to<Arch>(dy + i * inner, lines);
         });
         for (std::size_t i = 0; i < count; ++i) {
             const V left = op::detail::load_up_to<Arch>(dy + i * inner, lines) - sum;
-            op::detail::store_up_to<Arch>(dst + i * inner, op::detail::load_up_to<Arch>(y + i * inner, lines) * left, lines);
+            op::detail::store_up_to<Arch>(dst + i * inner, op::detail::load_up_to<Arch>(y + i * inner, lines) * left,
+                                          lines);
         }
     }
 };

@@ -86,7 +86,7 @@ template <CostModel Model, Solver S>
         free.check(alone, S::name);
         Plan separate = plan;
         plan::detail::write_choice(plan, graphs[g].graph, kernels, own.prices, ways, in_chains.choice,
-                             options.keep_candidates);
+                                   options.keep_candidates);
         plan.optimal = solution.optimal && plan.strips.empty();
         plan.bound_seconds = alone.bound;
         result.optimal = result.optimal && plan.optimal;

@@ -141,8 +141,8 @@ inline void write_plan(std::string const& path, Plan const& plan) {
         format.fail("expected \"", plan::detail::plan_format, "\", not \"", format.string(), '"');
     }
     if (format_version.integer() != plan::detail::plan_format_version) {
-        format_version.fail("this version of the library reads format version ", plan::detail::plan_format_version, ", not ",
-                            format_version.integer());
+        format_version.fail("this version of the library reads format version ", plan::detail::plan_format_version,
+                            ", not ", format_version.integer());
     }
     const JsonCursor key = root["key"], totals = root["totals"];
     Plan plan;

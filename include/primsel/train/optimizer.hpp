@@ -125,7 +125,7 @@ struct Adam {
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
         train::detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number,
-                                                static_cast<float>(weight_decay), 1.0F);
+                                                       static_cast<float>(weight_decay), 1.0F);
     }
 };
 
@@ -138,7 +138,7 @@ struct AdamW {
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
         train::detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number, 0.0F,
-                                                static_cast<float>(1 - learning_rate * weight_decay));
+                                                       static_cast<float>(1 - learning_rate * weight_decay));
     }
 };
 

@@ -108,7 +108,8 @@ TEST_CASE("permuted and pick take elements by ascending indices, near or far") {
         for (const int step : {0, 1, 2, 3, 5, 9}) {
             std::vector<int> index;
             for (int i = 0; i < width; ++i) index.push_back(begin + std::min(i * step / 2, size - 1));
-            const std::vector<float> picked = lanes_of(ps::op::detail::pick<Arch>(src.data(), index.data(), begin, size));
+            const std::vector<float> picked =
+                lanes_of(ps::op::detail::pick<Arch>(src.data(), index.data(), begin, size));
             for (std::size_t i = 0; i < picked.size(); ++i) {
                 CHECK(picked[i] == static_cast<float>(index[i] - begin + 1));
             }
