@@ -80,7 +80,7 @@ class Reference:
                 and not re.search(r"^~|<", member.findtext("name") or "~")
                 and (self.has_text(member) or not re.search(r"= ?(delete|default)$", member.findtext("argsstring") or "")))
 
-    # What an entry says.
+    # The text of an entry.
 
     def concept(self, node):
         text = node.findtext("initializer") if not list(node.find("initializer")) else "".join(node.find("initializer").itertext())
