@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace engine_engine_tests {
+
 namespace ps = primsel;
 
 namespace {
@@ -167,3 +169,5 @@ TEST_CASE("check_tensors refuses other shapes, batches and numbers of tensors") 
 }
 
 }  // namespace
+
+}  // namespace engine_engine_tests

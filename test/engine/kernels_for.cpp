@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+namespace engine_kernels_for_tests {
+
 namespace ps = primsel;
 using namespace ps::layer;
 
@@ -123,3 +125,5 @@ TEST_CASE("an engine runs its network with the kernels that are compiled, and re
     CHECK_THROWS_WITH_AS(Own(other, ps::random_weights(other), ps::PlanOptions{}, ps::Sequential{}),
                          doctest::Contains("is a softmax, which the network type has not; Engine<Graph>"), ps::error);
 }
+
+}  // namespace engine_kernels_for_tests

@@ -30,8 +30,8 @@ TEST_CASE("a file of another format is called what it is, by every reader") {
         const auto name = format;
         CAPTURE(name);
         // As long as a file is, and cut short.
-        for (const std::size_t more : {0, 5000}) {
-            const std::string file = std::string(text) + std::string(more, '\0');
+        for (const int more : {0, 5000}) {
+            const std::string file = std::string(text) + std::string(static_cast<std::size_t>(more), '\0');
             CHECK(ps::foreign_format(file).starts_with(name));
             const scratch::Folder folder;
             const std::string path = folder.file("f");

@@ -21,6 +21,8 @@
 
 #include "../error_of.hpp"
 
+namespace kernels_own_layer_tests {
+
 namespace {
 
 namespace ps = primsel;
@@ -248,3 +250,5 @@ TEST_CASE("training refuses it by name") {
 }
 
 }  // namespace
+
+}  // namespace kernels_own_layer_tests

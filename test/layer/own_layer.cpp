@@ -13,6 +13,8 @@
 
 #include "../error_of.hpp"
 
+namespace layer_own_layer_tests {
+
 namespace {
 
 namespace ps = primsel;
@@ -115,3 +117,5 @@ TEST_CASE("its weights are the network's") {
 }
 
 }  // namespace
+
+}  // namespace layer_own_layer_tests

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+namespace network_prepare_tests {
+
 namespace ps = primsel;
 using namespace ps::layer;
 
@@ -317,3 +319,5 @@ TEST_CASE("prepare: a variance of 0 needs an epsilon, and a constant may be anyt
     CHECK(
         error_of(graph, zero).ends_with("\n  variance without epsilon that is not positive: norm.running_var[1] is 0"));
 }
+
+}  // namespace network_prepare_tests

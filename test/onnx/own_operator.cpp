@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+namespace onnx_own_operator_tests {
+
 namespace {
 
 namespace ps = primsel;
@@ -134,3 +136,5 @@ TEST_CASE("export refuses a layer by name for which no operator is given") {
 }
 
 }  // namespace
+
+}  // namespace onnx_own_operator_tests

@@ -10,6 +10,8 @@
 
 #include <string>
 
+namespace plan_exact_support_tests {
+
 namespace plan_exact_support {
 
 namespace {
@@ -42,3 +44,5 @@ TEST_CASE("what mixes pixels is refused where support is exact, and above the bo
 }  // namespace
 
 }  // namespace plan_exact_support
+
+}  // namespace plan_exact_support_tests

@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace show_xml_tests {
+
 namespace ps = primsel;
 namespace detail = primsel::show::detail;
 
@@ -36,3 +38,5 @@ TEST_CASE("xml_number: one digit behind the point") {
     CHECK(ps::show::xml_number(1.26) == "1.3");
     CHECK(ps::show::xml_number(-2) == "-2.0");
 }
+
+}  // namespace show_xml_tests
