@@ -200,12 +200,13 @@ struct ChosenPrimitives;
                  f"    using type = TypeList<\n        {types}>;\n}};\n")
     return text + """}  // namespace primitive::detail
 
-/// The primitives that an engine for an Arch considers by default. On every profile of its vectors' width their best is
-/// at most 0.5 % behind the best of AllPrimitives in the mean over the layers, and 10 % for any of them.
+/// The primitives that an engine for an Arch considers by default. On every profile of the Arch's vector width, their
+/// best is at most 0.5 % slower than the best of AllPrimitives in the mean over the layers, and at most 10 % on any
+/// layer.
 template <class Arch>
 using DefaultPrimitivesOf =
     typename primitive::detail::ChosenPrimitives<lanes<Arch> >= 16 ? 16 : lanes<Arch> >= 8 ? 8 : 4>::type;
-/// Those for the instruction set of this translation unit. They compile faster than all.
+/// The default primitives for the instruction set of this translation unit. They compile faster than all primitives.
 using DefaultPrimitives = DefaultPrimitivesOf<default_arch>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
