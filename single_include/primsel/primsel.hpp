@@ -12471,8 +12471,8 @@ inline constexpr int block_rows = 96 / tile_rows<Arch> * tile_rows<Arch>;
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// primsel's own matrix multiplication: register tiles over packed panels of B, packed at every call. If B has fewer
-/// columns than A has rows, all of B is packed first; otherwise panel by panel, which needs less scratch.
+/// primsel's own matrix multiplication: register tiles over packed panels of B, packed at every call. If B has no more
+/// columns than A has rows, all of B is packed first; otherwise each panel is packed before its use.
 struct SimdGemm {
     static constexpr FixedString id = "simd";
 
@@ -18773,7 +18773,7 @@ namespace machine {
 
 /// Runs multiply-adds in independent chains. It uses indices instead of loops, so that the sums stay in registers at
 /// every level of optimisation. The sums differ, or the compiler would compute only one. It is not inlined: within a
-/// caller's loop g++ 12 makes it a third slower.
+/// caller's loop g++ 12 makes its rate a third lower.
 template <class Arch, std::size_t... i>
 [[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
     static volatile float factor_source = 0.999F;

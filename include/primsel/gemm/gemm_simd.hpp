@@ -5,8 +5,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// primsel's own matrix multiplication: register tiles over packed panels of B, packed at every call. If B has fewer
-/// columns than A has rows, all of B is packed first; otherwise panel by panel, which needs less scratch.
+/// primsel's own matrix multiplication: register tiles over packed panels of B, packed at every call. If B has no more
+/// columns than A has rows, all of B is packed first; otherwise each panel is packed before its use.
 struct SimdGemm {
     static constexpr FixedString id = "simd";
 

@@ -67,7 +67,7 @@ public:
         set_scales();
     }
     /// The usual differences between machines, for samples drawn at random: fitted to pairs of machines by
-    /// `bench_tune_usual --samples`.
+    /// `bench_measure_usual --samples`.
     [[nodiscard]] static constexpr MultitaskPrior usual() {
         return {.mean = {-5, -2.6, -3.5, -2.5, -2.0, -2.1, -6.3, -0.8, -1.2, -0.9, -2, -1.8},
                 .deviation = {1, 1.6, 1.2, 1.2, 1.6, 1.1, 1.4, 0.7, 0.9, 0.8, 0.8, 0.9}};

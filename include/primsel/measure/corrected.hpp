@@ -24,7 +24,7 @@ struct BeliefTails {
 };
 
 /// The usual differences between machines where plans choose what is measured: those by which the times of primitives
-/// that were not measured are the most likely, over all pairs of machines of `bench_tune_usual`.
+/// that were not measured are the most likely, over all pairs of machines of `bench_measure_usual`.
 inline constexpr learn::MultitaskPrior usual_of_plans{
     .mean = {0, -4.0, -4.9, -2.1, -3.4, -3.5, -6.9, -0.6, -1.0, -0.5, -1.4, -0.8},
     .deviation = {},
