@@ -1,5 +1,5 @@
-// bench_measure_pairs A.csv B.csv ...: how honest beliefs about another machine are. Each file is a profile (primitives by
-// c, k, im, f, s; its layouts are in A-layouts.csv, or B_layouts.csv for B_primitives.csv). For each ordered pair, a
+// bench_measure_pairs A.csv B.csv ...: how honest beliefs about another machine are. Each file is a profile (primitives
+// by c, k, im, f, s; its layouts are in A-layouts.csv, or B_layouts.csv for B_primitives.csv). For each ordered pair, a
 // model of the first is refined by the times of the second, for each of six networks that was measured wholly and for
 // forty of its convolutions: how far above the optimum the plan ends, how many measurements that took; and how many of
 // the times that were not measured lie within the 95 % that were believed to, after 16 measurements and after 64.

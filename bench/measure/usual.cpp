@@ -1,6 +1,6 @@
-// bench_measure_usual [--samples] A.csv B.csv ...: what machines usually differ by, from all ordered pairs of profiles (as
-// bench_measure_pairs reads them). Prints usual_of_plans (measure/corrected.hpp): the hyperparameters by which the times
-// of sixteen convolutions are the most likely, of which a refinement has measured 16, then 64, in the order of
+// bench_measure_usual [--samples] A.csv B.csv ...: what machines usually differ by, from all ordered pairs of profiles
+// (as bench_measure_pairs reads them). Prints usual_of_plans (measure/corrected.hpp): the hyperparameters by which the
+// times of sixteen convolutions are the most likely, of which a refinement has measured 16, then 64, in the order of
 // MultitaskPrior, slopes last; then the same without the pairs that refine on one processor (a profile's name up to the
 // first -), and how many of its times then lie within the 95 % that were believed to. --samples: those that fit 250
 // times of each pair, drawn at random, and their means and deviations: MultitaskProcess::usual().
