@@ -10,7 +10,7 @@ import subprocess
 from command import NET, SIZE, Cli, noise, read_npy, write_npy, write_png, write_relu
 from models import Profiles
 
-IMAGES = pathlib.Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "image"
+IMAGES = pathlib.Path(__file__).resolve().parent / "images"
 
 
 def exif(orientation, order):
