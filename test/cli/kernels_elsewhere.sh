@@ -4,7 +4,7 @@
 #
 #     kernels_elsewhere.sh <library of the kernels> <object>...
 set -euo pipefail
-defines_kernels() { nm -C "$1" 2>/dev/null | grep -c ' W .*primsel::.*detail::tile<' || true; }
+defines_kernels() { nm -C "$1" 2>/dev/null | grep -c ' W .*primsel::.*gemm::tile<' || true; }
 
 [[ $(defines_kernels "$1") -gt 0 ]] || { echo "$1 defines no matrix product: this test looks for the wrong name"; exit 1; }
 status=0
