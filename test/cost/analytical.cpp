@@ -220,7 +220,7 @@ TEST_CASE("analytical: on a machine twice as fast everything takes less, and at 
 }
 
 TEST_CASE("analytical: prices the work that a primitive says it does") {
-    // 9 GFLOP/s of matrix products, 4 (of a peak of 10) of Winograd's transforms: nothing else takes time here.
+    // 9 GFLOP/s of matrix products, 5 (of a peak of 10) of Winograd's transforms: nothing else takes time here.
     ps::Machine machine;
     machine.fma_flops = 1e10, machine.half_flops = 5e9, machine.matmul_flops = 9e9, machine.vector_flops = 1e30,
     machine.scalar_flops = 1e30;
@@ -242,7 +242,7 @@ TEST_CASE("analytical: prices the work that a primitive says it does") {
         }
         if (operations == 0) continue;
         ++checked;
-        const double seconds = seconds_of(arithmetic, p, shape), expected = operations / 0.9e10 + others / 0.4e10;
+        const double seconds = seconds_of(arithmetic, p, shape), expected = operations / 0.9e10 + others / 0.5e10;
         CHECK(seconds >= expected);
         CHECK(seconds <= expected + 1e-5);
     }

@@ -67,10 +67,14 @@ public:
             seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
-    /// Fetching the weights ahead hides about half of the shorter of reading and computing.
-    [[nodiscard]] static double seconds(ConvTerms const& of) {
+    /// The share of the shorter of reading from memory and computing that prefetching hides. On the profiles in
+    /// bench/profiles, 0.5 chooses better than 0, 0.25, 0.75 and 1 (test/cost/pretrained.cpp).
+    static constexpr double hidden = 0.5;
+
+    /// The seconds of these terms, with what prefetching the weights hides.
+    [[nodiscard]] static double seconds(ConvTerms const& of, double hidden_share = hidden) {
         const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.besides;
+        return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights)) + of.besides;
     }
     /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
@@ -171,10 +175,12 @@ private:
         return result;
     }
 
-    /// Calling a kernel and starting its loops.
+    /// Seconds to call a kernel and start its loops: the order of magnitude alone. The coefficients of calls that the
+    /// profiles make (cost/pretrained/convs.hpp) have a median of 1.5 and multiply it. Choices on the profiles are the
+    /// same for 0 to 5 microseconds (test/cost/pretrained.cpp).
     static constexpr double overhead = 1e-6;
-    /// Vector operations for each weight that a step of training packs: fitted to steps of six networks on a Zen 4
-    /// alone.
+    /// Vector operations for each weight that a step of training packs. Fitted to the times of steps of six networks on
+    /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
     static constexpr double packing = 17;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
@@ -192,8 +198,8 @@ private:
             case Rate::gemm:
                 return machine.matmul_flops;
             case Rate::registers:
-                // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
-                return 0.4 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
+                // Winograd's transforms: one operation where a multiply-add does two.
+                return 0.5 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
             case Rate::vector:
                 return machine.vector_flops;
             case Rate::scalar:

@@ -32,6 +32,7 @@ public:
             }
             const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
             mean_[column] = static_cast<float>(mean);
+            // Less than 1e-12 of the mean is the rounding of sums in double.
             scale_[column] = deviation > 1e-12 * std::abs(mean) ? static_cast<float>(deviation) : 0;
         }
     }

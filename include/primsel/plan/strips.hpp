@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The most convolutions that are computed together.
+/// The most convolutions that are computed together. It bounds the alternatives of a node, and is not measured.
 inline constexpr std::size_t most_strip_layers = 4;
 
 /// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
@@ -66,8 +66,9 @@ inline constexpr std::size_t most_strip_layers = 4;
     }
     return floats;
 }
-/// Rows of the last layer's result in each strip, about as many in each, so that the rows between the layers stay in L2
-/// beside weights and what else passes: three eighths of it. 0: not one row does, or all do.
+/// Rows of the last layer's result in each strip, about as many in each, so that the rows between the layers take at
+/// most three eighths of L2. The other five are for the image, the result, weights and scratch; the share is a choice,
+/// with which bench/results/2026-11-26-strips.md was measured. 0: not one row fits, or all do.
 [[nodiscard]] inline int best_strip_rows(std::span<const ConvShape> chain) {
     constexpr std::size_t room = l2_floats / 8 * 3;
     const int all = chain.back().out_h();
@@ -89,7 +90,8 @@ struct StripChain {
     [[nodiscard]] std::size_t last() const { return first + shapes.size() - 1; }
 };
 
-/// All chains of a graph between whose layers there is more than half of what L2 holds; less stays there anyway.
+/// All chains of a graph between whose layers there is more than half of what L2 holds. A smaller result stays in L2
+/// beside one of the same size, which the next layer writes.
 [[nodiscard]] inline std::vector<StripChain> strip_chains(Graph const& graph) {
     std::vector<StripChain> result;
     const std::vector<std::size_t> uses = graph.uses();

@@ -1,6 +1,7 @@
 // Seconds of a convolution in a chain that is computed in strips.
 #pragma once
 
+#include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/plan/questions.hpp>
 #include <primsel/plan/strips.hpp>
@@ -34,18 +35,20 @@ struct StripOfLayer {
     const int first = (whole.out_h() - rows) / 2;
     return {rows_of(whole, {first, first + rows}), static_cast<double>(batch) * whole.out_h() / rows};
 }
-/// Factor on the seconds that models predict for strips. Models of convolutions err by some per cent on strips (a
-/// detector for images of 640x640, which L3 holds, took 1.05 of the time with them on a Zen 3); several threads make
-/// the rows at the borders of their bands twice, and share out whole layers more evenly.
+/// Factor on the seconds that models predict for strips: they must promise to save 3 % on one thread, 10 % on several.
+/// Models err by some per cent on strips: YuNet-s took 1.05 of the time with them where a gain was predicted
+/// (bench/results/2026-11-26-strips.md). Several threads make the rows at the borders of their bands twice, and share
+/// out whole layers more evenly; their 10 % is a choice, not a measurement.
 [[nodiscard]] inline double strip_doubt(std::size_t workers) { return workers == 1 ? 1 / 0.97 : 1 / 0.9; }
 
 /// Seconds that a layer of a chain takes in its strips by each of these primitives.
 ///
 /// Each strip is a convolution of its own. All but the first read weights that L2 holds. Images and results between the
 /// layers are near; the image of the first layer and the result of the last are where they would be otherwise, and keep
-/// their share of what the whole layer takes longer than its strips. Models of convolutions hardly see how far it is to
-/// a tensor that L2 does not hold: half of what a change of its layout takes longer than one of its strips stands for
-/// that, as kernels prefetch.
+/// their share of what the whole layer takes longer than its strips. That is by bytes, and a result counts twice,
+/// because a write first reads the cache line. Models of convolutions hardly see how far it is to a tensor that L2 does
+/// not hold. What a change of its layout takes longer than one of its strips stands for that, less the share that
+/// prefetching hides (Analytical::hidden).
 template <CostModel Model>
 [[nodiscard]] std::vector<double> strip_seconds(Questions const& ask, Model& model, StripChain const& chain,
                                                 std::size_t place, std::size_t workers,
@@ -72,7 +75,7 @@ template <CostModel Model>
                                                 {strip.shape.out_shape(), layout, 0}};
         std::vector<double> seconds(moves.size());
         model.predict(kernels, std::span<const TransformQuery>(moves), std::span(seconds));
-        saved = 0.5 * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
+        saved = (1 - Analytical::hidden) * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
     }
     const auto in = static_cast<double>(chain.shapes[place].in_shape().size()),
                out = 2.0 * static_cast<double>(chain.shapes[place].out_shape().size());
