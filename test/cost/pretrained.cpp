@@ -3,6 +3,7 @@
 #include "../../tools/primsel/conv_samples.cpp"  // NOLINT(bugprone-suspicious-include)
 
 #include <doctest/doctest.h>
+#include <primsel/core/statistics.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/learn/op_regression.hpp>
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cost_pretrained {
@@ -119,7 +121,7 @@ TEST_CASE("coefficients fitted to the other processors choose no worse than Anal
 double regret_of(std::vector<cli::ProfileSamples> const& profiles, double hidden, double calls) {
     double logarithms = 0;
     for (cli::ProfileSamples const& profile : profiles) {
-        logarithms += std::log(cli::judge_by(profile, [&](ps::ConvRegression::Sample const& sample) {
+        logarithms += std::log(cli::judge_by(profile, [&](ps::learn::ConvRegression::Sample const& sample) {
                                    auto const& [products, rest, weights, overhead] = sample.terms;
                                    return ps::Analytical::seconds({products, rest, weights, calls * overhead}, hidden);
                                }).regret);
@@ -139,14 +141,21 @@ TEST_CASE("the constants of Analytical choose as their comments say") {
         CHECK(std::abs(regret_of(profiles, ps::Analytical::hidden, calls) - best) < 2e-4);
 }
 
-TEST_CASE("the usual coefficients of weights and calls are the medians of those that nothing pulls") {
+TEST_CASE("the usual coefficients of weights and calls are between the roofline's and those that nothing pulls") {
     const auto samples = cli::samples_without(cli::conv_samples(files()), "");
-    const ps::ConvRegression fitted = ps::ConvRegression::fit(samples, {0.1, 0.1, 0.1, 0.1});
-    for (const std::size_t term : {std::size_t{2}, std::size_t{3}}) {
+    const ps::learn::ConvRegression fitted = ps::learn::ConvRegression::fit(samples, {1e-6, 1e-6, 1e-6, 1e-6});
+    const auto middle = [&](std::size_t term) {
         std::vector<double> values;
         for (ps::ConvCoefficients const& entry : fitted.coefficients()) values.push_back(entry.values[term]);
-        CHECK(ps::median(values) == doctest::Approx(ps::ConvCoefficients::usual[term]).epsilon(0.1));
-    }
+        return ps::median(std::move(values));
+    };
+    const double weights = middle(2), calls = middle(3);
+    CHECK(weights == doctest::Approx(0.54).epsilon(0.02));
+    CHECK(calls == doctest::Approx(2.23).epsilon(0.02));
+    CHECK(weights < ps::ConvCoefficients::usual[2]);
+    CHECK(ps::ConvCoefficients::usual[2] < 1);
+    CHECK(1 < ps::ConvCoefficients::usual[3]);
+    CHECK(ps::ConvCoefficients::usual[3] < calls);
 }
 #endif
 

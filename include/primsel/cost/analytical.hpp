@@ -126,6 +126,7 @@ public:
                       .run_bytes = query.run.weight_reuse_bytes,
                       .run_operations = query.run.weight_reuse_operations};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
+            // Floats of 4 bytes: the result is read and written, and the residual is read.
             result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
         } else {
             OpEntry const& op = kernels.op(*query.layer, query.layout);
@@ -175,9 +176,9 @@ private:
         return result;
     }
 
-    /// Seconds to call a kernel and start its loops: the order of magnitude alone. The coefficients of calls that the
-    /// profiles make (cost/pretrained/convs.hpp) have a median of 1.5 and multiply it. Choices on the profiles are the
-    /// same for 0 to 5 microseconds (test/cost/pretrained.cpp).
+    /// Seconds to call a kernel and start its loops. Only the order of magnitude is known: it is a choice, and the
+    /// coefficients of calls (cost/pretrained/convs.hpp) multiply it. Between 0 and 5 microseconds the
+    /// regret on the profiles changes by less than 2e-4 (test/cost/pretrained.cpp).
     static constexpr double overhead = 1e-6;
     /// Vector operations for each weight that a step of training packs. Fitted to the times of steps of six networks on
     /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
@@ -198,7 +199,8 @@ private:
             case Rate::gemm:
                 return machine.matmul_flops;
             case Rate::registers:
-                // Winograd's transforms: one operation where a multiply-add does two.
+                // Winograd's transforms reach half of the FMA peak: one operation where a multiply-add does two. Of the
+                // shares 0.3 to 0.8 it has the least regret (bench/results/2026-11-28-cost-coefficients.md).
                 return 0.5 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
             case Rate::vector:
                 return machine.vector_flops;

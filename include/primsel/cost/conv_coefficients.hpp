@@ -17,9 +17,9 @@ struct ConvCoefficients {
     /// Its matrix products, its other steps, its weights' way from memory, its calls.
     static constexpr std::size_t terms = 4;
     using Terms = std::array<double, terms>;
-    /// The coefficients of a primitive that was never measured. Those of weights and calls are the medians over the
-    /// primitives in bench/profiles when nothing pulls them (test/cost/pretrained.cpp); those of products and other
-    /// steps are the roofline's.
+    /// The coefficients of a primitive that was never measured. Those of products and other steps are the
+    /// roofline's. Those of weights and calls are choices between the roofline's and the medians over the primitives in
+    /// bench/profiles, which are 0.54 and 2.2 if nothing pulls them (test/cost/pretrained.cpp).
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;

@@ -63,8 +63,8 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-        // A guard for shapes unlike those of the networks that coefficients are fitted to: a tenth of the roofline,
-        // which none of the times in bench/profiles falls below (bench/results/2026-11-28-cost-coefficients.md).
+        // A guard for shapes unlike those of the networks that coefficients are fitted to. A tenth of the roofline is a
+        // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
         seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
     }
 }

@@ -17,7 +17,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The most convolutions that are computed together. It bounds the alternatives of a node, and is not measured.
+/// The most convolutions that are computed together. It bounds the alternatives of a node; 4 is a choice, not a
+/// measurement.
 inline constexpr std::size_t most_strip_layers = 4;
 
 /// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
@@ -66,9 +67,9 @@ inline constexpr std::size_t most_strip_layers = 4;
     }
     return floats;
 }
-/// Rows of the last layer's result in each strip, about as many in each, so that the rows between the layers take at
-/// most three eighths of L2. The other five are for the image, the result, weights and scratch; the share is a choice,
-/// with which bench/results/2026-11-26-strips.md was measured. 0: not one row fits, or all do.
+/// The rows of the last layer's result in each strip, about as many in each, with which the rows between the layers
+/// take at most three eighths of L2; 0 if not one row fits, or all do. Image, result, weights and scratch share the
+/// other five eighths. The share is a choice; bench/results/2026-11-26-strips.md was measured with it.
 [[nodiscard]] inline int best_strip_rows(std::span<const ConvShape> chain) {
     constexpr std::size_t room = l2_floats / 8 * 3;
     const int all = chain.back().out_h();

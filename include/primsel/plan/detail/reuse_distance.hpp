@@ -30,6 +30,7 @@ template <class InPlace>
     }
     double passed = whole;
     for (std::size_t i = 0; i < graph.size(); ++i) {
+        // At least one byte, so that the logarithm is finite.
         const auto since = [&](std::size_t tensor) { return std::log(std::max(passed - touched[tensor], 1.0)); };
         const bool stays = !graph[i].inputs.empty() && in_place(graph[i].layer);
         double logarithms = bytes(i) * (stays ? since(graph[i].inputs[0]) : std::log(std::max(whole, 1.0)));

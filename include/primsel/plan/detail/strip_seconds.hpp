@@ -35,17 +35,17 @@ struct StripOfLayer {
     const int first = (whole.out_h() - rows) / 2;
     return {rows_of(whole, {first, first + rows}), static_cast<double>(batch) * whole.out_h() / rows};
 }
-/// Factor on the seconds that models predict for strips: they must promise to save 3 % on one thread, 10 % on several.
-/// Models err by some per cent on strips: YuNet-s took 1.05 of the time with them where a gain was predicted
-/// (bench/results/2026-11-26-strips.md). Several threads make the rows at the borders of their bands twice, and share
-/// out whole layers more evenly; their 10 % is a choice, not a measurement.
+/// The factor on the seconds that models predict for strips. They must promise to save 3 % on one thread and 10 % on
+/// several; both figures are choices, not measurements. Models err by some per cent on strips: YuNet-s took 1.05 of the
+/// time with them where a gain was predicted (bench/results/2026-11-26-strips.md). Several threads compute the rows at
+/// the borders of their bands twice, and share out whole layers more evenly.
 [[nodiscard]] inline double strip_doubt(std::size_t workers) { return workers == 1 ? 1 / 0.97 : 1 / 0.9; }
 
 /// Seconds that a layer of a chain takes in its strips by each of these primitives.
 ///
 /// Each strip is a convolution of its own. All but the first read weights that L2 holds. Images and results between the
 /// layers are near; the image of the first layer and the result of the last are where they would be otherwise, and keep
-/// their share of what the whole layer takes longer than its strips. That is by bytes, and a result counts twice,
+/// their share of what the whole layer takes longer than its strips. The share is by bytes, and a result counts twice,
 /// because a write first reads the cache line. Models of convolutions hardly see how far it is to a tensor that L2 does
 /// not hold. What a change of its layout takes longer than one of its strips stands for that, less the share that
 /// prefetching hides (Analytical::hidden).
