@@ -829,6 +829,66 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/core/visit.hpp
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace core::detail {
+
+/// Calls `function` with the alternative that the variant holds, which is that of index `First` or a later one.
+template <std::size_t First, class Function, class Variant>
+constexpr decltype(auto) visit_from(Function& function, Variant& variant) {
+    constexpr std::size_t left = std::variant_size_v<std::remove_const_t<Variant>> - First;
+    switch (variant.index() - First) {
+        case 1:
+            if constexpr (left > 1) return function(std::get<First + 1>(variant));
+            break;
+        case 2:
+            if constexpr (left > 2) return function(std::get<First + 2>(variant));
+            break;
+        case 3:
+            if constexpr (left > 3) return function(std::get<First + 3>(variant));
+            break;
+        case 4:
+            if constexpr (left > 4) return function(std::get<First + 4>(variant));
+            break;
+        case 5:
+            if constexpr (left > 5) return function(std::get<First + 5>(variant));
+            break;
+        case 6:
+            if constexpr (left > 6) return function(std::get<First + 6>(variant));
+            break;
+        case 7:
+            if constexpr (left > 7) return function(std::get<First + 7>(variant));
+            break;
+        default:
+            if constexpr (left > 8) {
+                if (variant.index() >= First + 8) return visit_from<First + 8>(function, variant);
+            }
+    }
+    return function(std::get<First>(variant));
+}
+
+}  // namespace core::detail
+
+namespace core {
+
+/// std::visit of one variant, by comparisons in place of a table of pointers: it compiles in half the time and inlines.
+/// Throws std::bad_variant_access if the variant holds nothing.
+template <class Function, class Variant>
+constexpr decltype(auto) visit(Function&& function, Variant&& variant) {
+    if (variant.valueless_by_exception()) throw std::bad_variant_access();
+    return detail::visit_from<0>(function, variant);
+}
+
+}  // namespace core
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/arrangement.hpp
 
 // primsel/engine/schedule.hpp
@@ -3271,7 +3331,7 @@ template <class Params, class... Kinds>
 inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::same_as<Params, Kinds> || ...);
 
 [[nodiscard]] constexpr std::string_view layer_kind(AnyLayer const& layer) {
-    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+    return core::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 
 /// The parameters of a layer of the user's own, or null where the layer is another.
@@ -3287,7 +3347,7 @@ inline constexpr bool trains = requires { Params::training; };
 
 /// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
 [[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
-    return std::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
+    return core::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3949,7 +4009,7 @@ namespace network::detail {
 namespace primsel::inline PRIMSEL_ABI {
 
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+    return core::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
 /// The fault in words: names an impossible parameter, the shape that the layer asks for, or the reason why a layer of
 /// the user's own refuses its inputs.
@@ -3958,7 +4018,7 @@ namespace primsel::inline PRIMSEL_ABI {
     const auto* own = std::get_if<OwnLayerParams>(&layer);
     if (own != nullptr && fault == Fault::refused) return std::string(own->supports(inputs).reason());
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
-    std::visit(
+    core::visit(
         [&]<class Params>([[maybe_unused]] Params const& params) {
             if constexpr (requires { params.impossible(); }) {
                 if (fault == Fault::impossible_parameter) text = params.impossible();
@@ -3969,7 +4029,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return text;
 }
 [[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
+    return core::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
 namespace network::detail {
@@ -4555,9 +4615,9 @@ namespace network {
         if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
     };
     const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-    std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
     for (Folded const& folded : node.epilogue.folded) {
-        std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
+        core::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
     }
     return specs;
 }
@@ -5515,7 +5575,8 @@ struct CheckLayouts {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The most convolutions that are computed together.
+/// The most convolutions that are computed together. It bounds the alternatives of a node; 4 is a choice, not a
+/// measurement.
 inline constexpr std::size_t most_strip_layers = 4;
 
 /// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
@@ -5564,8 +5625,9 @@ inline constexpr std::size_t most_strip_layers = 4;
     }
     return floats;
 }
-/// Rows of the last layer's result in each strip, about as many in each, so that the rows between the layers stay in L2
-/// beside weights and what else passes: three eighths of it. 0: not one row does, or all do.
+/// The rows of the last layer's result in each strip, about as many in each, with which the rows between the layers
+/// take at most three eighths of L2; 0 if not one row fits, or all do. Image, result, weights and scratch share the
+/// other five eighths. The share is a choice; bench/results/2026-11-26-strips.md was measured with it.
 [[nodiscard]] inline int best_strip_rows(std::span<const ConvShape> chain) {
     constexpr std::size_t room = l2_floats / 8 * 3;
     const int all = chain.back().out_h();
@@ -5587,7 +5649,8 @@ struct StripChain {
     [[nodiscard]] std::size_t last() const { return first + shapes.size() - 1; }
 };
 
-/// All chains of a graph between whose layers there is more than half of what L2 holds; less stays there anyway.
+/// All chains of a graph between whose layers there is more than half of what L2 holds. A smaller result stays in L2
+/// beside one of the same size, which the next layer writes.
 [[nodiscard]] inline std::vector<StripChain> strip_chains(Graph const& graph) {
     std::vector<StripChain> result;
     const std::vector<std::size_t> uses = graph.uses();
@@ -6009,6 +6072,218 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 // primsel/plan/detail/strip_seconds.hpp
 // Seconds of a convolution in a chain that is computed in strips.
 
+// primsel/cost/analytical.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The work of an op, whatever the machine: bytes that an image moves, bytes of the working set that they belong to,
+/// operations, bytes of packed weights, and the reuse distance of the weights as in RunContext.
+struct OpWork {
+    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
+};
+
+/// The terms of an op's time, in seconds: the traffic and the arithmetic of an image, of which the longer bounds it,
+/// and the traffic of its weights.
+struct OpTerms {
+    double memory = 0, arithmetic = 0, weights = 0;
+};
+
+/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights, its
+/// calls; all of these `times` times. `besides` is what a step of training adds: packing a kernel that changes, writing
+/// the gradient of one, and the traffic of images that come from farther than the batch itself would.
+struct ConvTerms {
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
+};
+
+/// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
+/// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
+/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
+/// kernels' Arch, measured once, unless others are given.
+class Analytical {
+public:
+    static constexpr std::string_view name = "analytical";
+
+    Analytical() = default;
+    explicit Analytical(Machine const& machine) : machine_(machine) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
+        Machine const& machine = machine_of(kernels);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = Analytical::seconds(terms(machine, kernels, queries[i]));
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+        Machine const& machine = machine_of(kernels);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            TransformQuery const& query = queries[i];
+            double sum = overhead;
+            for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
+                if (query.run.layer_by_layer) phase.working_set *= query.run.batch;
+                sum += phase_seconds(machine, phase);
+            }
+            seconds[i] = query.run.batch * sum;
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            OpQuery const& query = queries[i];
+            const OpTerms parts = terms(kernels, query);
+            seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
+        }
+    }
+    /// The share of the shorter of reading from memory and computing that prefetching hides. On the profiles in
+    /// bench/profiles, 0.5 chooses better than 0, 0.25, 0.75 and 1 (test/cost/pretrained.cpp).
+    static constexpr double hidden = 0.5;
+
+    /// The seconds of these terms, with what prefetching the weights hides.
+    [[nodiscard]] static double seconds(ConvTerms const& of, double hidden_share = hidden) {
+        const double compute = of.products + of.rest + of.calls;
+        return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights)) + of.besides;
+    }
+    /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
+    [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
+                                         ConvShape const& shape, int batch = 1, double run_bytes = 0,
+                                         double run_operations = 0) {
+        // A network takes all images of a batch at once (see Schedule) where weights are larger than images, and then
+        // reads the weights once.
+        const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
+        const double together = packed_bytes < images ? 1 : batch;
+        ConvTerms result{
+            .weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes, run_operations),
+            .calls = together * overhead,
+            .times = batch / together};
+        for (Phase const& phase : work) {
+            (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
+        }
+        return result;
+    }
+    /// The terms where all images go through the layer before the next layer runs. `work` is that of the whole batch or
+    /// of one image, which then comes from the memory level that holds the batch, or from farther by the reuse
+    /// distance.
+    [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
+                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
+        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
+        const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+        const double all = batch * image;
+        const auto longer = [&](double from, double than) {
+            return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
+        };
+        if (!whole_batch) result.rest += longer(all, image) / result.times;
+        result.besides = longer(std::max(apart, all), all);
+        return result;
+    }
+    [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
+        return terms(machine_of(kernels), kernels, query);
+    }
+    /// The terms of an op; for a convolution, those of the pass that adds its bias and what comes after.
+    [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
+        return terms(machine_of(kernels), work(kernels, query));
+    }
+    [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
+        return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
+                .arithmetic = work.operations / machine.vector_flops,
+                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
+    }
+    [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
+        const auto size = static_cast<double>(query.output.size());
+        OpWork result{.operations = size,
+                      .run_bytes = query.run.weight_reuse_bytes,
+                      .run_operations = query.run.weight_reuse_operations};
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            // Floats of 4 bytes: the result is read and written, and the residual is read.
+            result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+        } else {
+            OpEntry const& op = kernels.op(*query.layer, query.layout);
+            if (op.operations != nullptr) {
+                result.operations = op.operations(*query.layer, query.inputs, query.output);
+            }
+            if (op.bytes != nullptr) result.bytes = op.bytes(*query.layer, query.inputs);
+            if (op.in_place && result.operations == 0 && result.bytes == 0)
+                return {};  // the same elements under another name or shape
+            if (result.bytes == 0) {
+                result.bytes = 4 * size;
+                for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            }
+            if (op.packed_bytes != nullptr) {
+                result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
+            }
+        }
+        const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
+        result.working_set = std::max(fed * result.bytes, query.run.data_reuse_bytes);
+        return result;
+    }
+
+private:
+    /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
+    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
+        if (!(run_bytes > 0)) return machine.bandwidth.back();
+        return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
+    }
+    [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
+        auto const& primitive = kernels.primitives[query.primitive];
+        const bool as_one = primitive.whole_batch && query.run.batch > 1;
+        const std::size_t packed = primitive.packed_bytes(query.shape);
+        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1);
+        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
+        ConvTerms result = query.run.layer_by_layer
+                               ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
+                                          query.run.data_reuse_bytes)
+                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
+                                       query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
+        // Gradients of weights lie apart until the update.
+        if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
+            result.besides += kernel / machine.bandwidth.back();
+        if (query.run.packs) {
+            result.besides += kernel / machine.bandwidth.back() +
+                              packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
+        }
+        return result;
+    }
+
+    /// Seconds to call a kernel and start its loops. Only the order of magnitude is known: it is a choice, and the
+    /// coefficients of calls (cost/pretrained/convs.hpp) multiply it. Between 0 and 5 microseconds the
+    /// regret on the profiles changes by less than 2e-4 (test/cost/pretrained.cpp).
+    static constexpr double overhead = 1e-6;
+    /// Vector operations for each weight that a step of training packs. Fitted to the times of steps of six networks on
+    /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
+    static constexpr double packing = 17;
+
+    [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
+        if (machine_) return *machine_;
+        if (kernels.machine == nullptr)
+            fail("analytical: these kernels have no machine, which make_kernels gives them");
+        return kernels.machine();
+    }
+    [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
+        return std::max(phase.operations / flops(machine, phase),
+                        phase.bytes / machine.bandwidth_for(phase.working_set));
+    }
+    [[nodiscard]] static double flops(Machine const& machine, Phase const& phase) {
+        switch (phase.rate) {
+            case Rate::gemm:
+                return machine.matmul_flops;
+            case Rate::registers:
+                // Winograd's transforms reach half of the FMA peak: one operation where a multiply-add does two. Of the
+                // shares 0.3 to 0.8 it has the least regret (bench/results/2026-11-28-cost-coefficients.md).
+                return 0.5 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
+            case Rate::vector:
+                return machine.vector_flops;
+            case Rate::scalar:
+                break;
+        }
+        return machine.scalar_flops;
+    }
+
+    std::optional<Machine> machine_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/questions.hpp
 
 // primsel/plan/detail/reuse_distance.hpp
@@ -6041,6 +6316,7 @@ template <class InPlace>
     }
     double passed = whole;
     for (std::size_t i = 0; i < graph.size(); ++i) {
+        // At least one byte, so that the logarithm is finite.
         const auto since = [&](std::size_t tensor) { return std::log(std::max(passed - touched[tensor], 1.0)); };
         const bool stays = !graph[i].inputs.empty() && in_place(graph[i].layer);
         double logarithms = bytes(i) * (stays ? since(graph[i].inputs[0]) : std::log(std::max(whole, 1.0)));
@@ -6213,18 +6489,20 @@ struct StripOfLayer {
     const int first = (whole.out_h() - rows) / 2;
     return {rows_of(whole, {first, first + rows}), static_cast<double>(batch) * whole.out_h() / rows};
 }
-/// Factor on the seconds that models predict for strips. Models of convolutions err by some per cent on strips (a
-/// detector for images of 640x640, which L3 holds, took 1.05 of the time with them on a Zen 3); several threads make
-/// the rows at the borders of their bands twice, and share out whole layers more evenly.
+/// The factor on the seconds that models predict for strips. They must promise to save 3 % on one thread and 10 % on
+/// several; both figures are choices, not measurements. Models err by some per cent on strips: YuNet-s took 1.05 of the
+/// time with them where a gain was predicted (bench/results/2026-11-26-strips.md). Several threads compute the rows at
+/// the borders of their bands twice, and share out whole layers more evenly.
 [[nodiscard]] inline double strip_doubt(std::size_t workers) { return workers == 1 ? 1 / 0.97 : 1 / 0.9; }
 
 /// Seconds that a layer of a chain takes in its strips by each of these primitives.
 ///
 /// Each strip is a convolution of its own. All but the first read weights that L2 holds. Images and results between the
 /// layers are near; the image of the first layer and the result of the last are where they would be otherwise, and keep
-/// their share of what the whole layer takes longer than its strips. Models of convolutions hardly see how far it is to
-/// a tensor that L2 does not hold: half of what a change of its layout takes longer than one of its strips stands for
-/// that, as kernels prefetch.
+/// their share of what the whole layer takes longer than its strips. The share is by bytes, and a result counts twice,
+/// because a write first reads the cache line. Models of convolutions hardly see how far it is to a tensor that L2 does
+/// not hold. What a change of its layout takes longer than one of its strips stands for that, less the share that
+/// prefetching hides (Analytical::hidden).
 template <CostModel Model>
 [[nodiscard]] std::vector<double> strip_seconds(Questions const& ask, Model& model, StripChain const& chain,
                                                 std::size_t place, std::size_t workers,
@@ -6251,7 +6529,7 @@ template <CostModel Model>
                                                 {strip.shape.out_shape(), layout, 0}};
         std::vector<double> seconds(moves.size());
         model.predict(kernels, std::span<const TransformQuery>(moves), std::span(seconds));
-        saved = 0.5 * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
+        saved = (1 - Analytical::hidden) * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
     }
     const auto in = static_cast<double>(chain.shapes[place].in_shape().size()),
                out = 2.0 * static_cast<double>(chain.shapes[place].out_shape().size());
@@ -7015,7 +7293,7 @@ private:
     for (Node const& node : graph.nodes()) {
         print.add(node.name);
         print.add(node.layer.index());
-        std::visit([&](auto const& params) { print.add(params); }, node.layer);
+        core::visit([&](auto const& params) { print.add(params); }, node.layer);
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
@@ -7023,7 +7301,7 @@ private:
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
             print.add(folded.layer.index());
-            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
+            core::visit([&](auto const& params) { print.add(params); }, folded.layer);
         }
     }
     for (const std::size_t output : graph.outputs()) print.add(output);
@@ -7041,7 +7319,7 @@ namespace network::detail {
     if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
     if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
     print.add(layer.index());
-    std::visit([&](auto const& params) { print.add(params); }, layer);
+    core::visit([&](auto const& params) { print.add(params); }, layer);
     print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);
@@ -8252,7 +8530,7 @@ private:
     }
     /// Runs the step for `images` images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        std::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
+        core::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
     }
     void run(ConvStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
         ScheduledConv const& conv = step.conv;
@@ -11129,210 +11407,6 @@ PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, Fo
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/cost/semi_empirical.hpp
 
-// primsel/cost/analytical.hpp
-
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <string_view>
-#include <variant>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The work of an op, whatever the machine: bytes that an image moves, bytes of the working set that they belong to,
-/// operations, bytes of packed weights, and the reuse distance of the weights as in RunContext.
-struct OpWork {
-    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
-};
-
-/// The terms of an op's time, in seconds: the traffic and the arithmetic of an image, of which the longer bounds it,
-/// and the traffic of its weights.
-struct OpTerms {
-    double memory = 0, arithmetic = 0, weights = 0;
-};
-
-/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights, its
-/// calls; all of these `times` times. `besides` is what a step of training adds: packing a kernel that changes, writing
-/// the gradient of one, and the traffic of images that come from farther than the batch itself would.
-struct ConvTerms {
-    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
-};
-
-/// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
-/// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
-/// kernels' Arch, measured once, unless others are given.
-class Analytical {
-public:
-    static constexpr std::string_view name = "analytical";
-
-    Analytical() = default;
-    explicit Analytical(Machine const& machine) : machine_(machine) {}
-
-    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
-        Machine const& machine = machine_of(kernels);
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = Analytical::seconds(terms(machine, kernels, queries[i]));
-        }
-    }
-    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
-        Machine const& machine = machine_of(kernels);
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            TransformQuery const& query = queries[i];
-            double sum = overhead;
-            for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
-                if (query.run.layer_by_layer) phase.working_set *= query.run.batch;
-                sum += phase_seconds(machine, phase);
-            }
-            seconds[i] = query.run.batch * sum;
-        }
-    }
-    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            OpQuery const& query = queries[i];
-            const OpTerms parts = terms(kernels, query);
-            seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
-        }
-    }
-    /// Fetching the weights ahead hides about half of the shorter of reading and computing.
-    [[nodiscard]] static double seconds(ConvTerms const& of) {
-        const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.besides;
-    }
-    /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
-    [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                         ConvShape const& shape, int batch = 1, double run_bytes = 0,
-                                         double run_operations = 0) {
-        // A network takes all images of a batch at once (see Schedule) where weights are larger than images, and then
-        // reads the weights once.
-        const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
-        const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{
-            .weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes, run_operations),
-            .calls = together * overhead,
-            .times = batch / together};
-        for (Phase const& phase : work) {
-            (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
-        }
-        return result;
-    }
-    /// The terms where all images go through the layer before the next layer runs. `work` is that of the whole batch or
-    /// of one image, which then comes from the memory level that holds the batch, or from farther by the reuse
-    /// distance.
-    [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
-        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
-        const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
-        const double all = batch * image;
-        const auto longer = [&](double from, double than) {
-            return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
-        };
-        if (!whole_batch) result.rest += longer(all, image) / result.times;
-        result.besides = longer(std::max(apart, all), all);
-        return result;
-    }
-    [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
-        return terms(machine_of(kernels), kernels, query);
-    }
-    /// The terms of an op; for a convolution, those of the pass that adds its bias and what comes after.
-    [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
-        return terms(machine_of(kernels), work(kernels, query));
-    }
-    [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
-        return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
-                .arithmetic = work.operations / machine.vector_flops,
-                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
-    }
-    [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
-        const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size,
-                      .run_bytes = query.run.weight_reuse_bytes,
-                      .run_operations = query.run.weight_reuse_operations};
-        if (std::holds_alternative<ConvParams>(*query.layer)) {
-            result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-        } else {
-            OpEntry const& op = kernels.op(*query.layer, query.layout);
-            if (op.operations != nullptr) {
-                result.operations = op.operations(*query.layer, query.inputs, query.output);
-            }
-            if (op.bytes != nullptr) result.bytes = op.bytes(*query.layer, query.inputs);
-            if (op.in_place && result.operations == 0 && result.bytes == 0)
-                return {};  // the same elements under another name or shape
-            if (result.bytes == 0) {
-                result.bytes = 4 * size;
-                for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
-            }
-            if (op.packed_bytes != nullptr) {
-                result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
-            }
-        }
-        const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
-        result.working_set = std::max(fed * result.bytes, query.run.data_reuse_bytes);
-        return result;
-    }
-
-private:
-    /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
-    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
-        if (!(run_bytes > 0)) return machine.bandwidth.back();
-        return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
-    }
-    [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
-        auto const& primitive = kernels.primitives[query.primitive];
-        const bool as_one = primitive.whole_batch && query.run.batch > 1;
-        const std::size_t packed = primitive.packed_bytes(query.shape);
-        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1);
-        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        ConvTerms result = query.run.layer_by_layer
-                               ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
-                                          query.run.data_reuse_bytes)
-                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
-                                       query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
-        // Gradients of weights lie apart until the update.
-        if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
-            result.besides += kernel / machine.bandwidth.back();
-        if (query.run.packs) {
-            result.besides += kernel / machine.bandwidth.back() +
-                              packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
-        }
-        return result;
-    }
-
-    /// Calling a kernel and starting its loops.
-    static constexpr double overhead = 1e-6;
-    /// Vector operations for each weight that a step of training packs: fitted to steps of six networks on a Zen 4
-    /// alone.
-    static constexpr double packing = 17;
-
-    [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
-        if (machine_) return *machine_;
-        if (kernels.machine == nullptr)
-            fail("analytical: these kernels have no machine, which make_kernels gives them");
-        return kernels.machine();
-    }
-    [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
-        return std::max(phase.operations / flops(machine, phase),
-                        phase.bytes / machine.bandwidth_for(phase.working_set));
-    }
-    [[nodiscard]] static double flops(Machine const& machine, Phase const& phase) {
-        switch (phase.rate) {
-            case Rate::gemm:
-                return machine.matmul_flops;
-            case Rate::registers:
-                // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
-                return 0.4 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
-            case Rate::vector:
-                return machine.vector_flops;
-            case Rate::scalar:
-                break;
-        }
-        return machine.scalar_flops;
-    }
-
-    std::optional<Machine> machine_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/cost/conv_coefficients.hpp
 
 #include <algorithm>
@@ -11349,7 +11423,9 @@ struct ConvCoefficients {
     /// Its matrix products, its other steps, its weights' way from memory, its calls.
     static constexpr std::size_t terms = 4;
     using Terms = std::array<double, terms>;
-    /// The coefficients of a primitive that was never measured.
+    /// The coefficients of a primitive that was never measured. Those of products and other steps are the
+    /// roofline's. Those of weights and calls are choices between the roofline's and the medians over the primitives in
+    /// bench/profiles, which are 0.54 and 2.2 if nothing pulls them (test/cost/pretrained.cpp).
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -11441,7 +11517,8 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-        // Coefficients were learned from the layers of some networks: never far below what the machine can do.
+        // A guard for shapes unlike those of the networks that coefficients are fitted to. A tenth of the roofline is a
+        // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
         seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
     }
 }
@@ -11509,44 +11586,44 @@ struct convs {
         {"weight-gradient-direct", {1.148, 2.174, 0.7, 1.538}},
         {"weight-gradient-im2col", {1.158, 1.464, 0.7, 1.614}},
         {"weight-gradient-im2row", {1.039, 2.006, 0.7, 1.656}},
-        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.197, 0.5923, 0.7, 1.502}},
-        {"winograd-2-3", {0.9971, 0.6953, 0.6191, 1.416}},
-        {"winograd-2-3-vec-4", {1.004, 1.334, 0.6118, 1.426}},
-        {"winograd-2-3-vec-8", {1.005, 1.826, 0.6118, 1.392}},
-        {"winograd-2-5", {1.026, 0.3925, 0.6797, 1.552}},
-        {"winograd-2-5-vec-4", {1.02, 0.7765, 0.6757, 1.551}},
-        {"winograd-2-5-vec-8", {1.016, 1.111, 0.6748, 1.556}},
-        {"winograd-2x2-3x3", {1.013, 0.2717, 0.6431, 1.478}},
-        {"winograd-2x2-3x3-vec-16", {0.9753, 0.8602, 0.624, 1.379}},
-        {"winograd-2x2-3x3-vec-4", {1, 0.4198, 0.6056, 1.463}},
-        {"winograd-2x2-3x3-vec-8", {0.9853, 0.6284, 0.6207, 1.403}},
-        {"winograd-2x2-5x5", {1.047, 0.2609, 0.6875, 1.491}},
-        {"winograd-2x2-5x5-vec-16", {0.9627, 0.7115, 0.6838, 1.504}},
-        {"winograd-2x2-5x5-vec-4", {1.045, 0.2839, 0.6855, 1.519}},
-        {"winograd-2x2-5x5-vec-8", {0.9862, 0.4444, 0.6807, 1.509}},
-        {"winograd-3-3", {1.01, 0.5893, 0.585, 1.397}},
-        {"winograd-3-3-vec-4", {1.009, 1.1, 0.57, 1.353}},
-        {"winograd-3-3-vec-8", {1.008, 1.554, 0.5675, 1.306}},
-        {"winograd-3-5", {1.012, 0.4496, 0.6573, 1.507}},
-        {"winograd-3-5-vec-4", {0.9954, 0.7665, 0.6535, 1.517}},
-        {"winograd-3-5-vec-8", {0.998, 1.098, 0.6548, 1.525}},
-        {"winograd-3x3-3x3", {0.9935, 0.3316, 0.5795, 1.513}},
-        {"winograd-3x3-3x3-vec-16", {0.9656, 0.8006, 0.5625, 1.345}},
-        {"winograd-3x3-3x3-vec-4", {0.9897, 0.4356, 0.5378, 1.492}},
-        {"winograd-3x3-3x3-vec-8", {0.9704, 0.6384, 0.5431, 1.394}},
-        {"winograd-3x3-5x5", {0.9807, 0.3078, 0.6866, 1.499}},
-        {"winograd-3x3-5x5-vec-16", {0.9094, 0.6557, 0.6582, 1.443}},
-        {"winograd-3x3-5x5-vec-4", {1.011, 0.3651, 0.6667, 1.479}},
-        {"winograd-3x3-5x5-vec-8", {0.9841, 0.4354, 0.6613, 1.457}},
-        {"winograd-4x4-3x3", {1.035, 0.3844, 0.6031, 1.497}},
-        {"winograd-4x4-3x3-vec-16", {1.023, 0.8769, 0.6423, 1.479}},
-        {"winograd-4x4-3x3-vec-4", {1.036, 0.5413, 0.5842, 1.547}},
-        {"winograd-4x4-3x3-vec-8", {1.011, 0.7352, 0.6097, 1.522}},
-        {"winograd-4x4-5x5", {1.036, 0.2263, 0.6878, 1.496}},
-        {"winograd-4x4-5x5-vec-16", {0.9479, 0.6243, 0.7015, 1.514}},
-        {"winograd-4x4-5x5-vec-4", {1.039, 0.3131, 0.6954, 1.536}},
-        {"winograd-4x4-5x5-vec-8", {0.9809, 0.4495, 0.6961, 1.523}},
-        {"winograd-6x6-3x3-vec-16", {0.9026, 0.8923, 0.6139, 1.384}},
+        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.161, 0.7591, 0.7, 1.497}},
+        {"winograd-2-3", {0.9979, 0.8624, 0.6191, 1.417}},
+        {"winograd-2-3-vec-4", {1.008, 1.579, 0.6123, 1.433}},
+        {"winograd-2-3-vec-8", {1.007, 2.077, 0.613, 1.418}},
+        {"winograd-2-5", {1.026, 0.4914, 0.6797, 1.552}},
+        {"winograd-2-5-vec-4", {1.024, 0.9065, 0.6761, 1.555}},
+        {"winograd-2-5-vec-8", {1.025, 1.184, 0.6752, 1.564}},
+        {"winograd-2x2-3x3", {1.013, 0.3394, 0.6431, 1.477}},
+        {"winograd-2x2-3x3-vec-16", {0.9781, 1.046, 0.6232, 1.374}},
+        {"winograd-2x2-3x3-vec-4", {0.9999, 0.524, 0.6056, 1.455}},
+        {"winograd-2x2-3x3-vec-8", {0.9857, 0.7782, 0.6207, 1.403}},
+        {"winograd-2x2-5x5", {1.047, 0.3261, 0.6875, 1.491}},
+        {"winograd-2x2-5x5-vec-16", {0.9683, 0.8641, 0.6837, 1.505}},
+        {"winograd-2x2-5x5-vec-4", {1.044, 0.3553, 0.6855, 1.516}},
+        {"winograd-2x2-5x5-vec-8", {0.9873, 0.55, 0.6806, 1.505}},
+        {"winograd-3-3", {1.01, 0.7341, 0.585, 1.396}},
+        {"winograd-3-3-vec-4", {1.012, 1.323, 0.5698, 1.357}},
+        {"winograd-3-3-vec-8", {1.012, 1.781, 0.568, 1.33}},
+        {"winograd-3-5", {1.012, 0.561, 0.6573, 1.507}},
+        {"winograd-3-5-vec-4", {0.9997, 0.9091, 0.6535, 1.52}},
+        {"winograd-3-5-vec-8", {1.007, 1.158, 0.6546, 1.532}},
+        {"winograd-3x3-3x3", {0.9937, 0.414, 0.5796, 1.512}},
+        {"winograd-3x3-3x3-vec-16", {0.9688, 0.9774, 0.5615, 1.332}},
+        {"winograd-3x3-3x3-vec-4", {0.9903, 0.5414, 0.5377, 1.488}},
+        {"winograd-3x3-3x3-vec-8", {0.9728, 0.7833, 0.5424, 1.391}},
+        {"winograd-3x3-5x5", {0.9805, 0.3847, 0.6866, 1.499}},
+        {"winograd-3x3-5x5-vec-16", {0.9142, 0.8017, 0.6582, 1.445}},
+        {"winograd-3x3-5x5-vec-4", {1.01, 0.4558, 0.6667, 1.476}},
+        {"winograd-3x3-5x5-vec-8", {0.9847, 0.5402, 0.6612, 1.454}},
+        {"winograd-4x4-3x3", {1.035, 0.4801, 0.6032, 1.496}},
+        {"winograd-4x4-3x3-vec-16", {1.026, 1.074, 0.6424, 1.481}},
+        {"winograd-4x4-3x3-vec-4", {1.037, 0.6732, 0.5844, 1.546}},
+        {"winograd-4x4-3x3-vec-8", {1.013, 0.9065, 0.6098, 1.525}},
+        {"winograd-4x4-5x5", {1.035, 0.2832, 0.6877, 1.496}},
+        {"winograd-4x4-5x5-vec-16", {0.9524, 0.7624, 0.7015, 1.516}},
+        {"winograd-4x4-5x5-vec-4", {1.038, 0.3923, 0.6953, 1.535}},
+        {"winograd-4x4-5x5-vec-8", {0.981, 0.56, 0.6961, 1.522}},
+        {"winograd-6x6-3x3-vec-16", {0.9092, 1.089, 0.6131, 1.388}},
     };
 };
 
@@ -29114,7 +29191,7 @@ private:
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
             const std::size_t gradient =
-                std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+                core::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
             if (gradient != none) contribute(node.inputs[place], gradient);
         }
     }
@@ -33279,7 +33356,7 @@ public:
                 fail("prune: layer ", node.name, " has others fused into it; prune first, and simplify then");
             }
             detail::PassesChannels pass{graph, i, of_, sets};
-            of_.push_back(std::visit(pass, node.layer));
+            of_.push_back(core::visit(pass, node.layer));
         }
         join_shared(graph, sets);
         for (const std::size_t output : graph.outputs()) {
@@ -33489,7 +33566,7 @@ static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedia
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
-    return std::visit(
+    return core::visit(
         [&]<class Params>(Params const& layer) {
             if constexpr (Convolves<Params>) {
                 return layer.groups == 1 || !is_depthwise(layer, graph[graph[i].inputs[0]].shape.c);
@@ -33526,7 +33603,7 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     auto channels = static_cast<std::size_t>(graph[graph[i].inputs[0]].shape.c),
          filters = static_cast<std::size_t>(graph[i].shape.c);
     if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
-    const std::size_t parts = std::visit(groups_of, graph[i].layer);
+    const std::size_t parts = core::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
     std::vector<float> rotated;
     rotated.reserve(values.size());
@@ -33851,7 +33928,7 @@ void each_weight(Graph const& graph, auto const& visit) {
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
             visit(i, WeightSpec{network::weight_name(node.name, weight), dims, values});
         };
-        std::visit(
+        core::visit(
             [&](auto const& layer) {
                 if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
             },
@@ -33902,7 +33979,7 @@ namespace detail {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+        result.add(node.name, core::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
     }
     result.set_outputs(graph.outputs());
     result.set_shared(graph.shared());
@@ -34505,7 +34582,7 @@ struct ThinLayer {
         }
         if constexpr (Convolves<Params> || std::same_as<Params, DenseParams>) layer.k = counts[i];
     };
-    std::visit(set, thin.layer);
+    core::visit(set, thin.layer);
     return thin;
 }
 
@@ -35579,7 +35656,7 @@ public:
     }
 
     [[nodiscard]] AnyLayer operator()(std::size_t layer) const {
-        return std::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
+        return core::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
     }
 
 private:
@@ -35822,7 +35899,7 @@ struct Configuration {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
         detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
-        channels.push_back(std::visit(of, part[i].layer));
+        channels.push_back(core::visit(of, part[i].layer));
     }
     return {std::move(part), std::move(channels)};
 }
@@ -35922,7 +35999,7 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
     const auto add = [&](std::string_view weight, WeightDims dims, WeightValues) {
         visit(network::weight_name(node.name, weight), std::vector<std::int64_t>(dims));
     };
-    std::visit(
+    core::visit(
         [&](auto const& layer) {
             if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
         },
@@ -38579,7 +38656,7 @@ namespace detail {
                          " groups, of which there is no first part");
                 }
             }
-            edit.replace(i, std::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
+            edit.replace(i, core::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
         }
         all.push_back(configuration_of(graph, edit.graph()));
     }
@@ -38763,7 +38840,6 @@ private:
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::forecast {
@@ -38813,7 +38889,7 @@ struct ConvSizes {
                 sizes.push_back(conv_sizes(layer, graph[node.inputs[0]].shape));
             }
         };
-        std::visit(add, node.layer);
+        core::visit(add, node.layer);
     }
     return sizes;
 }
@@ -39632,7 +39708,7 @@ private:
         if (in_place && each_run_packs) return 0;
         const std::size_t packed = conv.primitive->packed_bytes(conv.shape);
         if (!is_new(conv.kernel, conv.primitive, packed)) return 0;
-        const bool own = std::visit(
+        const bool own = core::visit(
             [](auto const& layer) {
                 if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
                 return false;

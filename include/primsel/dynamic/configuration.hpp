@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/dynamic/detail/part_channels.hpp>
 #include <primsel/dynamic/grouped.hpp>
 #include <primsel/network/graph.hpp>
@@ -27,7 +28,7 @@ struct Configuration {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
         detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
-        channels.push_back(std::visit(of, part[i].layer));
+        channels.push_back(core::visit(of, part[i].layer));
     }
     return {std::move(part), std::move(channels)};
 }

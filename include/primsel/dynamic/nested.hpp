@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/dynamic/configuration.hpp>
 #include <primsel/dynamic/detail/divided_layer.hpp>
 #include <primsel/dynamic/detail/several_parts.hpp>
@@ -61,7 +62,7 @@ namespace detail {
                          " groups, of which there is no first part");
                 }
             }
-            edit.replace(i, std::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
+            edit.replace(i, core::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
         }
         all.push_back(configuration_of(graph, edit.graph()));
     }

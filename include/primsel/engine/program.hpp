@@ -2,6 +2,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/flush_subnormals.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/engine/arrangement.hpp>
 #include <primsel/engine/schedule.hpp>
 #include <primsel/engine/shared_room.hpp>
@@ -421,7 +422,7 @@ private:
     }
     /// Runs the step for `images` images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        std::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
+        core::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
     }
     void run(ConvStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
         ScheduledConv const& conv = step.conv;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/statistics.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/engine/kernels_for.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/forecast/network_model.hpp>
@@ -76,7 +77,7 @@ private:
         if (in_place && each_run_packs) return 0;
         const std::size_t packed = conv.primitive->packed_bytes(conv.shape);
         if (!is_new(conv.kernel, conv.primitive, packed)) return 0;
-        const bool own = std::visit(
+        const bool own = core::visit(
             [](auto const& layer) {
                 if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
                 return false;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 
 #include <array>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::forecast {
@@ -61,7 +61,7 @@ struct ConvSizes {
                 sizes.push_back(conv_sizes(layer, graph[node.inputs[0]].shape));
             }
         };
-        std::visit(add, node.layer);
+        core::visit(add, node.layer);
     }
     return sizes;
 }

@@ -1,6 +1,7 @@
 // Every kind of layer, and the variant that holds any of them.
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/layer/activation.hpp>
 #include <primsel/layer/combine.hpp>
 #include <primsel/layer/conv.hpp>
@@ -40,7 +41,7 @@ template <class Params, class... Kinds>
 inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::same_as<Params, Kinds> || ...);
 
 [[nodiscard]] constexpr std::string_view layer_kind(AnyLayer const& layer) {
-    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+    return core::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 
 /// The parameters of a layer of the user's own, or null where the layer is another.
@@ -56,7 +57,7 @@ inline constexpr bool trains = requires { Params::training; };
 
 /// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
 [[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
-    return std::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
+    return core::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

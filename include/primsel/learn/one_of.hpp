@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/archive.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/cost/table.hpp>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ public:
     /// Calls the function with the regression that this is.
     template <class Function>
     [[nodiscard]] auto visit(Function&& function) const {
-        return std::visit(std::forward<Function>(function), regression_);
+        return core::visit(std::forward<Function>(function), regression_);
     }
 
     /// Reads or writes the model; `features` and `targets` are what it must have.
@@ -53,7 +54,7 @@ public:
         if (archive.reads()) {
             choose(static_cast<std::size_t>(known - kinds.begin()), std::index_sequence_for<Regressions...>{});
         }
-        std::visit([&](auto& regression) { regression.archive(archive, features, targets); }, regression_);
+        core::visit([&](auto& regression) { regression.archive(archive, features, targets); }, regression_);
     }
 
 private:

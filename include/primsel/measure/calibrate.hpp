@@ -2,6 +2,7 @@
 
 #include <primsel/core/finite.hpp>
 #include <primsel/core/statistics.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/measure/calibration.hpp>
@@ -69,7 +70,7 @@ void learn_samples(Corrected<Model>& model, Kernels const& kernels, std::vector<
 [[nodiscard]] inline std::string name_of(Kernels const& kernels, OpQuery const& query) {
     network::Fingerprint print;
     print.add(query.layer->index());
-    std::visit([&](auto const& params) { print.add(params); }, *query.layer);
+    core::visit([&](auto const& params) { print.add(params); }, *query.layer);
     for (Shape const& shape : query.inputs) print.add(shape);
     return join(layer_kind(*query.layer), ' ', print.text(), " x ", query.run.batch, ' ',
                 kernels.layouts[query.layout].name);

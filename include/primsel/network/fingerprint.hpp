@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 
 #include <algorithm>
@@ -85,7 +86,7 @@ private:
     for (Node const& node : graph.nodes()) {
         print.add(node.name);
         print.add(node.layer.index());
-        std::visit([&](auto const& params) { print.add(params); }, node.layer);
+        core::visit([&](auto const& params) { print.add(params); }, node.layer);
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
@@ -93,7 +94,7 @@ private:
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
             print.add(folded.layer.index());
-            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
+            core::visit([&](auto const& params) { print.add(params); }, folded.layer);
         }
     }
     for (const std::size_t output : graph.outputs()) print.add(output);
@@ -111,7 +112,7 @@ namespace network::detail {
     if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
     if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
     print.add(layer.index());
-    std::visit([&](auto const& params) { print.add(params); }, layer);
+    core::visit([&](auto const& params) { print.add(params); }, layer);
     print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/layer/all.hpp>
 #include <primsel/network/epilogue.hpp>
 
@@ -23,7 +24,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+    return core::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
 /// The fault in words: names an impossible parameter, the shape that the layer asks for, or the reason why a layer of
 /// the user's own refuses its inputs.
@@ -32,7 +33,7 @@ namespace primsel::inline PRIMSEL_ABI {
     const auto* own = std::get_if<OwnLayerParams>(&layer);
     if (own != nullptr && fault == Fault::refused) return std::string(own->supports(inputs).reason());
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
-    std::visit(
+    core::visit(
         [&]<class Params>([[maybe_unused]] Params const& params) {
             if constexpr (requires { params.impossible(); }) {
                 if (fault == Fault::impossible_parameter) text = params.impossible();
@@ -43,7 +44,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return text;
 }
 [[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
+    return core::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
 namespace network::detail {

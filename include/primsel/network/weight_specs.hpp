@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
 
@@ -51,9 +52,9 @@ namespace network {
         if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
     };
     const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-    std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
     for (Folded const& folded : node.epilogue.folded) {
-        std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
+        core::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
     }
     return specs;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weight_specs.hpp>
 #include <primsel/prune/detail/channel_sets.hpp>
@@ -45,7 +46,7 @@ public:
                 fail("prune: layer ", node.name, " has others fused into it; prune first, and simplify then");
             }
             detail::PassesChannels pass{graph, i, of_, sets};
-            of_.push_back(std::visit(pass, node.layer));
+            of_.push_back(core::visit(pass, node.layer));
         }
         join_shared(graph, sets);
         for (const std::size_t output : graph.outputs()) {

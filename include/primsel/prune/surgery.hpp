@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/weights.hpp>
@@ -49,7 +50,7 @@ namespace detail {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+        result.add(node.name, core::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
     }
     result.set_outputs(graph.outputs());
     result.set_shared(graph.shared());

@@ -1,6 +1,7 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/search/bayes.hpp>
 #include <primsel/search/grid.hpp>
 #include <primsel/search/random_search.hpp>
@@ -24,13 +25,13 @@ public:
         : searcher_(made(sweep, options, std::move(known))) {}
 
     [[nodiscard]] Space const& space() const {
-        return std::visit([](auto const& searcher) -> Space const& { return searcher.space(); }, searcher_);
+        return core::visit([](auto const& searcher) -> Space const& { return searcher.space(); }, searcher_);
     }
     [[nodiscard]] std::optional<SearchPoint> ask() {
-        return std::visit([](auto& searcher) { return searcher.ask(); }, searcher_);
+        return core::visit([](auto& searcher) { return searcher.ask(); }, searcher_);
     }
     void tell(SearchPoint const& point, Outcome const& outcome) {
-        std::visit([&](auto& searcher) { searcher.tell(point, outcome); }, searcher_);
+        core::visit([&](auto& searcher) { searcher.tell(point, outcome); }, searcher_);
     }
 
 private:

@@ -3,6 +3,7 @@
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/io/line_file.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::search {
@@ -25,7 +25,7 @@ namespace primsel::inline PRIMSEL_ABI::search {
 namespace detail {
 
 [[nodiscard]] inline Json json_of(Value const& value) {
-    return std::visit([](auto const& held) { return Json(held); }, value);
+    return core::visit([](auto const& held) { return Json(held); }, value);
 }
 [[nodiscard]] inline Json json_of(Space const& space, SearchPoint const& point) {
     Json::Object parameters;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 
 #include <concepts>
@@ -29,7 +30,7 @@ public:
     }
 
     [[nodiscard]] AnyLayer operator()(std::size_t layer) const {
-        return std::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
+        return core::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
     }
 
 private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/weights.hpp>
@@ -56,7 +57,7 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
     const auto add = [&](std::string_view weight, WeightDims dims, WeightValues) {
         visit(network::weight_name(node.name, weight), std::vector<std::int64_t>(dims));
     };
-    std::visit(
+    core::visit(
         [&](auto const& layer) {
             if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
         },

@@ -1,6 +1,7 @@
 // From a graph to a model: its layers one by one, its outputs.
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/onnx/detail/export_elementwise.hpp>
 #include <primsel/onnx/detail/export_movement.hpp>
@@ -11,7 +12,6 @@
 
 #include <cstddef>
 #include <string>
-#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
@@ -33,7 +33,7 @@ void write_layer(LayerWriter& layer, Params const&) {
     LayerWriter layer(graph, weights, options);
     for (std::size_t i = 0; i < graph.size(); ++i) {
         layer.begin(i);
-        std::visit([&](auto const& params) { write_layer(layer, params); }, graph[i].layer);
+        core::visit([&](auto const& params) { write_layer(layer, params); }, graph[i].layer);
         layer.end();
     }
     return layer.finish();

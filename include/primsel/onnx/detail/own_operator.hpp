@@ -1,6 +1,7 @@
 // Translates nodes of the user's own operators.
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/onnx/detail/call.hpp>
 #include <primsel/onnx/own_operator.hpp>
 
@@ -9,7 +10,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -89,7 +89,7 @@ inline void translate_own(Call const& call, OnnxOwnOperator const& own) {
             fail("its ", weight, " is ", to_string(tensor.dims), ", the layer needs ", to_string(wanted));
         call.build.add_weight(node, weight.empty() ? "" : join('.', weight), wanted, tensor);
     };
-    std::visit(
+    core::visit(
         [&]<class Params>(Params const& params) {
             if constexpr (requires { params.each_weight(shapes[0], add_weight); }) {
                 params.each_weight(shapes[0], add_weight);

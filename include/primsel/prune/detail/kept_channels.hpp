@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/prune/coupling.hpp>
@@ -170,7 +171,7 @@ void each_weight(Graph const& graph, auto const& visit) {
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
             visit(i, WeightSpec{network::weight_name(node.name, weight), dims, values});
         };
-        std::visit(
+        core::visit(
             [&](auto const& layer) {
                 if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
             },

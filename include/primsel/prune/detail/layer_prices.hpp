@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/finite.hpp>
+#include <primsel/core/visit.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
@@ -37,7 +38,7 @@ struct ThinLayer {
         }
         if constexpr (Convolves<Params> || std::same_as<Params, DenseParams>) layer.k = counts[i];
     };
-    std::visit(set, thin.layer);
+    core::visit(set, thin.layer);
     return thin;
 }
 

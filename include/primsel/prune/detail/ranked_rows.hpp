@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/prune/detail/passes_channels.hpp>
 
@@ -15,7 +16,7 @@
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
-    return std::visit(
+    return core::visit(
         [&]<class Params>(Params const& layer) {
             if constexpr (Convolves<Params>) {
                 return layer.groups == 1 || !is_depthwise(layer, graph[graph[i].inputs[0]].shape.c);
@@ -52,7 +53,7 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     auto channels = static_cast<std::size_t>(graph[graph[i].inputs[0]].shape.c),
          filters = static_cast<std::size_t>(graph[i].shape.c);
     if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
-    const std::size_t parts = std::visit(groups_of, graph[i].layer);
+    const std::size_t parts = core::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
     std::vector<float> rotated;
     rotated.reserve(values.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/layer/all.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
@@ -239,7 +240,7 @@ private:
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
             const std::size_t gradient =
-                std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+                core::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
             if (gradient != none) contribute(node.inputs[place], gradient);
         }
     }
