@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <ranges>
 #include <span>
 #include <string_view>
 
@@ -69,7 +68,7 @@ concept CostModel =
 /// Whether answers of a model may ignore this field of RunContext.
 template <CostModel M>
 [[nodiscard]] constexpr bool ignores(std::string_view field) {
-    if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::ranges::end(M::ignores);
+    if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::end(M::ignores);
     return false;
 }
 
