@@ -14,16 +14,16 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// A part of a network that is one by itself: some of its layers, under their names, with some of the channels of each.
-/// A plain value.
+/// A sub-network: a network of some layers of a larger one, under the same names, with all or some of the channels of
+/// each. Number g of a dynamic network has the first g groups, or the first g parts of the channels.
 struct Configuration {
     Graph graph;
-    /// For each layer, the channels of the whole network's layer that its result has, ascending.
+    /// For each layer of `graph`, the channels of the whole network's layer that it computes, ascending.
     std::vector<std::vector<std::size_t>> channels;
 };
 
-/// The part of a network with these layers, which are those of the whole network with fewer channels. Throws error,
-/// naming the layer, where it cannot be told which channels those are.
+/// The sub-network `part` of `whole`: finds out which channels of `whole` each layer of `part` computes. Layers of both
+/// are matched by name. Throws error, naming the layer, if `whole` has no such layer or its channels cannot be told.
 [[nodiscard]] inline Configuration configuration_of(Graph const& whole, Graph part) {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -33,9 +33,9 @@ struct Configuration {
     return {std::move(part), std::move(channels)};
 }
 
-/// A network in groups with the first so many of them: the others are not computed, and what is concatenated is as much
-/// smaller. Throws error where there are not as many, and, naming the layer, where anything but a concatenation of
-/// channels reads a group.
+/// The graph of the sub-network with the first `groups` groups of a network in groups. Concatenations of groups have
+/// fewer inputs. Throws error if `groups` is not between 1 and the number of groups, and, naming the layer, if a layer
+/// other than a concatenation of channels reads a group.
 [[nodiscard]] inline Graph configuration(Graph const& graph, int groups) {
     const int count = group_count(graph);
     if (groups < 1 || groups > count) fail("configuration: ", groups, " groups of a network that has ", count);
@@ -63,7 +63,8 @@ struct Configuration {
     return edit.graph();
 }
 
-/// All configurations of a network in groups, from one group to all.
+/// All sub-networks of a network in groups: element g - 1 has the first g groups. Throws error as configuration() and
+/// configuration_of().
 [[nodiscard]] inline std::vector<Configuration> configurations(Graph const& graph) {
     std::vector<Configuration> all;
     for (int groups = 1; groups <= group_count(graph); ++groups) {

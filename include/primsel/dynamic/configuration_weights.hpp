@@ -12,9 +12,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// The weights of a configuration: those of the whole network where it has them whole, sharing their values, and copies
-/// of the rows and columns that it has of the others. Throws error, naming it, for a weight that is missing or of other
-/// dimensions.
+/// The weights of a sub-network. A weight that the sub-network has whole shares the values of `weights`; of any other
+/// its rows and columns are copied. Throws error, naming the weight, if one is missing or has other dimensions.
 [[nodiscard]] inline Weights configuration_weights(Graph const& whole, Weights const& weights,
                                                    Configuration const& configuration) {
     Weights part(weights.source());
@@ -29,8 +28,8 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
     return part;
 }
 
-/// The whole network's weights with those of a configuration in their places. Throws error as configuration_weights
-/// does.
+/// The whole network's weights, with the sub-network's weights `part` written over the rows and columns that it has.
+/// Throws error as configuration_weights, and if a weight of `part` is missing or has another number of values.
 [[nodiscard]] inline Weights with_configuration(Graph const& whole, Weights const& weights,
                                                 Configuration const& configuration, Weights const& part) {
     Weights result(weights.source());
@@ -52,7 +51,7 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
     return result;
 }
 
-/// Values of a configuration's weights that are no views of the whole network's.
+/// The number of floats that configuration_weights copies for this sub-network.
 [[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
     std::size_t floats = 0;
     detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {

@@ -24,16 +24,16 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Bytes that a dynamic engine holds, and bytes that an engine for each configuration would hold.
+/// Bytes that a dynamic engine holds, and bytes that a separate engine for each sub-network would hold in sum.
 struct DynamicMemory {
     std::size_t arena = 0, weights = 0;
     std::size_t separate_arenas = 0, separate_weights = 0;
 };
 
-/// A network that runs in any of its configurations, on one set of packed weights and in one arena. Which one is
-/// changed between two images, and takes no more than writing a number. Configurations are known by numbers from 1 on,
-/// the smallest first: of a network in groups, how many of them run. Results of a configuration are those of an engine
-/// for it alone with the same plan, bit for bit.
+/// Runs any sub-network of a dynamic network, on one set of packed weights and in one arena. use() chooses the
+/// sub-network between two images; it only stores its number and a pointer. Sub-networks are numbered from 1, the
+/// smallest first: number g of a network in groups has the first g groups. The results are bit for bit those of an
+/// Engine for the sub-network alone with the same plan. The parameters `configuration` are numbers of sub-networks.
 template <class Policies = DefaultPolicies>
 class DynamicEngine {
     static_assert(engine::CheckPolicies<Policies>::value);
@@ -44,16 +44,18 @@ public:
     /// The layout of images and results.
     using image_layout = typename engine::FirstLayout<typename Chosen::layouts>::type;
 
-    /// A network in groups. Plans all configurations together; begins with all groups. Throws error as Engine does, and
-    /// as plan_configurations.
+    /// Takes a network in groups, as grouped() makes it. Plans all sub-networks together; the largest is in use at
+    /// first. Throws error as Engine does, and as plan_configurations.
     DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, primsel::dynamic::configurations(graph), options, std::move(run_on)) {}
-    /// Any network in these configurations of it.
+    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Throws error too if
+    /// there are none, or if their input or output shapes differ.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
                         std::move(run_on), options.threads, options.plan.max_arena) {}
-    /// With plans that were made before. Throws error for an arena of more bytes.
+    /// Takes plans that plan_configurations made earlier, one for each sub-network. Throws error too if there is
+    /// another number of plans, or if the arena needs more than `max_arena` bytes.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   JointPlans plans, executor run_on = {}, GroupThreads threads = GroupThreads::faster,
                   std::size_t max_arena = PlanOptions{}.max_arena)
@@ -71,7 +73,7 @@ public:
         }
         room_ = make_room(largest(ways));
         programs_.resize(configurations.size());
-        // Those with the most weights first: others may have the beginning of theirs in common with them.
+        // The largest first: a smaller sub-network's packed weights may be the beginning of a larger one's.
         for (std::size_t c = configurations.size(); c-- > 0;) {
             const Weights part = configuration_weights(graph, weights, configurations[c]);
             programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
@@ -91,8 +93,8 @@ public:
         number_ = static_cast<int>(programs_.size());
     }
 
-    /// From the next run on. Never throws and allocates nothing. A number that no configuration has is a bug of the
-    /// caller's: it stops the program with a message.
+    /// Makes sub-network number `configuration` run from the next run() on. Never throws and allocates nothing. Stops
+    /// the program with a message if the number is not between 1 and count().
     void use(int configuration) noexcept {
         if (configuration < 1 || configuration > count()) [[unlikely]] {
             std::fprintf(stderr, "primsel: use(%d) of a network with %d configurations\n", configuration, count());
@@ -101,11 +103,13 @@ public:
         number_ = configuration;
         in_use_ = programs_[static_cast<std::size_t>(configuration) - 1].get();
     }
+    /// The number of the sub-network in use.
     [[nodiscard]] int in_use() const noexcept { return number_; }
-    /// How many configurations there are.
+    /// The number of sub-networks.
     [[nodiscard]] int count() const noexcept { return static_cast<int>(programs_.size()); }
 
-    /// As Engine::run, in the configuration in use.
+    /// Runs the sub-network in use, as Engine::run: `src` has in_shape() floats for each image of the batch, `dst`
+    /// out_shape(). Stops the program with a message if their sizes are others.
     void run(std::span<const float> src, std::span<float> dst) noexcept {
         check_count("floats of input", src.size(), in_use_->in_floats());
         check_count("floats of result", dst.size(), in_use_->out_floats());
@@ -120,7 +124,8 @@ public:
         result().demand(dst);
         run(engine::floats_of_src(src), engine::floats_of_dst(dst));
     }
-    /// Throws error, naming the shapes, where run would stop the program for these tensors; in every configuration.
+    /// Throws error, naming the shapes, if run() would stop the program for these tensors. All sub-networks have the
+    /// same shapes.
     template <class Src, class Dst>
         requires TensorArguments<Src, Dst>
     void check_tensors(Src const& src, Dst const& dst) const {
@@ -129,20 +134,23 @@ public:
         result().check(dst);
     }
 
+    /// The shape of one image, and of its result.
     [[nodiscard]] Shape in_shape() const { return in_use_->in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
     [[nodiscard]] int batch() const { return in_use_->batch(); }
+    /// The plans of all sub-networks, and what it costs that they agree on shared layers.
     [[nodiscard]] JointPlans const& plans() const { return plans_; }
-    /// The plan of the configuration of that number.
+    /// The plan, the simplified graph and the program of sub-network number `configuration`. Throw std::out_of_range if
+    /// there is none.
     [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place_buffers(configuration)); }
     [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place_buffers(configuration)); }
     [[nodiscard]] Program const& program(int configuration) const {
         return *programs_.at(place_buffers(configuration));
     }
     [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
-    /// How many threads take groups each in a configuration; 0: all share each layer.
+    /// The number of threads that compute groups side by side in this sub-network; 0 if all threads share each layer.
     [[nodiscard]] std::size_t side_by_side(int configuration) const { return program(configuration).lanes(); }
-    /// Packed, of a layer in all configurations.
+    /// Bytes of a layer's packed weights, summed over all sub-networks; what they share counts once.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
 private:
@@ -168,7 +176,8 @@ private:
             }
         }
     }
-    /// Leaves one way to each configuration, and the arena as large as these need.
+    /// Keeps one arrangement for each sub-network, the fastest or the demanded one, and makes the arena as large as
+    /// these need.
     void choose(std::vector<std::vector<Arrangement>>& ways, GroupThreads threads) {
         for (std::size_t c = 0; c < ways.size(); ++c) {
             const std::size_t chosen = threads == GroupThreads::faster

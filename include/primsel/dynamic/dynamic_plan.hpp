@@ -14,8 +14,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
+/// Options of DynamicEngine and plan_configurations.
 struct DynamicOptions {
-    /// How often each configuration is expected to run; empty: all alike.
+    /// How often each sub-network is expected to run, relative to the others; empty: all equally often.
     std::vector<double> uses = {};
     PlanOptions plan = {};
     GroupThreads threads = GroupThreads::faster;
@@ -23,7 +24,7 @@ struct DynamicOptions {
 
 namespace detail {
 
-/// "0-15" or each number.
+/// The channels as text: "0-15" if they follow one another, else each number and a space.
 [[nodiscard]] inline std::string channels_text(std::vector<std::size_t> const& channels) {
     const bool in_a_row = !channels.empty() && channels.back() - channels.front() + 1 == channels.size();
     if (in_a_row) return join(channels.front(), '-', channels.back());
@@ -32,8 +33,9 @@ namespace detail {
     return text;
 }
 
-/// By which name each layer of a configuration's simplified graph agrees with others: those with weights that are the
-/// same part of the whole network's, on the same shape.
+/// For each layer of a sub-network's simplified graph, the key of the layers that must get the same primitive and
+/// layouts. Layers of two sub-networks have equal keys if their weights are the same part of the whole network's and
+/// their shapes are equal. The key of a layer without weights is empty.
 [[nodiscard]] inline std::vector<std::string> names_to_agree_by(Configuration const& configuration,
                                                                 Graph const& simplified) {
     std::vector<std::string> names(simplified.size());
@@ -53,10 +55,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Plans for all configurations of a network, made together: layers of which several configurations have the same part
-/// agree on primitive and layouts, and so on how their weights are packed. The cost model and solver are those of the
-/// policies, unless others are given. Throws error as make_plans does, and for uses that are not as many as the
-/// configurations.
+/// Plans all sub-networks of a network together. A layer that several sub-networks have with the same weights and
+/// shapes gets the same primitive and layouts in all of them, so its weights are packed once. The cost model and solver
+/// are those of the policies, unless others are given. Throws error as make_plans does, and if `options.uses` is
+/// neither empty nor as long as `configurations`.
 template <class Policies, class Compiled = CompileAll, class Model = OfPolicies, class S = OfPolicies>
 [[nodiscard]] JointPlans plan_configurations(std::vector<Configuration> const& configurations,
                                              DynamicOptions const& options = {}, Model const& given_model = {},

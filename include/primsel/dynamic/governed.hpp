@@ -13,13 +13,16 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 struct GovernedImage {
     OperatingPoint point;
     Budget budget;
-    /// On the platform's clock: when it began, and how long it took.
+    /// Seconds on the platform's clock: when the image began, and how long it took.
     double began = 0, seconds = 0;
+    /// The difference of the platform's energy counter; NaN if the platform has none.
     double joules = OperatingPoint::unknown;
+    /// missed: took longer than the budget's seconds. switched: the operating point changed before this image.
     bool missed = false, switched = false;
 };
 
-/// A network under a governor on a platform; both must outlive it. Set-up allocates, run() does not.
+/// Runs a network under a governor on a platform; both must outlive it. Set-up allocates, run() does not. The
+/// constructor throws error if a point names a core set that the platform has not.
 template <Platform P, Objective O>
 class Governed {
 public:
@@ -32,7 +35,9 @@ public:
         }
     }
 
-    /// One image: decides, moves, calls `use(configuration)` where that changes and then `run()`, which must not throw.
+    /// Runs one image: asks the governor for a point, moves the platform to it if it changed, calls `use(n)` if the
+    /// number of the sub-network changed, then calls `run()`. Neither may throw. Measures time and energy of `run()`
+    /// and tells the governor.
     template <class Use, class Run>
     GovernedImage run(Use&& use, Run&& run) noexcept {
         platform_.observe(states_);
@@ -54,7 +59,7 @@ public:
         return image;
     }
 
-    /// The last image's.
+    /// The number of the last image's sub-network.
     [[nodiscard]] int configuration() const noexcept { return configuration_; }
 
 private:

@@ -17,31 +17,36 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// How a Governor judges.
+/// Options of a Governor.
 struct GovernorOptions {
-    /// The share of images to be done within the budget of time on a machine that does not change.
+    /// The share of images that must keep the budget's seconds while the machine does not change; between 0 and 1.
     double share = 0.995;
-    /// How many times the predicted time is allowed for where little was measured.
+    /// The bound of an image's time as a multiple of the predicted time, while few times are measured; at least 1.
     double margin = 1.1;
-    /// A point is preferred to the present one only where it leaves so much of the budgets unused.
+    /// The share of the budgets of time, energy and power that a point must leave unused to be preferred to the present
+    /// one; at least 0, below 1.
     double headroom = 0.03;
-    /// Only after it was the better one for so many images. Longer while such changes have to be taken back.
+    /// The number of images for which another point must be better before the governor takes it. It doubles each time
+    /// that such a change has to be taken back soon.
     std::size_t patience = 8;
-    /// For how many images a core set that was left is taken to be as slow as it was, where the platform cannot tell.
+    /// The number of images for which a core set that was left counts as slow as it last was, if the platform cannot
+    /// tell its load.
     std::size_t memory = 200;
 };
 
-/// Chooses an operating point for each image: of those that can be used and are expected to keep the budget, the one
-/// that the objective prefers; where none keeps it, the one that exceeds it least. Time is a deadline for every image
-/// and is compared with a bound that few images exceed; energy and power are means.
+/// Chooses an operating point for each image. Of the points that can be used and are expected to keep the budget it
+/// takes the one that the objective prefers; if none keeps it, the one that exceeds it least. Time is a deadline of
+/// every image, and is compared with a bound that few images exceed. Energy and power are means.
 ///
-/// It learns from measured times how much longer than predicted each core set takes. A deadline that was missed is
-/// answered at the next image, as are cores that go, caps of the frequency and new budgets; better points are taken
-/// after some patience only. Set-up throws; decisions neither throw nor allocate. See docs/dynamic/governor.md.
+/// The governor learns from measured times how much longer than predicted each core set takes. It answers a missed
+/// deadline, lost cores, a cap of the frequency or a new budget at the next image; it takes a better point only after
+/// some patience. Set-up may throw; decisions neither throw nor allocate. See docs/dynamic/governor.md.
 template <Objective O = MostAccurate>
 class Governor {
 public:
-    /// Throws error where there is no point, one has no time, or an option or the budget is impossible.
+    /// Throws error if there is no point, if a point's sub-network number is below 1 or its time is not positive and
+    /// finite, if an option is out of its range, or if set_budget() would refuse the budget. Of joules and watts an
+    /// unknown one is computed from the other.
     explicit Governor(std::vector<OperatingPoint> points, Budget const& budget = {},
                       GovernorOptions const& options = {}, O prefers = {})
         : points_(std::move(points)), options_(options), prefers_(std::move(prefers)), patience_(options.patience) {
@@ -71,7 +76,8 @@ public:
         factors_.assign(core_sets, 1.0);
     }
 
-    /// From the next decision on. False, and all stays as it is, where a budget is not positive.
+    /// Takes the budget from the next decision on. Returns false and changes nothing if a cost's budget is not positive
+    /// or the accuracy is negative or NaN.
     bool set_budget(Budget const& budget) noexcept {
         if (is_nan(budget.seconds) || is_nan(budget.joules) || is_nan(budget.watts) || is_nan(budget.accuracy) ||
             !(budget.seconds > 0 && budget.joules > 0 && budget.watts > 0 && budget.accuracy >= 0))
@@ -81,7 +87,8 @@ public:
         return true;
     }
 
-    /// The point for the next image. `states`: of each core set; those that are missing cannot be used.
+    /// Returns the point for the next image. `states` has the state of each core set; core sets beyond its end cannot
+    /// be used. Keeps the last point if none can be used, or returns the first if there was no image yet.
     OperatingPoint const& decide(std::span<const CoreState> states) noexcept {
         observe(states);
         switched_ = false;
@@ -105,8 +112,8 @@ public:
         return points_[point];
     }
 
-    /// Takes the seconds of the image that ran at the point which was decided last. Ignores values that are not
-    /// positive and finite.
+    /// Learns from the image that ran at the last decided point: its seconds and joules. Ignores an image whose
+    /// seconds, and energy whose joules, are not positive and finite.
     void measured(double seconds, double joules = OperatingPoint::unknown) noexcept {
         if (current_ == none || !is_amount(seconds)) return;
         OperatingPoint const& point = points_[current_];
@@ -129,7 +136,7 @@ public:
 
     [[nodiscard]] std::span<const OperatingPoint> points() const noexcept { return points_; }
     [[nodiscard]] Budget const& budget() const noexcept { return budget_; }
-    /// Point i as the governor sees it now: its time is the bound that it reckons with.
+    /// Point i with its costs as they are expected now: the seconds are the bound that is compared with the budget.
     [[nodiscard]] OperatingPoint expected(std::size_t i) const noexcept {
         OperatingPoint point = points_[i];
         point.seconds *= factors_[point.core_set];
@@ -137,13 +144,14 @@ public:
         point.watts *= loads_[point.core_set].power();
         return point;
     }
-    /// Whether the platform's last state lets point i be used.
+    /// Whether the last states allow point i: the core set has as many cores as the point has threads, and its level is
+    /// not capped.
     [[nodiscard]] bool can_use(std::size_t i) const noexcept { return can_use(points_[i]); }
 
-    /// Whether the last decision changed the point; whether it is expected to keep the budget.
+    /// Whether the last decision changed the point; whether the decided point is expected to keep the budget.
     [[nodiscard]] bool switched() const noexcept { return switched_; }
     [[nodiscard]] bool expects_to_keep() const noexcept { return expects_to_keep_; }
-    /// Whether the last image was later than the budget of time.
+    /// Whether the last image took longer than the budget's seconds.
     [[nodiscard]] bool missed() const noexcept { return missed_; }
     [[nodiscard]] std::size_t images() const noexcept { return images_; }
     [[nodiscard]] std::size_t misses() const noexcept { return misses_; }
@@ -152,7 +160,7 @@ public:
 private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    /// Within the budget with room to spare, within it, beyond it.
+    /// Within the budget with the headroom left unused, within it, or beyond it.
     enum class Standing { roomy, tight, beyond };
     struct RemovedGroups {
         std::size_t point = none;
@@ -180,7 +188,7 @@ private:
         const OperatingPoint point = expected(i);
         const double over = excess(point, budget_);
         if (over > 1) return {i, Standing::beyond, over};
-        // Accuracy is known and wants no room.
+        // The headroom is for costs, which vary; accuracy does not.
         const Budget costs{budget_.seconds, budget_.joules, budget_.watts};
         const bool roomy = i == current_ || excess(point, costs) <= 1 - options_.headroom;
         return {i, roomy ? Standing::roomy : Standing::tight, over};
@@ -223,7 +231,7 @@ private:
     Budget budget_, decided_;
     std::vector<detail::CoreLoad> loads_;
     std::vector<CoreState> states_;
-    /// For each core set, the bound of its times as a multiple of the predicted ones.
+    /// For each core set, the bound of an image's time as a multiple of the predicted time.
     std::vector<double> factors_;
     detail::Patience patience_;
     std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;

@@ -13,13 +13,15 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// How threads divide a network in groups: they share each layer, they take groups each, layer after layer, or
-/// whichever is faster in each configuration, measured when the engine is made. Results are the same, bit for bit.
+/// How threads divide a network in groups. share_layers: all threads share each layer. take_groups: each thread
+/// computes groups of its own, and all share the other layers. faster: the faster of the two for each sub-network,
+/// measured when the engine is made. Results are the same, bit for bit.
 enum class GroupThreads { faster, share_layers, take_groups };
 
 namespace detail {
 
-/// Which lane each node is in, of `groups` groups in as many lanes: each has groups in a row. Of others in none.
+/// The lane of each node, from 1 on: groups 1 to `groups` are spread over `lanes` lanes, consecutive groups in the same
+/// lane. Nodes of other groups or of none are in lane 0, which means no lane.
 [[nodiscard]] inline std::vector<std::size_t> lanes_of_groups(Graph const& graph, std::size_t groups,
                                                               std::size_t lanes) {
     std::vector<std::size_t> lane(graph.size(), 0);
@@ -30,9 +32,10 @@ namespace detail {
     return lane;
 }
 
-/// The arrangements of a configuration that workers can choose from. The first has no lanes. In the second all groups
-/// are in lanes, in the third as many as the workers can take equally often, while they share the layers of the rest.
-/// Arenas of more than so many bytes, and batches, have the first only.
+/// The arrangements of a sub-network to choose from. The first has no lanes: threads share each layer. The second has
+/// all groups in lanes. The third, if the groups are no multiple of the workers, has the largest multiple in lanes; all
+/// share the layers of the rest. Arrangements whose arena exceeds `max_arena` bytes are left out. A batch has the first
+/// only.
 [[nodiscard]] inline std::vector<Arrangement> arrangements(Graph const& graph, Schedule const& schedule,
                                                            std::size_t workers, std::size_t max_arena) {
     std::vector<Arrangement> result{arrange(schedule)};
@@ -50,8 +53,9 @@ namespace detail {
     return result;
 }
 
-/// The fastest of them, run in turns for 20 ms, or once each where that takes longer; before, the one with the largest
-/// arena, whose pages the system then has made.
+/// The index of the fastest arrangement. They are timed in turns, for 5 rounds or until 20 ms have passed; in a round
+/// each runs up to 4 times or for 5 ms, but at least once. The least time counts. An untimed run with the largest arena
+/// comes first, so that the system maps its pages.
 [[nodiscard]] inline std::size_t fastest(Program& program, std::span<const Arrangement> arrangements,
                                          ExecutorRef executor) {
     if (arrangements.size() == 1) return 0;

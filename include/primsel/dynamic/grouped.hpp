@@ -16,19 +16,21 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
+/// Options of grouped().
 struct GroupOptions {
-    /// The first layer of the dense part, before which groups are concatenated. Empty: the first dense layer behind
-    /// which nothing reads the layers before it; where there is none, the last convolution that is so.
+    /// The name of the first layer of the dense part, before which groups are concatenated. Empty: the first dense
+    /// layer for which no layer from it on reads one before it; if there is none, the last such convolution.
     std::string head = {};
-    /// Channels that the groups do not divide are rounded up; otherwise they are an error.
+    /// Rounds up channels that the number of groups does not divide; if false, they are an error.
     bool round = false;
 };
 
-/// The network in groups that never meet before the dense part (Xun et al. 2019, figure 1a): its convolutional part so
-/// many times, each with a share of the channels, the results concatenated. Branches and residual connections are
-/// copied with all the rest. The layers of the first group are named `group1.<layer>`, and so on; those behind the
-/// concatenation keep their names. Throws error, naming the layer, where the groups do not divide the channels, the
-/// convolutional part does not end in a single result, or simplify has fused layers: group first, and simplify then.
+/// Splits a network into groups of channels that do not meet before the dense part (Xun et al. 2019, figure 1a). The
+/// convolutional part is copied `groups` times, each copy with a share of the channels, and the results are
+/// concatenated. Layers of the first group are named `group1.<layer>`, and so on; layers behind the concatenation keep
+/// their names. Throws error if `groups` is below 1 or weights are shared, and, naming the layer, if the groups do not
+/// divide its channels, if it mixes channels otherwise, if the convolutional part does not end in a single result, or
+/// if simplify() has fused layers: call grouped() first, then simplify().
 [[nodiscard]] inline Graph grouped(Graph const& graph, int groups, GroupOptions const& options = {}) {
     if (groups < 1) fail("grouped: impossible number of groups ", groups);
     if (const auto owners = weight_owners(graph); !owners.empty()) {
@@ -62,7 +64,7 @@ struct GroupOptions {
     return result;
 }
 
-/// Which group a layer or weight belongs to: 2 of "group2.conv1"; 0 of none.
+/// The number of the group that a layer or weight of this name belongs to: 2 for "group2.conv1"; 0 if it is in none.
 [[nodiscard]] constexpr int group_number(std::string_view name) {
     constexpr std::string_view prefix = "group";
     if (!name.starts_with(prefix)) return 0;
@@ -75,7 +77,7 @@ struct GroupOptions {
     return 0;
 }
 
-/// How many groups a network has. Throws error where it has none, or one of them is missing.
+/// The number of groups of a network. Throws error if it has none, or if one before the last is missing.
 [[nodiscard]] inline int group_count(Graph const& graph) {
     std::vector<bool> has;
     for (Node const& node : graph.nodes()) {
@@ -91,7 +93,7 @@ struct GroupOptions {
 }
 
 namespace detail {
-/// Whether the groups divide the kernels of all convolutions before the first dense layer.
+/// Whether `groups` divides the number of kernels of every convolution before the first dense layer.
 template <class Net>
 consteval bool groups_divide(int groups) {
     bool all = true, dense = false;
@@ -107,7 +109,7 @@ consteval bool groups_divide(int groups) {
 }
 }  // namespace detail
 
-/// The same of a network type: `struct Mine : primsel::Grouped<Tiny, 4> {}`.
+/// grouped() of a network type: `struct Mine : primsel::dynamic::Grouped<Tiny, 4> {};`.
 template <NetworkType Net, int groups>
 struct Grouped {
     static_assert(groups > 0, "primsel: Grouped<Net, groups> takes a number of groups");
@@ -116,7 +118,7 @@ struct Grouped {
                   "grouped(Net::graph(), groups, {.round = true}) rounds them up");
     static constexpr Shape input_shape = Net::input_shape;
     static constexpr Shape output_shape = Net::output_shape;
-    /// For so many images at once.
+    /// The graph for `batch` images at once.
     [[nodiscard]] static Graph graph(int batch = 1) { return grouped(Net::graph(batch), groups); }
 };
 

@@ -20,21 +20,24 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Makes an executor by its default constructor. Another type with such a call operator makes others.
+/// Makes an executor by its default constructor. Replace it by a type with such a call operator for an executor that is
+/// constructed otherwise.
 template <class Executor>
 struct MakeExecutor {
     [[nodiscard]] Executor operator()() const { return Executor{}; }
 };
 
+/// Ignores the report of an epoch and goes on.
 struct IgnoreIncrements {
     [[nodiscard]] bool operator()(IncrementalEpoch const&) const { return true; }
 };
 
-/// Trains a network configuration by configuration (Xun et al. 2019, section III-B): step g trains what configuration g
-/// has and those before it have not, with what they have taking part and frozen, and all else absent. The layers behind
-/// the groups, which all have in common, learn slower with each step. The first step ends with the model of the best
-/// validation; later ones are repeated, from other random weights, until they meet a target. It goes on from a
-/// checkpoint to the same bits, and the same weights, data and options give the same bits for any number of threads.
+/// Trains a dynamic network one sub-network after another (Xun et al. 2019, section III-B). Step g trains the weights
+/// that sub-network g has and sub-network g - 1 has not; the earlier weights take part but are frozen, and the later
+/// ones are absent. The layers behind the groups belong to all sub-networks, and learn slower with each step. The first
+/// step ends with the model of the best validation accuracy. A later step is repeated from other random weights until
+/// it meets its target, at most `attempts` times. Training resumed from a checkpoint gives the same bits. So do the
+/// same weights, data and options with any number of threads.
 template <class Policies = DefaultTraining, class Makes = MakeExecutor<typename Policies::executor>>
 class IncrementalTrainer {
     using StepTrainer = Trainer<Graph, Policies>;
@@ -42,12 +45,15 @@ class IncrementalTrainer {
 public:
     using Parts = typename StepTrainer::Parts;
 
-    /// A network in groups. The graph's batch is the images at once. Throws error as Trainer does.
+    /// Takes a network in groups, as grouped() makes it. The graph's batch is the number of images that pass it at
+    /// once. Throws error if an option is impossible, the weights do not fit the graph, or a weight group matches no
+    /// weight.
     IncrementalTrainer(Graph const& graph, Weights const& weights, IncrementalOptions options, Parts parts = {},
                        Makes make_executor = {})
         : IncrementalTrainer(graph, primsel::dynamic::configurations(graph), weights, std::move(options),
                              std::move(parts), std::move(make_executor)) {}
-    /// Any network in these configurations of it, as nested() gives. Weights of the last are trained in the end.
+    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Only weights that
+    /// the last sub-network has are trained. Throws error too if there is no sub-network.
     IncrementalTrainer(Graph graph, std::vector<Configuration> configurations, Weights const& weights,
                        IncrementalOptions options, Parts parts = {}, Makes make_executor = {})
         : graph_(std::move(graph)),
@@ -62,9 +68,9 @@ public:
         state_.base = weights;
     }
 
-    /// Trains all steps, from where it is; after each epoch calls report(IncrementalEpoch const&), and after each
-    /// update updated(updates()), when a checkpoint can be taken; both return whether to go on. Models are judged on
-    /// the validation, which must be there.
+    /// Trains all remaining steps. Calls report(IncrementalEpoch const&) after each epoch and updated(updates()) after
+    /// each update, when a checkpoint can be taken; training pauses if either returns false. Models are judged by their
+    /// accuracy on `validation`, which must not be empty. Throws error as Trainer does.
     template <DataSource Source, DataSource Validation, Augmentation Augments = NoAugment,
               class Report = IgnoreIncrements, class Updated = IgnoreUpdates>
     void fit(Source const& source, Validation const& validation, Normalise const& normalise = {}, Augments augment = {},
@@ -76,21 +82,21 @@ public:
         }
     }
 
-    /// All steps are done.
+    /// Whether all steps are done.
     [[nodiscard]] bool done() const { return state_.step > static_cast<int>(configurations_.size()); }
-    /// The steps that are done.
+    /// The finished steps, in order.
     [[nodiscard]] std::vector<Increment> const& increments() const { return state_.increments; }
-    /// Weights of the whole network: those that finished steps have trained, all others as they were given.
+    /// Weights of the whole network: those that finished steps have trained; all others as they were given.
     [[nodiscard]] Weights const& weights() const { return state_.base; }
-    /// The step and attempt that comes next, or goes on.
+    /// The number of the present or next step, and of its attempt; both count from 1.
     [[nodiscard]] int step() const { return state_.step; }
     [[nodiscard]] int attempt() const { return state_.attempt; }
-    /// Updates of the attempt.
+    /// The number of updates that the present attempt has made.
     [[nodiscard]] std::int64_t updates() const { return trainer_ ? trainer_->updates() : 0; }
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] std::vector<Configuration> const& configurations() const { return configurations_; }
 
-    /// All that the training goes on from. Between two updates of fit, or after it.
+    /// Everything that resume() needs. Call it from `updated` of fit, or between two calls of fit.
     [[nodiscard]] Checkpoint checkpoint() const {
         Checkpoint result;
         if (trainer_) result = trainer_->checkpoint();
@@ -98,8 +104,8 @@ public:
         for (auto const& [what, here] : facts()) result.facts.insert_or_assign(what, here);
         return result;
     }
-    /// Goes on from there with the next fit. Throws error, naming the checkpoint, and changes nothing, where it belongs
-    /// to another training.
+    /// Makes the next fit go on from a checkpoint. Throws error, naming the checkpoint, and changes nothing, if it
+    /// belongs to another training.
     void resume(Checkpoint const& from) {
         const train::CheckpointReader reader(from);
         for (auto const& [what, here] : facts()) reader.require(what, here);
@@ -126,7 +132,8 @@ private:
                 {"increments' attempts", core::exact_text(options_.attempts)},
                 {"increments' loss", core::exact_text(options_.most_loss)}};
     }
-    /// The weights that an attempt begins with: trained ones stay; all others are drawn anew after the first attempt.
+    /// The weights that an attempt begins with. The first attempt of a step takes them as they are; later attempts keep
+    /// the trained ones and draw all others anew.
     [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
         if (state.attempt == 1) return state.base;
         const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
@@ -142,7 +149,7 @@ private:
                                              options.of(state.step, state.attempt), std::move(parts), make_executor_());
     }
 
-    /// An attempt to its end. False where the caller wants no more.
+    /// Trains the present attempt to its end. Returns false if the caller wants to pause.
     template <class Source, class Validation, class Augments, class Judge, class Report, class Updated>
     bool train_step(Source const& source, Validation const& validation, Normalise const& normalise, Augments augment,
                     Judge& judge, Report& report, Updated& updated) {
@@ -165,7 +172,7 @@ private:
     bool judge_epoch(EpochReport const& epoch, Judge& judge, Validation const& validation, Normalise const& normalise,
                      Report& report) {
         IncrementalEpoch now{state_.step, state_.attempt, epoch};
-        // Weights of steps to come are as they were given, whatever this attempt began with.
+        // Weights that only later steps train are reported as they were given, whatever this attempt began with.
         const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
         detail::IncrementState::Candidate candidate{whole, {}, true, 0};
         for (int earlier = 1; earlier < state_.step; ++earlier) {

@@ -10,42 +10,45 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// How a network is trained configuration by configuration (Xun et al. 2019, sections III-B and IV-A).
+/// Options of an IncrementalTrainer (Xun et al. 2019, sections III-B and IV-A).
 struct IncrementalOptions {
-    /// Options of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
+    /// Options of each step: epochs, learning rate and so on. Each step and attempt derives a seed of its own from this
+    /// one. `fixed` must be empty.
     TrainingOptions training = {};
-    /// The layers behind the groups, which all configurations have in common, learn at each step so much slower than at
-    /// the one before.
+    /// The factor of the learning rate, from each step to the next, of the layers behind the groups, which belong to
+    /// all sub-networks; at least 0.
     double dense_rate = 0.5;
-    /// By how much each step after the first is to raise the accuracy of validation above that of the step before.
+    /// The least gain in validation accuracy of each step over the step before it, from -1 to 1.
     double target = 0;
-    /// How often a step is done at most, until it meets the target; then the best of all attempts is taken.
+    /// The most attempts of a step to meet the target; then the best model of all attempts is taken. At least 1.
     int attempts = 3;
-    /// How much accuracy of validation earlier configurations may lose below what they had when they were trained. A
-    /// model that loses more is taken only where there is no other.
+    /// The most validation accuracy that an earlier sub-network may lose against the end of its own step. A model that
+    /// loses more is taken only if there is no other.
     double most_loss = std::numeric_limits<double>::infinity();
 };
 
 /// The results of an epoch of a step.
 struct IncrementalEpoch {
-    /// The configuration that is trained, and how often it has been begun.
+    /// The number of the sub-network that is trained, and of the attempt; both count from 1.
     int configuration = 1, attempt = 1;
     EpochReport epoch{};
-    /// Accuracies of the configurations before it, with the weights as they are now.
+    /// Validation accuracies of the sub-networks before it, with the present weights.
     std::vector<double> earlier_accuracies = {};
-    /// Whether it is the model that the next step would begin with until now.
+    /// Whether this is the best model of the step so far, with which the next step would begin.
     bool seed = false;
 };
 
-/// A step that is done.
+/// The outcome of a finished step.
 struct Increment {
+    /// The number of the sub-network that was trained, and the attempts that it took.
     int configuration = 1, attempts = 1;
-    /// Accuracies of all configurations up to this one, with the weights that it ended with.
+    /// Validation accuracies of sub-networks 1 to `configuration`, with the weights that the step ended with.
     std::vector<double> accuracies = {};
+    /// Whether the step met its target, and whether no earlier sub-network lost more than `most_loss`.
     bool target_met = true, limit_kept = true;
 };
 
-/// Throws error, saying which, when an option is impossible.
+/// Throws error, naming the option, if one is out of its range.
 inline void check_incremental_options(IncrementalOptions const& options) {
     check_training_options(options.training);
     if (options.training.epochs < 1) fail("incremental: ", options.training.epochs, " epochs train nothing");

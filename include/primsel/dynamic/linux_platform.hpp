@@ -34,21 +34,22 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// Where a LinuxPlatform looks, and what it may change.
 struct LinuxOptions {
-    /// The folder that holds sys/ and proc/; under another than "/" no thread is moved.
+    /// The folder that holds sys/ and proc/. With any other than "/" no thread is moved.
     std::string root = "/";
+    /// Whether apply() may set frequencies.
     bool set_frequency = true;
-    /// The sets of cores to choose from. Empty: cores that share a frequency are a set, and where there is no cpufreq
-    /// all cores are one.
+    /// The core sets, as the system's numbers of their cores. Empty: cores of one cpufreq policy are a set; cores
+    /// without a policy are another.
     std::vector<std::vector<std::size_t>> core_sets = {};
 };
 
-/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(), and those that follow it;
-/// cpufreq, thermal zones, powercap and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted
-/// is told by limits() and left out. The frequencies that were allowed before, and the threads' cores, come back at the
-/// end.
+/// A Platform on this machine. apply() moves the calling thread, and those of take_along(), by sched_setaffinity.
+/// Frequencies are set by cpufreq, temperatures and energy are read from thermal zones, powercap and hwmon in sysfs,
+/// and load from /proc/stat. limits() lists what is missing or not permitted. The destructor restores the frequency
+/// limits and the threads' cores.
 class LinuxPlatform {
 public:
-    /// Throws error where the options name a core that is not there, or none.
+    /// Throws error if a core set of the options is empty or names a core that is absent or not permitted.
     explicit LinuxPlatform(LinuxOptions options = {}) : options_(std::move(options)) {
         online_ = file("sys/devices/system/cpu/online");
         find_permitted();
@@ -68,7 +69,7 @@ public:
     ~LinuxPlatform() {
         for (Frequency const& frequency : frequencies_) {
             if (!frequency.changed) continue;
-            // Whichever order keeps the lowest below the highest.
+            // The kernel refuses a minimum above the maximum, so the maximum is written before and after the minimum.
             (void)frequency.most.write(frequency.most_before);
             (void)frequency.least.write(frequency.least_before);
             (void)frequency.most.write(frequency.most_before);
@@ -76,10 +77,11 @@ public:
         if (moved_) (void)pin(affinity_);
     }
 
-    /// These threads, such as those of a ThreadPool, move with the one that calls apply(). They must outlive this.
+    /// Sets the threads that move with the one that calls apply(), such as those of a ThreadPool. They must outlive the
+    /// platform.
     void take_along(std::vector<std::thread::native_handle_type> threads) { followers_ = std::move(threads); }
 
-    // Platform.
+    // The members that Platform requires.
     [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return sets_; }
     void observe(std::span<CoreState> states) noexcept {
         std::array<char, 4096> room;
@@ -90,14 +92,14 @@ public:
         for (std::size_t i = 0; i < std::min(states.size(), sets_.size()); ++i) {
             states[i] = CoreState{0, top(i), OperatingPoint::unknown, celsius};
             double busy = 0;
-            bool known = i != set_;  // where the network runs, its times tell
+            bool known = i != set_;  // the network itself is the load where it runs
             for (const std::size_t core : sets_[i].cores) {
                 if (!online.test(core)) continue;
                 ++states[i].cores;
                 known = known && times_.busy(core) >= 0;
                 busy += times_.busy(core);
             }
-            // One other thread that wants the whole core takes half of it.
+            // Beside a thread that wants the whole core, the network still gets half of it.
             const double share = known && states[i].cores > 0 ? busy / static_cast<double>(states[i].cores) : 0;
             if (known) states[i].slowdown = 1 / std::max(1 - share, 0.5);
         }
@@ -113,12 +115,13 @@ public:
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
     }
-    /// The energy of all sensors: the whole processor's, including other programs'.
+    /// The energy of all sensors in joules: the whole processor's, including other programs'. NaN if there is no
+    /// sensor.
     [[nodiscard]] double joules() noexcept { return energy_.joules(seconds()); }
 
-    /// A line for each thing that cannot be set or read here.
+    /// One line for each thing that cannot be set or read on this machine.
     [[nodiscard]] std::span<const std::string> limits() const noexcept { return limits_; }
-    /// The temperature of the hottest thermal zone; NaN where there is none.
+    /// The temperature of the hottest thermal zone in degrees Celsius; NaN if there is none.
     [[nodiscard]] double hottest() noexcept {
         double most = OperatingPoint::unknown;
         for (detail::SystemFile& zone : zones_) {
@@ -132,10 +135,11 @@ public:
 
 private:
     static constexpr std::size_t most_files = 64, most_levels = 8;
-    /// For so long a cap is believed that was seen in an answer lower than what was asked.
+    /// Seconds for which a cap of the frequency is believed after it was read back. A choice.
     static constexpr double cap_seconds = 5;
 
-    /// The files of cpufreq of a core set; not open where its frequency cannot be set.
+    /// The cpufreq files of a core set, the limits before any change in kHz, and the cap as a level. Only if `can_set`
+    /// is true are the files written after set-up.
     struct Frequency {
         detail::SystemFile least, most, highest;
         std::int64_t least_before = 0, most_before = 0, asked = 0;
@@ -178,7 +182,7 @@ private:
         for (std::size_t core = 0; core < detail::most_cores; ++core) last = permitted_.test(core) ? core : last;
         return last;
     }
-    /// The cores of each cpufreq policy; what none has is one set more.
+    /// The permitted cores of each cpufreq policy, and those without a policy as one more set.
     [[nodiscard]] std::vector<std::vector<std::size_t>> found_sets() const {
         std::vector<std::vector<std::size_t>> sets;
         detail::CoreBits left = permitted_;
@@ -214,7 +218,7 @@ private:
         frequencies_.push_back(frequency_of(cores[0], set));
         sets_.push_back(std::move(set));
     }
-    /// Opens the files of the policy of a core, and writes the frequencies that can be set.
+    /// Opens the cpufreq files of a core, and sets `set.hertz` to the frequencies that can be set.
     [[nodiscard]] Frequency frequency_of(std::size_t core, CoreSet& set) {
         const std::string folder = join("sys/devices/system/cpu/cpu", core, "/cpufreq/");
         Frequency found{.least = file(folder + "scaling_min_freq"),
@@ -284,7 +288,7 @@ private:
         const auto above = static_cast<std::size_t>(std::ranges::upper_bound(hertz, limit) - hertz.begin());
         return above == 0 ? 0 : above - 1;
     }
-    /// The highest level that is allowed. A system that caps the frequency answers less than what was asked.
+    /// The highest level that is allowed. A system that caps the frequency reads back less than was written.
     [[nodiscard]] std::size_t top(std::size_t set) noexcept {
         Frequency& frequency = frequencies_[set];
         if (!frequency.can_set) return 0;
@@ -302,7 +306,7 @@ private:
         if (!can_move_) return false;
         cpu_set_t cores;
         CPU_ZERO(&cores);
-        // Each thread a core of its own, where there are enough.
+        // As many cores as threads, if the set has enough.
         for (std::size_t i = 0; i < std::min(threads, sets_[set].cores.size()); ++i) {
             CPU_SET(sets_[set].cores[i], &cores);
         }
@@ -310,7 +314,7 @@ private:
         moved_ = moved_ || moved;
         return moved;
     }
-    /// The caller's thread and its followers may run on these cores alone.
+    /// Confines the calling thread and its followers to these cores. Returns false if that fails for one of them.
     [[nodiscard]] bool pin(cpu_set_t const& cores) const noexcept {
         bool done = ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
         for (const std::thread::native_handle_type thread : followers_) {

@@ -17,8 +17,8 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 namespace detail {
 
-/// The layers that stay whole: convolutions and dense layers that make the channels of the network's results, and
-/// what comes behind them.
+/// Marks the layers that keep all channels: convolutions and dense layers that make the channels of the network's
+/// results, and the layers behind them.
 [[nodiscard]] inline std::vector<bool> layers_of_results(Graph const& graph) {
     std::vector<bool> seen(graph.size(), false), whole(graph.size(), false);
     std::vector<std::size_t> left = graph.outputs();
@@ -33,7 +33,7 @@ namespace detail {
         if (whole[i]) continue;
         left.insert(left.end(), graph[i].inputs.begin(), graph[i].inputs.end());
     }
-    // The layers that were seen stay whole, too: those between these and the results, and those that only they read.
+    // The layers between these and the results keep all channels too, and so do layers that only those read.
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (seen[i] && !std::holds_alternative<InputParams>(graph[i].layer)) whole[i] = true;
     }
@@ -42,11 +42,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Configurations of a network as it is, nested in each other by channels (Tann et al. 2016, Runtime configurable deep
-/// neural networks for energy-accuracy trade-off; Yu et al. 2019, Slimmable neural networks): of so many, number g has
-/// the first g parts of the channels of every layer but those that make the results. Throws error, naming the layer,
-/// where the parts do not divide the channels, and for layers that mix channels otherwise than convolutions of one
-/// group, depthwise ones, dense layers and what works on each group alike.
+/// Sub-networks nested in each other by channels (Tann et al. 2016, Runtime configurable deep neural networks for
+/// energy-accuracy trade-off; Yu et al. 2019, Slimmable neural networks). Element g - 1 has the first g of `parts`
+/// equal parts of every layer's channels; the layers that make the results keep all. The last element is the whole
+/// network. Throws error if `parts` is below 1, and, naming the layer, if `parts` does not divide its channels or it
+/// mixes channels in another way than a convolution of one group, a depthwise convolution or a dense layer does.
 [[nodiscard]] inline std::vector<Configuration> nested(Graph const& graph, int parts) {
     if (parts < 1) fail("nested: impossible number of configurations ", parts);
     const std::vector<bool> stay = detail::layers_of_results(graph);

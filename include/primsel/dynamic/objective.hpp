@@ -6,12 +6,13 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Which of two points that keep the budget is preferred: whether a is, a strict weak order. A point that dominates
-/// another is never the worse of the two.
+/// A preference between two points that keep the budget: prefers(a, b) is true if a is better than b. It must be a
+/// strict weak order, and must not prefer a point to one that dominates it.
 ///
 /// A minimal model:
 ///     struct LeastPower {
-///         bool operator()(primsel::OperatingPoint const& a, primsel::OperatingPoint const& b) const noexcept {
+///         bool operator()(primsel::dynamic::OperatingPoint const& a,
+///                         primsel::dynamic::OperatingPoint const& b) const noexcept {
 ///             return a.watts < b.watts;
 ///         }
 ///     };
@@ -28,8 +29,8 @@ struct MostAccurate {
         return detail::compare_costs(a.seconds, b.seconds) < 0;
     }
 };
-/// The least energy an image; of equal ones the highest accuracy, then the shortest time. Set a budget of accuracy
-/// beside it.
+/// The least energy for each image; of equal ones the highest accuracy, then the shortest time. Set a budget of
+/// accuracy too, or the smallest sub-network always wins.
 struct LeastEnergy {
     [[nodiscard]] bool operator()(OperatingPoint const& a, OperatingPoint const& b) const noexcept {
         if (const int order = detail::compare_costs(a.joules, b.joules); order != 0) return order < 0;

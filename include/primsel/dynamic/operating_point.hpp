@@ -13,18 +13,20 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// A way to run a dynamic network on a platform, and what an image costs and gives that way, predicted or measured.
+/// A way to run a dynamic network on a platform, with the predicted or measured costs and accuracy of an image. Costs
+/// that are not known are NaN (`unknown`).
 struct OperatingPoint {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-    /// The network's, by the numbers of DynamicEngine::use(): 1 is the smallest.
+    /// The number of the sub-network, as DynamicEngine::use() takes it: 1 is the smallest.
     int configuration = 1;
-    /// The place in the platform's core sets.
+    /// The index of the core set in Platform::core_sets().
     std::size_t core_set = 0;
-    /// The place in the core set's frequencies: 0 is the lowest.
+    /// The index of the frequency in CoreSet::hertz: 0 is the lowest.
     std::size_t level = 0;
     std::size_t threads = 1;
 
+    /// Time, energy and mean power of one image.
     double seconds = unknown;
     double joules = unknown;
     double watts = unknown;
@@ -34,7 +36,7 @@ struct OperatingPoint {
     double confidence = unknown;
 };
 
-/// The most that an image may cost, and the least that it must give.
+/// The most that an image may cost, and the least accuracy that it must have.
 struct Budget {
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 
@@ -44,15 +46,16 @@ struct Budget {
 
 namespace detail {
 
-/// Negative where a is better, for what should be small; what is unknown comes last.
+/// Compares two costs, of which the smaller is better: negative if a is better, 0 if they are equal. An unknown one is
+/// worse than any other.
 [[nodiscard]] inline int compare_costs(double a, double b) noexcept {
     if (is_nan(a) || is_nan(b)) return static_cast<int>(is_nan(a)) - static_cast<int>(is_nan(b));
     return static_cast<int>(a > b) - static_cast<int>(a < b);
 }
-/// The same for what should be large.
+/// Compares two gains, of which the larger is better, in the same way.
 [[nodiscard]] inline int compare_gains(double a, double b) noexcept { return compare_costs(-a, -b); }
 
-/// How many times the budget a cost is; infinite where there is a budget for what is unknown.
+/// The ratio of a cost to its budget: 0 if there is no budget, infinite if the cost is unknown.
 [[nodiscard]] inline double share_of_budget(double cost, double budget) noexcept {
     if (budget == Budget::unlimited) return 0;
     return cost >= 0 ? cost / budget : Budget::unlimited;
@@ -60,9 +63,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// How far the point is from keeping the budget: the largest ratio of a cost to its budget, or of the accuracy that is
-/// needed to the point's. The budget is kept where that is at most 1. A point of which something is unknown keeps no
-/// budget for it.
+/// The largest ratio of a cost to its budget, or of the needed accuracy to the point's. The point keeps the budget if
+/// it is at most 1. A point with an unknown cost keeps no budget of that cost.
 [[nodiscard]] inline double excess(OperatingPoint const& point, Budget const& budget) noexcept {
     double most = std::max({detail::share_of_budget(point.seconds, budget.seconds),
                             detail::share_of_budget(point.joules, budget.joules),
@@ -72,12 +74,13 @@ namespace detail {
     }
     return most;
 }
+/// Whether the point keeps the budget.
 [[nodiscard]] inline bool keeps(OperatingPoint const& point, Budget const& budget) noexcept {
     return excess(point, budget) <= 1;
 }
 
-/// Whether a is better than b in time, energy, power, accuracy or confidence, and worse in none. What is unknown of one
-/// of them cannot be compared, so that neither dominates; what is unknown of both does not count.
+/// Whether a is better than b in time, energy, power, accuracy or confidence, and worse in none of them. If one of the
+/// values is known for only one of the points, neither dominates; a value that is unknown for both is left out.
 [[nodiscard]] inline bool dominates(OperatingPoint const& a, OperatingPoint const& b) noexcept {
     const std::array<std::array<double, 2>, 5> costs{{{a.seconds, b.seconds},
                                                       {a.joules, b.joules},
@@ -92,7 +95,7 @@ namespace detail {
     return better;
 }
 
-/// The points that no other dominates, the fastest first. Equal points all stay.
+/// The points that no other point dominates, the fastest first. Of equal points all are kept.
 [[nodiscard]] inline std::vector<OperatingPoint> pareto_front(std::span<const OperatingPoint> points) {
     std::vector<OperatingPoint> front;
     for (OperatingPoint const& point : points) {

@@ -14,7 +14,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Judges configurations by their numbers, each by a plan that is made once.
+/// Measures the accuracy of sub-networks by their numbers, from 1 on. Each is planned once, at its first use.
 template <class Policies>
 class ConfigurationAccuracy {
 public:

@@ -13,10 +13,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Where a network is cut in two: what comes before its dense part, and that.
+/// Cuts a network in two: the convolutional part, and the dense part behind it.
 class ConvolutionalPart {
 public:
-    /// Throws error, naming the layer, where there is no such cut.
+    /// `head` names the first layer of the dense part; if it is empty, a cut is looked for. Throws error, naming the
+    /// layer, if the network cannot be cut there or anywhere, or if layers are fused.
     ConvolutionalPart(Graph const& graph, std::string const& head) : graph_(graph) {
         for (Node const& node : graph.nodes()) {
             if (node.epilogue != Epilogue{}) {
@@ -32,14 +33,15 @@ public:
         take_out_of_group();
     }
 
-    /// Their positions, the image's too.
+    /// The positions of the convolutional part's layers, with the Input's.
     [[nodiscard]] std::vector<std::size_t> const& layers() const { return layers_; }
-    /// The last of them.
+    /// The position of the convolutional part's last layer.
     [[nodiscard]] std::size_t end() const { return end_; }
-    /// The one whose result the dense part reads: the last, or a concatenation of it alone.
+    /// The position of the layer whose result the dense part reads: end(), or a concatenation of end() alone.
     [[nodiscard]] std::size_t result() const { return result_; }
+    /// The positions of the dense part's layers, ascending.
     [[nodiscard]] std::vector<std::size_t> const& behind() const { return behind_; }
-    /// A network in a single group already is the same without it.
+    /// The layer's name without the prefix "group1.", if the network already is in a single group.
     [[nodiscard]] std::string_view name_in_group(std::size_t layer) const {
         const std::string_view name = graph_[layer].name;
         return is_group_ ? name.substr(only_group.size()) : name;
@@ -56,7 +58,7 @@ public:
 private:
     static constexpr std::string_view only_group = "group1.";
 
-    /// Before the layer, and before what drops out or flattens what only it reads.
+    /// Cuts before `head`, and before Dropout and Flatten layers that only it reads.
     void cut_before(std::size_t head) {
         std::vector<bool> is_behind(graph_.size(), false);
         const std::vector<std::size_t> uses = graph_.uses();
@@ -76,7 +78,7 @@ private:
             (is_behind[i] ? behind_ : layers_).push_back(i);
         }
     }
-    /// Why the network cannot be cut here; empty where it can.
+    /// Why the network cannot be cut here; empty if it can.
     [[nodiscard]] std::string fault() const {
         if (behind_.empty() || graph_[behind_[0]].inputs.size() != 1) return "the dense part has not one input";
         if (graph_[end_].inputs.empty()) return "nothing comes before the dense part";
@@ -112,8 +114,8 @@ private:
         fail("grouped: the network has no dense part that groups could be concatenated before",
              first_fault.empty() ? "" : ": ", first_fault);
     }
-    /// Constants that only the dense part reads belong to it. The layers of a network in one group lose its name, and
-    /// the concatenation of one.
+    /// Moves constants that only the dense part reads to it. Of a network in a single group, also leaves out the
+    /// concatenation of that one group.
     void take_out_of_group() {
         const auto read_before = [&](std::size_t constant) {
             return std::ranges::any_of(layers_, [&](std::size_t i) {

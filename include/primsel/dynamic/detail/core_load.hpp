@@ -10,22 +10,23 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Learned factors of a core set on predicted time, energy and power.
+/// The learned ratios of measured to predicted time, energy and power of a core set.
 class CoreLoad {
 public:
-    /// `memory`: for how many images the last times are believed after the last of them.
+    /// `share` and `margin`: as in RecentRatios. `memory`: the number of images after the network left for which the
+    /// last times are believed.
     CoreLoad(double share, double margin, std::size_t memory) noexcept
         : ratios_(share, margin), expected_(margin), memory_(memory) {}
 
-    /// A ratio of measured to predicted time, of an image that ran here.
+    /// Adds the ratio of measured to predicted time of an image that ran on this core set.
     void add_time(double ratio, CoreState const& state) noexcept {
         since_return_ = std::min(since_return_ + 1, trial);
         if (ratios_.add(ratio)) {
             hold_ = since_return_ < trial ? std::min(2 * hold_, memory_) : first_hold;
             since_return_ = trial;
         }
-        // The level of quiet times. Where load is not told, what is faster shows it at once, what is slower may be
-        // load.
+        // The level without load. If the platform tells the load, it is divided out. If not, a faster image lowers the
+        // level quickly, and a slower one, which may be due to load, raises it slowly.
         const bool told = state.slowdown >= 1;
         const double quiet = told ? ratio / state.slowdown : ratio;
         const double towards = std::min(quiet, 2 * quiet_) - quiet_;
@@ -34,15 +35,15 @@ public:
     void add_energy(double ratio) noexcept { follow(energy_, ratio); }
     void add_power(double ratio) noexcept { follow(power_, ratio); }
 
-    /// Before the network moves here. Old times count only where nothing better is known.
+    /// Call before the network moves here. Old times are kept only if the platform cannot tell the load.
     void arrive(CoreState const& state) noexcept {
         const double now = elsewhere(state);
         if (is_nan(state.slowdown) && ratios_.size() > 0) return;
         ratios_.clear();
         expected_ = now;
     }
-    /// After an image that ran on another core set. A single time that was too long is soon taken for an exception, and
-    /// less soon each time that it was none.
+    /// Call after an image that ran on another core set. A single late image is soon forgiven; each time that this was
+    /// wrong doubles the number of images until it is forgiven.
     void wait() noexcept {
         ++away_;
         if (ratios_.is_alarmed() && away_ >= hold_) ratios_.calm(), since_return_ = 0;
@@ -52,9 +53,9 @@ public:
     }
     void stay() noexcept { away_ = 0; }
 
-    /// A bound for the next image that runs here, as the network does already.
+    /// The bound of the next image's time ratio if the network stays on this core set.
     [[nodiscard]] double here() const noexcept { return ratios_.size() == 0 ? expected_ : ratios_.bound(); }
-    /// A bound for the next image if the network were to move here.
+    /// The bound of the next image's time ratio if the network moves to this core set.
     [[nodiscard]] double elsewhere(CoreState const& state) const noexcept {
         if (is_nan(state.slowdown)) return here();
         return quiet_ * std::max(state.slowdown, 1.0) * ratios_.spread();
@@ -72,7 +73,7 @@ private:
     RecentRatios ratios_;
     /// The bound while there are no ratios.
     double expected_;
-    /// The level of quiet times.
+    /// The ratio of measured to predicted time without load.
     double quiet_ = 1;
     double energy_ = 1, power_ = 1;
     std::size_t memory_, away_ = 0, hold_ = first_hold, since_return_ = trial;

@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// How busy each core was lately, from the lines "cpu0 ..." of /proc/stat.
+/// The recent load of each core, from the lines "cpu0 ..." of /proc/stat.
 class CoreTimes {
 public:
     CoreTimes() = default;
@@ -20,7 +20,8 @@ public:
         update();
     }
 
-    /// From 0 to 1, between the last two calls of update() that saw time pass; negative where that is unknown.
+    /// The share of time, from 0 to 1, that the core was busy between the last two readings at least 10 ticks apart;
+    /// negative if unknown.
     [[nodiscard]] double busy(std::size_t core) const noexcept { return core < busy_.size() ? busy_[core] : -1; }
     void update() noexcept {
         if (text_.empty()) return;
@@ -44,7 +45,8 @@ private:
         if (core < 0 || static_cast<std::size_t>(core) >= last_.size()) return;
         Ticks now;
         line.remove_prefix(end);
-        // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
+        // user, nice, system, idle, iowait, irq, softirq, steal; the fields after these are already contained in user
+        // and nice.
         for (int field = 0; field < 8; ++field) {
             line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
             end = std::min(line.find(' '), line.size());
@@ -63,7 +65,7 @@ private:
         last_[i] = now;
     }
 
-    /// A tick is 10 ms.
+    /// In ticks of 10 ms (USER_HZ is 100).
     static constexpr std::int64_t enough_ticks = 10, most_ticks = std::int64_t{1} << 56;
     SystemFile file_;
     std::vector<char> text_;

@@ -11,7 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Layers that do to each group of channels the same as to all of them.
+/// Layers that treat each group of channels as they treat all of them, so dividing the channels leaves them as they
+/// are.
 template <class Params>
 concept WorksInGroups =
     std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
@@ -21,8 +22,8 @@ concept WorksInGroups =
     std::same_as<Params, ConcatParams> || std::same_as<Params, FlattenParams> || std::same_as<Params, ReduceParams> ||
     std::same_as<Params, ChannelShuffleParams> || std::same_as<Params, InputParams>;
 
-/// A layer with a share of its channels: one of so many equal ones. Throws error, naming the layer, where the channels
-/// cannot be divided so, unless they may be rounded up.
+/// Makes layers with one of `parts` equal shares of their channels. Throws error, naming the layer, if `parts` does not
+/// divide its channels and `round` is false, or if the layer mixes channels in a way that cannot be divided.
 class DividedLayer {
 public:
     DividedLayer(Graph const& graph, int parts, bool round) : graph_(graph), parts_(parts), round_(round) {
@@ -34,7 +35,8 @@ public:
     }
 
 private:
-    /// Channels are divided behind the first convolution or dense layer, and of constants that meet them there.
+    /// Marks layers with divided channels: those behind a convolution or dense layer, and constants that are combined
+    /// with such results.
     void mark_divided() {
         divided_.assign(graph_.size(), false);
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -59,7 +61,7 @@ private:
     [[nodiscard]] bool reads_divided(std::size_t layer) const { return divided_[graph_[layer].inputs.at(0)]; }
     [[nodiscard]] int input_channels(std::size_t layer) const { return graph_[graph_[layer].inputs.at(0)].shape.c; }
 
-    /// A share of so many channels.
+    /// The number of channels in one share.
     [[nodiscard]] int share(std::size_t layer, int channels, const char* what) const {
         if (channels % parts_ == 0) return channels / parts_;
         if (round_) return (channels + parts_ - 1) / parts_;
@@ -77,7 +79,8 @@ private:
             return conv;
         }
         conv.k = share(layer, conv.k, "kernels");
-        // Its own groups are shared out where that is possible; otherwise each group has as many, of fewer channels.
+        // The convolution's own groups are divided if `parts` divides them; otherwise each share has as many groups, of
+        // fewer channels.
         if (conv.groups > 1 && reads_divided(layer) && conv.groups % parts_ == 0) conv.groups /= parts_;
         return conv;
     }

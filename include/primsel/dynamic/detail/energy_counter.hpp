@@ -13,22 +13,25 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The sum of the system's sensors of energy and power since they were added.
+/// Sums the system's sensors of energy and power.
 class EnergyCounter {
 public:
-    /// A counter of microjoules that begins again after `most`; 0 where it does not.
+    /// Adds a counter of microjoules that wraps around to 0 after `most`; `most` is 0 if that is unknown. Left out if
+    /// it cannot be read.
     void add_energy(SystemFile file, std::int64_t most) {
         Sensor sensor{std::move(file), most, 0, true};
         if (sensor.file.read(sensor.last)) sensors_.push_back(std::move(sensor));
     }
-    /// A sensor of microwatts, whose readings are summed over time.
+    /// Adds a sensor of microwatts, whose readings are multiplied by the time that passed. Left out if it cannot be
+    /// read.
     void add_power(SystemFile file) {
         Sensor sensor{std::move(file), 0, 0, false};
         if (sensor.file.read(sensor.last)) sensors_.push_back(std::move(sensor));
     }
     [[nodiscard]] std::size_t size() const noexcept { return sensors_.size(); }
 
-    /// NaN where there is no sensor.
+    /// The joules so far; NaN if there is no sensor. `seconds` is the present time: power counts from the first call
+    /// on.
     [[nodiscard]] double joules(double seconds) noexcept {
         if (sensors_.empty()) return std::numeric_limits<double>::quiet_NaN();
         const double passed = seconds - last_seconds_;

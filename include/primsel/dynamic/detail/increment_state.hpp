@@ -17,23 +17,23 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Numbers as they are read again, with spaces between.
+/// The numbers as text that reads back to the same bits, separated by spaces.
 [[nodiscard]] inline std::string exact_texts(std::vector<double> const& numbers) {
     std::string text;
     for (const double number : numbers) text += (text.empty() ? "" : " ") + core::exact_text(number);
     return text;
 }
 
-/// How far an incremental training is, beside the trainer of the attempt.
+/// The state of an incremental training, without the trainer of the present attempt.
 struct IncrementState {
-    /// A model that a step may end with.
+    /// A model that the step may end with.
     struct Candidate {
         /// Weights of the whole network.
         Weights weights;
-        /// Accuracies of all configurations up to the one that is trained.
+        /// Validation accuracies of all sub-networks up to the one that is trained.
         std::vector<double> accuracies;
         bool limit_kept = true;
-        /// The most that an earlier configuration has lost.
+        /// The largest loss of accuracy of an earlier sub-network.
         double worst_loss = 0;
 
         [[nodiscard]] bool better_than(Candidate const& other) const {
@@ -44,7 +44,7 @@ struct IncrementState {
 
     int step = 1, attempt = 1;
     bool in_attempt = false;
-    /// Weights of the whole network as the last step left them.
+    /// Weights of the whole network after the last finished step.
     Weights base;
     std::optional<Candidate> candidate;
     std::vector<Increment> increments;
@@ -73,7 +73,7 @@ struct IncrementState {
         }
     }
 
-    /// Throws error, naming the checkpoint, where it is none of such a training of this network.
+    /// Throws error, naming the checkpoint, if it is no incremental training of this graph in this number of steps.
     [[nodiscard]] static IncrementState read(Checkpoint const& from, Graph const& graph, std::size_t steps) {
         const train::CheckpointReader reader(from);
         IncrementState state;

@@ -11,22 +11,23 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The first so many channels, or some of their shares.
+/// The channels 0 to count - 1.
 [[nodiscard]] inline std::vector<std::size_t> first_channels(int count) {
     std::vector<std::size_t> channels(static_cast<std::size_t>(count));
     std::iota(channels.begin(), channels.end(), std::size_t{0});
     return channels;
 }
 
-/// Which channels of a layer's result a part of the network has.
+/// Finds the channels of the whole network's layer that a sub-network's layer computes. The call operators take the
+/// parameters of the sub-network's layer.
 struct PartChannels {
     using Channels = std::vector<std::size_t>;
 
     Graph const& whole;
     Graph const& part;
-    /// The layer's positions.
+    /// The layer's positions in the two graphs.
     std::size_t in_whole, in_part;
-    /// The channels of the part's layers before it.
+    /// For each earlier layer of the part, its channels.
     std::vector<Channels> const& of;
 
     [[nodiscard]] int count() const { return part[in_part].shape.c; }
@@ -36,7 +37,7 @@ struct PartChannels {
     Channels operator()(ConvParams const& conv) const {
         const int whole_groups = std::get<ConvParams>(whole[in_whole].layer).groups;
         if (whole_groups == 1 || whole_groups != whole_input().c) return first_channels(count());
-        // A depthwise one goes with its input.
+        // A depthwise convolution has the channels of its input.
         return repeated(input(), static_cast<std::size_t>(conv.k / conv.groups));
     }
     Channels operator()(DenseParams const&) const { return first_channels(count()); }
@@ -68,7 +69,7 @@ struct PartChannels {
     }
 
 private:
-    /// The channels of inputs that have the same ones, or of a single input that meets all.
+    /// The channels that all inputs have. An input with one channel is broadcast to those of the others.
     [[nodiscard]] Channels of_same() const {
         const Channels* most = &input();
         for (std::size_t place = 1; place < part[in_part].inputs.size(); ++place) {
@@ -78,7 +79,7 @@ private:
         }
         return *most;
     }
-    /// Each channel as so many.
+    /// Channel c becomes channels c * times to c * times + times - 1.
     [[nodiscard]] static Channels repeated(Channels const& channels, std::size_t times) {
         Channels all;
         for (const std::size_t channel : channels) {
@@ -86,7 +87,7 @@ private:
         }
         return all;
     }
-    /// All that the whole layer has, or those of the input.
+    /// All channels of the whole layer, or those of the input if the layer keeps channels as they are.
     [[nodiscard]] Channels other() const {
         if (count() == whole[in_whole].shape.c) return first_channels(count());
         const bool keeps = !part[in_part].inputs.empty() && input().size() == static_cast<std::size_t>(count()) &&

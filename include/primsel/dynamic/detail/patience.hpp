@@ -7,28 +7,29 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// For how many images something better must stay better until it is taken. Twice as long each time that it has to be
-/// given back soon; half as long each time that the choice lasts.
+/// Counts the images for which another point is better, and tells when to take it. The number of images needed doubles
+/// if a point that was taken has to be left within 64 images, and halves when one lasts for 512.
 class Patience {
 public:
     explicit Patience(std::size_t images) noexcept : least_(images), images_(images) {}
 
-    /// Another image for which there is something better. Whether that was so for long enough.
+    /// Counts an image for which another point is better. Returns whether there were enough of them.
     bool wait() noexcept { return ++waited_ > images_; }
     void nothing_better() noexcept { waited_ = 0; }
-    /// The better choice is taken.
+    /// The better point is taken.
     void take() noexcept { waited_ = 0, since_taken_ = 0; }
-    /// The present choice has to be left.
+    /// The present point has to be left.
     void give_up() noexcept {
         waited_ = 0;
         if (since_taken_ < trial) images_ = std::min(2 * std::max<std::size_t>(images_, 1), longest);
         since_taken_ = lasting;
     }
+    /// Counts an image that ran.
     void image() noexcept {
         if (since_taken_ >= lasting || ++since_taken_ < lasting) return;
         images_ = std::max(images_ / 2, least_);
     }
-    /// Forgets the machine, as after a change of it.
+    /// Forgets what was learned, since the machine or the budget changed.
     void reset() noexcept { images_ = least_, since_taken_ = lasting; }
 
 private:

@@ -9,15 +9,15 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Ratios of measured to predicted times since they last changed for good, and a bound for the next one.
+/// The ratios of measured to predicted times since their last lasting change, and a bound for the next ratio.
 ///
-/// Where values come in any order, the next is above the k-th smallest of n with a probability of 1 - k / (n + 1),
-/// whatever they are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of
-/// what disturbs a machine, and neither do the two tests for a change: most ratios after a surprise are above the old
-/// bound as well; or the last few are all below nine tenths of the others.
+/// If values come in random order, the next one exceeds the k-th smallest of n with probability 1 - k / (n + 1), for
+/// any distribution. k is the smallest for which this is at most 1 - `share`. Two tests detect a change. A rise: of the
+/// ratio that exceeded the bound and the three after it, at least three are above the old bound. A fall: the last
+/// ratios, at least 8, are each below at least nine tenths of the others.
 class RecentRatios {
 public:
-    /// `share`: of ratios that must be within the bound. `margin`: the bound where nothing was measured yet.
+    /// `share`: the share of ratios that must be within the bound. `margin`: the bound while nothing is measured.
     RecentRatios(double share, double margin) noexcept
         : share_(share), margin_(margin), step_((margin - 1) * 1.13 / 2.6) {}
 
@@ -46,11 +46,12 @@ public:
     [[nodiscard]] double bound() const noexcept {
         return alarm_ > 0 ? std::max(settled_bound(), alarmed_) : settled_bound();
     }
-    /// The bound as a multiple of the median where nothing changes. It comes from the differences of successive ratios,
-    /// few of which are changes: their mean is 1.13 normal deviations, and 2.6 deviations are exceeded once in 200.
+    /// The bound as a multiple of the median while nothing changes. It is estimated from the differences of successive
+    /// ratios, few of which are changes. For normal deviates the mean absolute difference is 2 / sqrt(pi) = 1.13
+    /// standard deviations, and 2.6 standard deviations are exceeded once in 200.
     [[nodiscard]] double spread() const noexcept { return 1 + 2.6 / 1.13 * step_; }
     [[nodiscard]] bool is_alarmed() const noexcept { return alarm_ > 0; }
-    /// Takes the last surprise for an exception, and forgets it.
+    /// Treats the last ratios above the bound as an exception: removes them and ends the alarm.
     void calm() noexcept {
         alarm_ = 0, since_alarm_ = rise_run;
         std::size_t surprises = 0;
@@ -63,21 +64,21 @@ private:
     static constexpr std::size_t capacity = 512, alarm_length = 8;
     static constexpr std::size_t rise_run = 4, shortest_fall_run = 8, longest_fall_run = 128;
     static constexpr double most_step = 0.4;
-    /// How many times the bound an exception is at least.
+    /// The least ratio of an exception to the bound. A choice.
     static constexpr double exceptional = 1.2;
 
     [[nodiscard]] double settled_bound() const noexcept {
         if (count_ == 0) return margin_;
         const double rank = std::ceil(static_cast<double>(count_ + 1) * share_);
         const auto ranked = static_cast<std::size_t>(rank) - 1;
-        // Where few are known a single exception would be the bound until there are many.
+        // With few ratios a single exception would be the bound for long, so it is left out.
         const std::size_t largest = count_ - 1 - (has_exception_ && count_ > 1 ? 1 : 0);
         if (ranked < count_) return sorted_[std::min(ranked, largest)];
-        // So few have no such rank: the largest, and the less of the margin the more there are.
+        // Too few for this rank: the largest, times a margin that shrinks as ratios are added.
         const double missing = 1 - static_cast<double>(count_) * (1 - share_);
         return sorted_[largest] * (1 + (margin_ - 1) * std::max(missing, 0.0));
     }
-    /// The one so many before the latest.
+    /// The ratio `back` places before the latest.
     [[nodiscard]] double before(std::size_t back) const noexcept {
         return ring_[(next_ + 2 * capacity - 1 - back) % capacity];
     }
@@ -102,17 +103,18 @@ private:
         for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
         std::sort(sorted_.data(), sorted_.data() + count);
     }
-    /// Forgets the ratios before a rise.
+    /// Forgets the ratios before a rise, four ratios after the first one above the bound.
     void follow_rise(double ratio) noexcept {
         if (since_alarm_ >= rise_run) return;
         ++since_alarm_;
         if (ratio > above_) ++high_;
         if (since_alarm_ < rise_run) return;
         if (4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
-        // One in so many images may be beyond the bound; a second is none.
+        // A single ratio above the bound is expected now and then and counts as an exception; a second one does not.
         has_exception_ = high_ == 1 && !has_exception_ && alarmed_ > exceptional * above_ * spread();
     }
-    /// Load that comes and goes soon is no fall: a surprise soon after one makes the next need a longer run.
+    /// Forgets the ratios before a fall. A ratio above the bound within 512 after a fall shows that the fall did not
+    /// last, so the next fall needs a run twice as long.
     void follow_fall() noexcept {
         if (since_fall_ < capacity && ++since_fall_ == capacity) {
             fall_run_ = std::max(fall_run_ / 2, shortest_fall_run);
@@ -128,16 +130,16 @@ private:
     }
 
     double share_, margin_, step_;
-    /// The last `count_` are in use; the next goes to `next_`.
+    /// The last `count_` elements before `next_` are in use, in order of time; the same values, sorted.
     std::array<double, capacity> ring_{}, sorted_{};
     std::size_t count_ = 0, next_ = 0;
-    /// For so many more ratios the bound is at least that of the surprise.
+    /// The number of ratios for which the bound is still at least `alarmed_`.
     std::size_t alarm_ = 0;
     double alarmed_ = 0;
-    /// The bound before the alarm, and how many since were above it.
+    /// The bound before the alarm, and the number of ratios above it since.
     double above_ = 0;
     std::size_t since_alarm_ = rise_run, high_ = 0;
-    /// Whether the largest is an exception: far above the bound, and the next ones were not.
+    /// Whether the largest ratio is an exception: far above the bound, with none of the next ones above it.
     bool has_exception_ = false;
     std::size_t fall_run_ = shortest_fall_run, since_fall_ = capacity;
 };

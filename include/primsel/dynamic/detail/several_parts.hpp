@@ -6,8 +6,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// A layer with so many shares of the channels in place of one. What a share has as the whole layer has it was not
-/// divided.
+/// Makes a layer with `parts` shares of the channels from a layer with one share. A parameter that is equal in the
+/// share and in the whole layer was not divided, and stays.
 struct SeveralParts {
     AnyLayer const& whole;
     int parts;

@@ -17,8 +17,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The layers of a configuration that are whole in it though they read, directly or not, fewer channels than the whole
-/// network's: those behind the groups, which all configurations have in common.
+/// Marks the layers that belong to all sub-networks: those with all channels of the whole network's layer that read,
+/// directly or not, fewer channels than it. `first` is the smallest sub-network.
 [[nodiscard]] inline std::vector<bool> common_layers(Graph const& whole, Configuration const& first) {
     std::vector<bool> common(first.graph.size(), false);
     for (std::size_t i = 0; i < first.graph.size(); ++i) {
@@ -32,8 +32,8 @@ namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
     return common;
 }
 
-/// How the options of a training become those of one step: what earlier configurations have is frozen, and the layers
-/// that all have in common learn slower with each step.
+/// Makes the options of one step from those of the whole training. Weights that the sub-network before has are frozen;
+/// those of the layers that belong to all sub-networks learn slower with each step.
 class StepOptions {
 public:
     StepOptions(Graph const& whole, std::vector<Configuration> const& configurations, IncrementalOptions const& options)
@@ -81,7 +81,7 @@ private:
             return weight == layer || (weight.starts_with(layer) && weight[layer.size()] == '.');
         });
     }
-    /// Where a block lies in a larger one.
+    /// The positions in `block` of the values that `part` has too.
     [[nodiscard]] static std::vector<std::size_t> positions_within(WeightBlock const& part, WeightBlock const& block) {
         std::vector<std::size_t> all, positions;
         part.each([&](std::size_t at) { all.push_back(at); });

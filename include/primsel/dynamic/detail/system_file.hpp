@@ -1,4 +1,4 @@
-// The one place of this room that touches files: those by which a system tells and takes its settings.
+// The only header of dynamic/ that touches files: those of sysfs and procfs.
 #pragma once
 
 #include <primsel/core/config.hpp>
@@ -29,11 +29,12 @@ using CoreBits = std::bitset<most_cores>;
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
-/// A whole number between blanks; false where it is anything else.
+/// Reads a whole number, which blanks may surround. Returns false if the text is anything else.
 [[nodiscard]] inline bool read_whole(std::string_view text, std::int64_t& value) noexcept {
     return read_number(trimmed(text), value);
 }
-/// Cores as "0-3,6": false where the text is anything else, or names a core beyond `most_cores`.
+/// Reads a list of cores such as "0-3,6". Returns false if the text is anything else, or names a core from `most_cores`
+/// on.
 [[nodiscard]] inline bool read_cores(std::string_view text, CoreBits& cores) noexcept {
     cores.reset();
     text = trimmed(text);
@@ -53,7 +54,7 @@ using CoreBits = std::bitset<most_cores>;
     return true;
 }
 
-/// A file of the system's that is kept open. Nothing but construction allocates; what fails leaves a reason in errno.
+/// A system file that is kept open. Only the constructor allocates; what fails leaves a reason in errno.
 class SystemFile {
 public:
     SystemFile() = default;
@@ -70,8 +71,8 @@ public:
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
 
-    /// As much as the room holds; empty where it cannot be read. Files of what was taken away and came back are opened
-    /// again.
+    /// Reads the file from its start, as much as `room` holds. Empty if it cannot be read. Opens the file again if
+    /// reading fails, as when a core went offline and came back.
     [[nodiscard]] std::string_view read(char* room, std::size_t size) noexcept {
         for (int attempt = 0; attempt < 2; ++attempt) {
             if (is_open() || open()) {
@@ -86,7 +87,7 @@ public:
         std::array<char, 64> room;
         return read_whole(read(room.data(), room.size()), value);
     }
-    /// Writes to a file that need not be readable.
+    /// Writes a number and leaves errno if that fails. The file need not be readable.
     [[nodiscard]] bool write(std::int64_t value) const noexcept {
         std::array<char, 32> room;
         const char* const end = std::to_chars(room.data(), room.data() + room.size(), value).ptr;
@@ -103,7 +104,7 @@ public:
 
 private:
     bool open() noexcept {
-        // A pipe in its place would wait for who writes to it.
+        // Without O_NONBLOCK a pipe of this name would block until something writes to it.
         if (!path_.empty()) number_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         return is_open();
     }

@@ -15,16 +15,16 @@
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The part of a weight that a configuration has: some rows, and some columns of each.
+/// The part of a weight that a sub-network has: some rows, and some columns of each.
 struct WeightBlock {
     std::string name;
-    /// Dimensions of the whole weight, and of the part.
+    /// The dimensions of the whole weight, and of the part.
     std::vector<std::int64_t> whole, dims;
     std::vector<std::size_t> rows, columns;
 
     [[nodiscard]] bool is_whole() const { return whole == dims; }
     [[nodiscard]] std::size_t count() const { return rows.size() * columns.size() * depth(); }
-    /// The positions in the whole weight, in the order of the part.
+    /// Calls visit(position) with each position in the whole weight, in the order of the part's values.
     void each(auto const& visit) const {
         const std::size_t width = extent(1), inner = depth();
         for (const std::size_t row : rows) {
@@ -33,7 +33,7 @@ struct WeightBlock {
             }
         }
     }
-    /// Throws error unless this is a block of the weight.
+    /// Throws error unless `tensor` has the dimensions of the whole weight.
     void check(WeightTensor const& tensor) const {
         if (network::same_extents(tensor.dims, whole)) return;
         fail("configuration: weight ", name, " is ", to_string(tensor.dims), ", not ", to_string(whole));
@@ -64,7 +64,8 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
         node.layer);
 }
 
-/// The columns that a configuration's layer has of a weight with columns.
+/// The columns of a weight that layer i of the sub-network `part` has. Throws error, naming the layer, if that cannot
+/// be told.
 template <class Configuration>
 [[nodiscard]] std::vector<std::size_t> columns_of(Graph const& whole, Configuration const& part, std::size_t i,
                                                   std::vector<std::int64_t> const& dims, std::string const& weight) {
@@ -90,7 +91,7 @@ template <class Configuration>
     return columns;
 }
 
-/// Calls visit(block) for each weight of a configuration.
+/// Calls visit(block) for each weight of the sub-network `part`.
 template <class Configuration>
 void each_block(Graph const& whole, Configuration const& part, auto const& visit) {
     const auto all = [](std::int64_t count) {
