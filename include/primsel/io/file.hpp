@@ -24,7 +24,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Larger files are refused, unless the caller says otherwise.
+/// The default limit of a file's size in bytes: 64 GiB.
 inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
 
 namespace io {
@@ -44,14 +44,14 @@ public:
 
     [[nodiscard]] bool is_open() const { return number_ >= 0; }
     [[nodiscard]] int number() const { return number_; }
-    /// False with a reason in errno when something written earlier is lost.
+    /// Closes the file. Returns false, with the reason in errno, if data written earlier is lost.
     bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
 private:
     int number_;
 };
 
-/// When the file's contents were last changed.
+/// The time of the last change of a file's contents.
 [[nodiscard]] inline timespec time_of_change(struct stat const& status) {
 #if defined(__APPLE__)
     return status.st_mtimespec;
@@ -63,7 +63,7 @@ private:
 // No system call moves more than about 2 GiB at once.
 inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
 
-/// False with a reason in errno.
+/// Writes all bytes. Returns false, with the reason in errno, if that fails.
 inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), bytes_per_call));
@@ -78,7 +78,8 @@ inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
-/// Calls use(name) with names of new files beside `path` until it gives no error, or another than EEXIST.
+/// Calls use(name) with names for a new file beside `path` until it returns true or fails with another reason than
+/// EEXIST. Returns the name, or an empty one with the reason in errno.
 template <class Use>
 [[nodiscard]] std::string name_beside(std::string const& path, Use const& use) {
     for (int attempt = 0;; ++attempt) {
@@ -87,7 +88,7 @@ template <class Use>
         if (errno != EEXIST) return {};
     }
 }
-/// Whether a file has such a name; `suffix` follows the name of the file beside which it is.
+/// Whether name_beside made such a name; `suffix` is the part behind the name of the file beside which it lies.
 [[nodiscard]] inline bool is_suffix_beside(std::string_view suffix) {
     const auto skip_digits = [&suffix] {
         const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
@@ -101,8 +102,8 @@ template <class Use>
     };
     return skip(".") && skip_digits() && skip("-") && skip_digits() && suffix == ".tmp";
 }
-/// Removes new files beside `path` whose writers were killed: nobody has them locked. Process ids would not do, as the
-/// writers may be on other machines or in other containers.
+/// Removes new files beside `path` that killed writers left: those that nobody has locked. Process ids would not tell,
+/// since a writer may run on another machine or in another container.
 inline void remove_left_beside(std::string const& path) {
     const std::string folder = folder_of(path), name = path.substr(path.rfind('/') + 1);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
@@ -114,18 +115,18 @@ inline void remove_left_beside(std::string const& path) {
         struct stat opened {
         }, named{};
         if (!file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) continue;
-        // Its writer may have renamed it since it was opened.
+        // The writer may have renamed the file since it was opened here.
         const bool is_same = ::fstat(file.number(), &opened) == 0 && ::lstat(left.c_str(), &named) == 0 &&
                              opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
         if (is_same && S_ISREG(opened.st_mode)) ::unlink(left.c_str());
     }
 }
-/// Opens a new file beside `path` for writing, locks it and tells its name, which is empty where it has none. Negative
-/// with a reason in errno.
+/// Opens a new file beside `path` for writing and locks it. Sets `name` to its name, or leaves it empty if the file has
+/// none. Returns a negative number, with the reason in errno, if that fails.
 inline int open_beside(std::string const& path, std::string& name) {
     int number = -1;
 #if defined(O_TMPFILE)
-    // Without a name, it is gone when its writer is killed. A name is given through /proc.
+    // A file without a name vanishes if its writer is killed. It gets its name through /proc.
     if (::access("/proc/self/fd", X_OK) == 0) {
         number = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     }
@@ -141,15 +142,15 @@ inline int open_beside(std::string const& path, std::string& name) {
         });
         if (number < 0) return number;
         ::flock(number, LOCK_EX);
-        // Before it was locked, another writer may have taken it for one that was left.
+        // Between its creation and its lock, another writer may have removed it as a leftover.
         struct stat status {};
         if (::fstat(number, &status) != 0 || status.st_nlink > 0) return number;
         ::close(number);
     }
 }
 
-/// A new file beside `path`, gone at the end of the scope unless it took the place of `path`. Removes those that
-/// writers left that were killed.
+/// A new file beside `path`. The destructor removes it, unless replace() gave it the name `path`. The constructor
+/// removes files that killed writers left.
 class TemporaryFile {
 public:
     explicit TemporaryFile(std::string path)
@@ -162,9 +163,9 @@ public:
 
     [[nodiscard]] bool is_open() const { return descriptor_.is_open(); }
     [[nodiscard]] int number() const { return descriptor_.number(); }
-    /// Only once everything is on the disk. False with a reason in errno.
+    /// Flushes the file to the disk and renames it to `path`. Returns false, with the reason in errno, if that fails.
     bool replace() {
-        // Not every file system can tell (EINVAL).
+        // Some file systems cannot flush (EINVAL).
         if (::fsync(number()) != 0 && errno != EINVAL) return false;
         if (name_.empty()) {
             const std::string open = join("/proc/self/fd/", number());
@@ -172,7 +173,7 @@ public:
                 return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
             });
         }
-        // It stays locked until it has the name.
+        // The file stays locked until it has the name.
         if (name_.empty() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
         name_.clear();
         return true;
@@ -185,11 +186,11 @@ private:
 
 }  // namespace io
 
-/// A regular file, open for reading, and what it was like then. Throws error, naming the file, when it cannot be read,
-/// is no regular file or is larger than the limit.
+/// A regular file that is open for reading, with its size and time of change when it was opened. The constructor throws
+/// error, naming the file, if it cannot be read, is no regular file, or is larger than `limit` bytes.
 class OpenFile {
 public:
-    // Opening a pipe would wait for who writes to it.
+    // Without O_NONBLOCK opening a pipe would block until something writes to it.
     explicit OpenFile(std::string path, std::size_t limit = file_size_limit)
         : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
         if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) io::fail_of_system(path_, "cannot read");
@@ -198,7 +199,8 @@ public:
     }
     [[nodiscard]] std::string const& path() const { return path_; }
     [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
-    /// Reads bytes from `offset` on; false when the file ends before them. Throws error when the system cannot read.
+    /// Reads dst.size() bytes from `offset` on. Returns false if the file ends before them. Throws error if the system
+    /// cannot read.
     [[nodiscard]] bool read(std::size_t offset, std::span<std::byte> dst) const {
         while (!dst.empty()) {
             const ssize_t count =
@@ -210,7 +212,7 @@ public:
         }
         return true;
     }
-    /// Whether it has the size and the time of its last change that it had when it was opened.
+    /// Whether the file still has the size and time of change that it had when it was opened.
     [[nodiscard]] bool is_unchanged() const {
         struct stat now {};
         if (::fstat(number(), &now) != 0 || now.st_size != status_.st_size) return false;
@@ -226,19 +228,19 @@ private:
     struct stat status_ {};
 };
 
-/// Bytes that copies share, as those of a whole file.
+/// Bytes that copies of this object share, such as those of a whole file.
 struct SharedBytes {
     std::span<const std::byte> bytes;
-    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
+    /// Keeps the bytes alive; null if they live elsewhere.
     std::shared_ptr<const void> owner;
 
     [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
+    /// Deleted, since the bytes may end with the temporary: keep the object in a variable while its text is used.
     std::string_view text() const&& = delete;
 };
 
-/// The whole file, read into memory that starts at a cache line.
-/// Throws error, naming the file, when it cannot be read or became shorter meanwhile.
+/// Reads the whole file into memory that starts at a cache line. Throws error, naming the file, if it cannot be read,
+/// became shorter meanwhile, or does not fit the memory.
 [[nodiscard]] inline SharedBytes read_file(OpenFile const& file) {
     const std::size_t size = file.size();
     std::shared_ptr<AlignedBuffer> buffer;
@@ -251,21 +253,21 @@ struct SharedBytes {
     if (!file.read(0, bytes)) fail(file.path(), ": became shorter while it was read");
     return {bytes, std::move(buffer)};
 }
-/// Throws error, naming the file, also when it is no regular file or is larger than the limit.
+/// Reads the whole file. Throws error, naming the file, also if it is no regular file or larger than `limit` bytes.
 [[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
     return read_file(OpenFile(path, limit));
 }
 
 namespace io::detail {
 
-/// Where write_file writes to.
+/// The file that write_file writes to.
 struct WrittenFile {
-    /// Links followed.
+    /// The path with symbolic links resolved.
     std::string path;
     bool exists = false, is_regular = true;
     mode_t permissions = 0;
 
-    /// Throws error when the system says that it must not be written.
+    /// Throws error if the file is a folder or must not be written.
     explicit WrittenFile(std::string const& name) : path(name) {
         struct stat status {};
         exists = ::stat(name.c_str(), &status) == 0;
@@ -281,8 +283,8 @@ struct WrittenFile {
 
 }  // namespace io::detail
 
-/// Throws error, naming the file and the system's reason, when write_file could not write to it: to be known before
-/// hours of work. Changes nothing of the file, and makes none.
+/// Throws error, naming the file and the system's reason, if write_file could not write to it. Call it before hours of
+/// work. Neither changes nor creates the file.
 inline void require_writable(std::string const& path) {
     const io::detail::WrittenFile target(path);
     if (target.is_regular && !io::TemporaryFile(target.path).is_open()) {
@@ -290,12 +292,11 @@ inline void require_writable(std::string const& path) {
     }
 }
 
-/// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
-/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. What a writer left
-/// beside it that was killed is removed. A symbolic link is followed; what is no regular file, as /dev/stdout, is
-/// written to directly.
-/// Throws error, naming the file and the system's reason. A file beyond the size that the process may write
-/// (RLIMIT_FSIZE) is an error only where the program ignores SIGXFSZ; otherwise the system ends it.
+/// Writes the parts one after the other to a new file beside `path`, which replaces `path` only when every byte is on
+/// the disk. Until then, and after an error such as a full disk, `path` is unchanged. Files that killed writers left
+/// beside it are removed. A symbolic link is followed. A file that is not regular, such as /dev/stdout, is written to
+/// directly. Throws error, naming the file and the system's reason. Exceeding the process's limit of file size
+/// (RLIMIT_FSIZE) is an error only if the program ignores SIGXFSZ; otherwise the system ends the program.
 inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
     const auto require = [&path](bool done) {
         if (!done) io::fail_of_system(path, "cannot write");

@@ -9,8 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The format of a file that begins with these bytes, if it is one that is often saved under another's name; else
-/// empty.
+/// The name of the format that a file begins with, if it is one often saved under another's name; else empty.
 [[nodiscard]] inline std::string_view foreign_format(std::string_view text) {
     using namespace std::string_view_literals;
     struct Format {
@@ -42,7 +41,7 @@ namespace primsel::inline PRIMSEL_ABI {
     for (Format const& format : formats) {
         if (text.size() >= format.at && text.substr(format.at).starts_with(format.magic)) return format.name;
     }
-    // HTML begins after a mark of byte order and blanks, in letters of any case.
+    // HTML may begin with a byte order mark and blanks, in letters of any case.
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     for (const std::string_view begin : {"<!doctype html"sv, "<html"sv, "<head"sv, "<!--"sv}) {
@@ -54,7 +53,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return "";
 }
 
-/// Throws error when the file, which shall be `wanted`, is of such a format.
+/// Throws error if the text is of such a format, and not a file of the format `wanted`.
 inline void refuse_foreign_format(std::string const& name, std::string_view wanted, std::string_view text) {
     const std::string_view format = foreign_format(text);
     if (!format.empty()) fail(name, ": not ", wanted, ": it is ", format);

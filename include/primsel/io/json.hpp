@@ -1,4 +1,4 @@
-// The door to RapidJSON: its events-only parser, without its document.
+// The only header that includes RapidJSON. It uses the event parser alone, not the document.
 #pragma once
 
 #include <primsel/core/error.hpp>
@@ -30,7 +30,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace io {
 
-/// How many of the first bytes are UTF-8; all of them if they all are.
+/// The number of bytes before the first that is not valid UTF-8; the text's size if all of it is valid.
 [[nodiscard]] inline std::size_t utf8_prefix(std::string_view text) {
     rapidjson::MemoryStream stream(text.data(), text.size());
     while (stream.Tell() < text.size()) {
@@ -41,10 +41,12 @@ namespace io {
     return text.size();
 }
 
-/// Builds a Json from RapidJSON's events, whose names are RapidJSON's. An event that returns false ends the parsing.
+/// Builds a Json from RapidJSON's events; the members' names are RapidJSON's. Parsing ends at an event that returns
+/// false.
 class JsonBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonBuilder> {
 public:
-    /// Parses `text` in place: what stands before `at` may have changed in its copy.
+    /// `text` is the original text. `at` reads a copy, whose part before the present position parsing in place may have
+    /// overwritten.
     JsonBuilder(JsonLimits limits, std::string_view text, rapidjson::InsituStringStream& at)
         : limits_(limits), text_(text), at_(at) {}
 
@@ -150,9 +152,9 @@ private:
 
 }  // namespace io
 
-/// Reads a JSON text (RFC 8259). `name` is what errors call it: a path, as a rule.
-/// Throws error with line and column when it is not JSON, has a number beyond double precision, a string that is not
-/// UTF-8 or a key twice in one object, or needs more than the limits.
+/// Reads a JSON text (RFC 8259). Errors call it `name`, usually a path. Throws error with line and column if it is not
+/// JSON, has a number beyond double precision, a string that is not UTF-8, the same key twice in one object, or exceeds
+/// the limits.
 [[nodiscard]] inline JsonCursor parse_json(std::string const& name, std::string_view text, JsonLimits limits = {}) {
     const auto refuse = [&](std::size_t offset, std::string_view reason) {
         if (!text.starts_with('{')) refuse_foreign_format(name, "JSON", text);
@@ -160,14 +162,14 @@ private:
         const auto line = 1 + std::count(before.begin(), before.end(), '\n');
         fail(name, ':', line, ':', offset - (before.rfind('\n') + 1) + 1, ": not valid JSON: ", reason);
     };
-    // RapidJSON counts with 32 bits and takes a zero byte for the end.
+    // RapidJSON counts in 32 bits and treats a zero byte as the end.
     constexpr std::size_t most = std::size_t{1} << 30;
     if (text.size() > most) fail(name, ": ", text.size(), " bytes are more than the ", most, " allowed for JSON");
     if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse(zero, "a zero byte");
 
-    // Parsing in place and without numbers leaves RapidJSON 1.1's own stack and number conversion unused: the one adds
-    // to null pointers, the other reads outside its table of powers. The builder's limit of depth bounds the recursion.
-    // Vector code, where the user turned it on, reads 16 bytes at a time.
+    // Parsing in place, with numbers as texts, avoids RapidJSON 1.1's stack, which adds to null pointers, and its
+    // number conversion, which reads outside its table of powers. The builder's limit of depth bounds the recursion.
+    // RapidJSON's vector code, if the user enables it, reads 16 bytes at a time.
     std::vector<char> copy(text.size() + 16);
     std::copy(text.begin(), text.end(), copy.begin());
     rapidjson::InsituStringStream stream(copy.data());
@@ -180,7 +182,7 @@ private:
     return {name, builder.take()};
 }
 
-/// Throws error as read_file and parse_json do.
+/// Reads a JSON file. Throws error as read_file and parse_json do.
 [[nodiscard]] inline JsonCursor read_json(std::string const& path, JsonLimits limits = {}) {
     const SharedBytes file = read_file(path);
     return parse_json(path, file.text(), limits);
@@ -197,7 +199,7 @@ public:
 
     void print(Json const& json) {
         if (const auto* array = json.get<Json::Array>()) {
-            // An array of scalars, as a shape, stays on one line.
+            // An array of scalars, such as a shape, stays on one line.
             const bool lines = std::any_of(array->begin(), array->end(), [](Json const& element) {
                 return element.get<Json::Array>() != nullptr || element.get<Json::Object>() != nullptr;
             });
@@ -274,10 +276,10 @@ private:
         char digits[32];
         const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
         const std::string_view shortest(digits, static_cast<std::size_t>(end - digits));
-        // "inf" and "nan"; a comparison would be gone with -ffast-math.
+        // Finds "inf" and "nan". A comparison would be optimised away by -ffast-math.
         if (shortest.find('n') != std::string_view::npos) fail("JSON: the number ", shortest, " is not finite");
         text_ += shortest;
-        // A floating-point number stays one.
+        // A floating-point number reads back as one.
         if (shortest.find_first_of(".e") == std::string_view::npos) text_ += ".0";
     }
 
@@ -289,17 +291,17 @@ private:
 
 }  // namespace io::detail
 
-/// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
-/// and what holds them take a line per member; without, all is on one line.
-/// Throws error for a number that is not finite and, unless strings may be any, for one that is not UTF-8, which JSON
-/// cannot say.
+/// The value as JSON text. Numbers have the fewest digits that read back as the same double. With an indent, the
+/// members of objects, and of arrays that hold objects or arrays, are on lines of their own; with indent 0 all is on
+/// one line. Throws error for a number that is not finite, and for a string that is not UTF-8 unless `strings` is
+/// JsonStrings::any.
 [[nodiscard]] inline std::string to_string(Json const& json, int indent = 0, JsonStrings strings = JsonStrings::utf8) {
     io::detail::JsonPrinter printer(indent, strings);
     printer.print(json);
     return printer.take();
 }
 
-/// Throws error as write_file and to_string(Json) do.
+/// Writes a JSON file with an indent of 2. Throws error as write_file and to_string(Json) do.
 inline void write_json(std::string const& path, Json const& json) { write_file(path, to_string(json, 2) + '\n'); }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A JSON value that never changes; copies share what they hold. The members of an object keep their order.
+/// An immutable JSON value. Copies share strings, arrays and objects. The members of an object keep their order.
 class Json {
 public:
     using Array = std::vector<Json>;
@@ -28,7 +28,7 @@ public:
     // NOLINTBEGIN(google-explicit-constructor): {"nodes", 3} is meant to convert
     Json(std::nullptr_t = nullptr) : type_(type_of<std::nullptr_t>), integer_(0) {}
     Json(std::same_as<bool> auto value) : type_(type_of<bool>), boolean_(value) {}
-    /// Throws error when the value does not fit 64 bits with a sign.
+    /// Throws error if the value does not fit a signed 64-bit integer.
     template <std::integral T>
         requires(!std::same_as<T, bool>)
     Json(T value) : type_(type_of<std::int64_t>), integer_(static_cast<std::int64_t>(value)) {
@@ -42,7 +42,7 @@ public:
     Json(Object value) : Json(std::make_shared<const Object>(std::move(value))) {}
     // NOLINTEND(google-explicit-constructor)
 
-    /// The value as one of the Types; nothing when it is of another.
+    /// A pointer to the value if it has type T, one of Types; else null.
     template <class T>
     [[nodiscard]] const T* get() const {
         static_assert(Types::contains<T>, "a Json holds one of Json::Types");
@@ -86,19 +86,19 @@ private:
     std::shared_ptr<const void> held_;
 };
 
-/// Which strings are written. JSON's are UTF-8; `any` also escapes the control characters that JSON bears and a
-/// terminal does not, as printable() does, and writes a byte that is not UTF-8 as the lone half of a pair, "\udc80" to
-/// "\udcff": as Python does, whose os.fsencode gives the bytes back.
+/// The strings that to_string(Json) accepts. utf8: valid UTF-8 only, as JSON demands. any: control characters that
+/// disturb a terminal are escaped as by printable(), and a byte that is not UTF-8 becomes a lone surrogate, "\udc80" to
+/// "\udcff", as in Python, whose os.fsencode gives the bytes back.
 enum class JsonStrings { utf8, any };
 
-/// The most that a text may make the parser build; a text that needs more is refused.
+/// Limits of what the parser builds; a text that exceeds them is refused.
 struct JsonLimits {
     std::size_t depth = 64;
     std::size_t values = std::size_t{1} << 24;
 };
 
-/// A place in a parsed document, which it keeps alive. Whatever is not as asked for throws error with the document's
-/// name and the way to the place: "plan.json: nodes[3].primitive: expected a string, not an integer".
+/// A place in a parsed document, which it keeps alive. An access that does not fit the value throws error with the
+/// document's name and the path to the place: "plan.json: nodes[3].primitive: expected a string, not an integer".
 class JsonCursor {
 public:
     struct Member;
@@ -117,7 +117,7 @@ public:
         if (integer > high) fail("expected at most ", high, ", not ", integer);
         return integer;
     }
-    /// Integers are numbers too.
+    /// The number; an integer is converted.
     [[nodiscard]] double number() const {
         const auto* integer = at_->get<std::int64_t>();
         return integer != nullptr ? static_cast<double>(*integer) : expect<double>("a number");
@@ -138,7 +138,7 @@ public:
         if (index >= array.size()) fail("expected more than ", array.size(), " elements");
         return {document_, &array[index]};
     }
-    /// The member of an object; searches from the first one on.
+    /// The member with this key, or nothing. Searches from the first member on.
     [[nodiscard]] std::optional<JsonCursor> find(std::string_view key) const {
         for (auto const& [name, value] : expect<Json::Object>("an object")) {
             if (name == key) return JsonCursor{document_, &value};
@@ -151,13 +151,13 @@ public:
         return *found;
     }
 
-    /// The document's name and the way to this place.
+    /// The document's name and the path to this place.
     [[nodiscard]] std::string path() const {
         std::string steps;
         find_steps(document_->root, steps);
         return steps.empty() ? document_->name : join(document_->name, ": ", steps);
     }
-    /// Throws error: the path and the parts.
+    /// Throws error with the path and the parts.
     template <class... Parts>
     [[noreturn]] void fail(Parts const&... parts) const {
         primsel::fail(path(), ": ", parts...);
@@ -179,7 +179,8 @@ private:
         return *value;
     }
 
-    // Nobody pays for the way until somebody asks: it is searched for. True when `at_` is below `from`.
+    // Appends the path from `from` to `at_`; returns whether `at_` is below `from`. The path is searched for only when
+    // an error needs it.
     bool find_steps(Json const& from, std::string& steps) const {
         if (&from == at_) return true;
         const std::size_t before = steps.size();

@@ -18,17 +18,16 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A text file that grows at its end, and that nobody else may append to meanwhile: results are kept as they come.
-/// Its writer may be killed at any moment, which may leave a line cut short: opening the file again finds the last
-/// whole line and cuts off the rest.
+/// A text file that grows at its end, locked against other programs that append to it. A killed writer may leave the
+/// last line incomplete: whole() gives the bytes up to the last whole line, and cut(whole()) removes the rest.
 class LineFile {
 public:
-    /// Opens or creates the file. Throws error when it cannot be written, is a pipe, or when somebody else appends to
-    /// it.
+    /// Opens or creates the file. Throws error if it cannot be written, is a pipe, or is being appended to by another
+    /// program.
     explicit LineFile(std::string path)
         : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
         if (!file_.is_open()) io::fail_of_system(path_, "cannot write");
-        // Lines in a pipe that nobody reads would be lost, and writing more than it holds would never end.
+        // Lines in a pipe that nobody reads would be lost, and writing would block once the pipe is full.
         struct stat status {};
         if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
             fail(path_, ": cannot write: it is a pipe");
@@ -42,22 +41,22 @@ public:
     [[nodiscard]] std::string const& path() const { return path_; }
     /// The text of the file when it was opened; empty for anything but a regular file.
     [[nodiscard]] std::string const& text() const { return text_; }
-    /// How much of that are whole lines, in bytes.
+    /// The number of bytes of text() up to the end of its last whole line.
     [[nodiscard]] std::size_t whole() const { return text_.rfind('\n') + 1; }  // 0 where there is none
 
-    /// Leaves the file's first bytes alone. Throws error.
+    /// Shortens the file to its first bytes. Throws error if that fails.
     void cut(std::size_t bytes) {
         if (bytes_ != bytes && ::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
             io::fail_of_system(path_, "cannot shorten");
         }
         bytes_ = bytes;
     }
-    /// Writes at the end, with one call unless the system splits it. Throws error when that cannot be, for instance to
-    /// a full disk; the file is then what it was.
+    /// Appends the lines, with one call unless the system splits it. Throws error if that fails, for instance on a full
+    /// disk, and restores the file's former size.
     void append(std::string_view lines) {
         if (!io::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
             const int reason = errno;
-            // Should this fail too, the next to open the file will do it.
+            // If this fails too, the next program that opens the file cuts the incomplete line.
             [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(bytes_));
             io::fail_of_system(path_, "cannot write", reason);
         }
@@ -88,8 +87,8 @@ private:
 
 namespace io {
 
-/// Whether a text is where the writer of a CSV table was stopped: some lines of its header and the start of the next.
-/// Values of the lines "# key: value" do not matter, whatever other version or machine wrote them.
+/// Whether a text is the header of a CSV table up to some point, as a killed writer leaves it. The values of lines "#
+/// key: value" are not compared, since another version or machine may have written them.
 [[nodiscard]] inline bool is_torn_header(std::string_view text, std::string_view header) {
     core::Pieces lines(text, '\n'), expected(header, '\n');
     std::string_view line, wanted;

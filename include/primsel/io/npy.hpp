@@ -28,7 +28,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
-/// The element types of arrays in files. In memory they are floats.
+/// The element types of arrays in files. In memory all are floats.
 enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
@@ -40,7 +40,7 @@ enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 struct NpyArray {
     std::vector<std::int64_t> dims;
     std::vector<float> values;
-    /// In the file.
+    /// The element type in the file.
     NpyType type = NpyType::float32;
 };
 
@@ -63,7 +63,7 @@ inline constexpr NpyCode npy_codes[] = {
     return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
 }
 
-/// Calls with a value of the C++ type of the elements; a bool is a byte, a half its bits.
+/// Calls call(T{}) with the C++ type T of the elements: std::uint8_t for bool, std::uint16_t for float16.
 template <class Call>
 void with_npy_type(NpyType type, Call const& call) {
     switch (type) {
@@ -198,7 +198,7 @@ private:
     std::size_t at_ = 0;
 };
 
-/// From the order with the first axis innermost to that with the last.
+/// Changes column-major values (first axis innermost) to row-major ones (last axis innermost).
 [[nodiscard]] inline std::vector<float> from_fortran_order(std::vector<std::int64_t> const& dims,
                                                            std::vector<float> const& src) {
     std::vector<float> dst(src.size());
@@ -220,7 +220,7 @@ private:
     return dst;
 }
 
-/// A value as an element of the file. Throws error when it is none.
+/// Converts a value to an element of the file. Throws error if an integer type cannot represent it.
 template <class T>
 [[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
     if constexpr (std::same_as<T, std::uint16_t>) {
@@ -228,7 +228,7 @@ template <class T>
     } else {
         if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
         if constexpr (std::integral<T>) {
-            // The bounds as floats are powers of two: no value of the type lies between them and its own.
+            // These bounds are exact floats: `beyond` is one more than the largest integer of the type.
             constexpr float low = static_cast<float>(std::numeric_limits<T>::min());
             constexpr float beyond = static_cast<float>(std::numeric_limits<T>::max() / 2 + 1) * 2.0F;
             const bool fits = value >= low && value < beyond && value == std::trunc(value);
@@ -238,7 +238,7 @@ template <class T>
     }
 }
 
-/// Bytes that elements of these dimensions take; nothing if no machine holds them.
+/// The bytes that elements of these dimensions take; nothing if the number overflows.
 [[nodiscard]] inline std::optional<std::size_t> npy_bytes(std::vector<std::int64_t> const& dims, std::size_t each) {
     if (std::ranges::find(dims, 0) != dims.end()) return 0;
     for (const std::int64_t dim : dims) {
@@ -249,10 +249,10 @@ template <class T>
 
 }  // namespace io::detail
 
-/// The array in an .npy file of which `file` holds all bytes; `name` is what errors call it. Every element becomes the
-/// nearest float: float64 and integers beyond 2^24 are rounded, float16 is exact, and bools are 0 and 1. Arrays in
-/// Fortran order are transposed. Throws error, naming the file, for whatever the format does not allow, for other
-/// element types, for a finite float64 beyond the floats, and when the file is not exactly as long as its shape says.
+/// Reads an .npy file whose bytes are `file`; errors call it `name`. Every element becomes the nearest float: float64
+/// and integers beyond 2^24 are rounded, float16 is exact, bools are 0 and 1. Arrays in Fortran order are transposed.
+/// Throws error, naming the file, if the format is violated, the element type is another, a finite float64 exceeds the
+/// floats, or the file is not exactly as long as its shape says.
 [[nodiscard]] inline NpyArray parse_npy(std::string const& name, std::span<const std::byte> file) {
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
     constexpr std::size_t version_end = io::detail::npy_magic.size() + 2;
@@ -284,7 +284,7 @@ template <class T>
             T value;
             std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
             if constexpr (std::same_as<T, double>) {
-                // Half a step beyond the largest float, infinity is the nearest.
+                // From half a step beyond the largest float on, the nearest float is infinity.
                 if (is_finite(value) && std::abs(value) >= 0x1.ffffffp127) {
                     fail(name, ": element ", i, " is too large for a float");
                 }
@@ -301,12 +301,13 @@ template <class T>
     return array;
 }
 
-/// Throws error as read_file and parse_npy do.
+/// Reads an .npy file. Throws error as read_file and parse_npy do.
 [[nodiscard]] inline NpyArray read_npy(std::string const& path) { return parse_npy(path, read_file(path).bytes); }
 
-/// The bytes of an .npy file of version 1; `name` is what errors call it. As bool, whatever is not 0 is true;
-/// as float16, values are rounded to the nearest, which for those from 65520 on is infinity.
-/// Throws error when the values do not fill the dimensions, and when one is no value of an integer type.
+/// The bytes of an .npy file of version 1; errors call it `name`. As bool, any value but 0 is true. As float16, values
+/// are rounded to the nearest; a magnitude of 65520 or more becomes infinity. Throws error if the values do not fill
+/// the dimensions, a dimension is negative, there are more than 64 dimensions, or an integer type cannot represent a
+/// value.
 [[nodiscard]] inline std::string to_npy(std::string const& name, std::vector<std::int64_t> const& dims,
                                         std::span<const float> values, NpyType type = NpyType::float32) {
     std::string shape;
@@ -321,7 +322,7 @@ template <class T>
         fail(name, ": ", values.size(), " values cannot fill ", to_string(dims));
     }
     std::string header = join("{'descr': '", code.code, "', 'fortran_order': False, 'shape': (", shape, "), }");
-    // As NumPy does, so that the data are aligned.
+    // Padded as by NumPy, so that the data are aligned to 64 bytes.
     constexpr std::size_t before = 10, alignment = 64;
     header.resize((before + header.size()) / alignment * alignment + alignment - before - 1, ' ');
     header += '\n';
@@ -340,7 +341,7 @@ template <class T>
     return file;
 }
 
-/// Writes the values. As with write_file, `path` is what it was until all is written. Throws error as write_file and
+/// Writes an .npy file; until all is written, `path` is unchanged, as with write_file. Throws error as write_file and
 /// to_npy do.
 inline void write_npy(std::string const& path, std::vector<std::int64_t> const& dims, std::span<const float> values,
                       NpyType type = NpyType::float32) {

@@ -27,10 +27,10 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: safetensors files are little-endian");
 
-/// Texts by their names, which a file may carry beside its tensors.
+/// Names and texts that a file may carry beside its tensors.
 using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
 
-/// Longer headers are refused, as the format demands.
+/// The longest header in bytes; the format itself has this limit.
 inline constexpr std::size_t safetensors_header_limit = 100'000'000;
 
 namespace io {
@@ -61,7 +61,7 @@ struct TensorEntry {
     std::size_t end;
 };
 
-/// Batch normalisation's count of training steps, an integer that no inference needs.
+/// Whether a tensor is batch normalisation's count of training steps, an integer that inference does not need.
 [[nodiscard]] inline bool is_step_count(std::string_view name) {
     return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
 }
@@ -73,7 +73,8 @@ struct TensorEntry {
     at.fail("unknown dtype ", at.string());
 }
 
-/// Throws error unless the offsets lie in the data and the shape fills what is between them.
+/// Reads a tensor's description. Throws error unless the offsets lie in the data, the shape fills the bytes between
+/// them, and the dtype is supported.
 [[nodiscard]] inline TensorEntry read_entry(std::string_view name, JsonCursor const& at, std::size_t data_bytes) {
     for (auto const& [key, value] : at.members()) {
         if (key != "dtype" && key != "shape" && key != "data_offsets") value.fail("unknown member");
@@ -101,7 +102,7 @@ struct TensorEntry {
     return entry;
 }
 
-/// Throws error unless the tensors fill the data without overlap or hole. Sorts them by their place.
+/// Sorts the tensors by their offsets. Throws error unless they fill the data without overlap or hole.
 inline void require_full_cover(JsonCursor const& header, std::vector<TensorEntry>& entries, std::size_t data_bytes) {
     std::sort(entries.begin(), entries.end(), [](TensorEntry const& left, TensorEntry const& right) {
         return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
@@ -123,8 +124,8 @@ template <class T>
     return value;
 }
 
-/// The values of a tensor as floats. F16 and BF16 convert exactly, NaN and infinity included; F64 is rounded to the
-/// nearest float, and a finite value beyond them is an error.
+/// The values of a tensor as floats. F16 and BF16 convert exactly, NaN and infinity included. F64 is rounded to the
+/// nearest float; throws error for a finite value beyond the floats.
 [[nodiscard]] inline std::vector<float> read_floats(TensorEntry const& entry, std::span<const std::byte> bytes) {
     std::vector<float> values(bytes.size() / entry.dtype.bytes);
     const auto convert = [&]<class From>(From, auto to_float) {
@@ -135,12 +136,12 @@ template <class T>
     if (entry.dtype.name == "F16") {
         convert(std::uint16_t{}, core::half_to_float);
     } else if (entry.dtype.name == "BF16") {
-        // The upper half of a float.
+        // A BF16 value is the upper half of a float.
         convert(std::uint16_t{}, [](std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16U); });
     } else if (entry.dtype.name == "F64") {
         convert(double{}, [&](double value) {
             const bool is_finite = (std::bit_cast<std::uint64_t>(value) >> 52U & 0x7ffU) != 0x7ffU;
-            // Half a step beyond the largest float, infinity is the nearest.
+            // From half a step beyond the largest float on, the nearest float is infinity.
             if (is_finite && std::abs(value) >= 0x1.ffffffp127) entry.at.fail("has a value too large for a float");
             return static_cast<float>(value);
         });
@@ -150,7 +151,8 @@ template <class T>
     return values;
 }
 
-/// The size of the header and the header, padded so that the data that follows is aligned to 8 bytes.
+/// The header's size and the header, padded with spaces so that the data are aligned to 8 bytes. Throws error for a
+/// name that is reserved or not UTF-8, and if the header exceeds the limits.
 [[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights,
                                                     SafetensorsMetadata const& metadata = {}) {
     Json::Object header;
@@ -181,7 +183,7 @@ template <class T>
     return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
 }
 
-/// A file whose bytes are all in memory.
+/// A safetensors file whose bytes are in memory.
 struct SafetensorsInMemory {
     std::string const& name;
     SharedBytes const& file;
@@ -196,7 +198,7 @@ struct SafetensorsInMemory {
         return {std::move(dims), StoredFloats::of_bytes(bytes(at, count)), file.owner};
     }
 };
-/// A file of which parts are read.
+/// A safetensors file on disk, of which parts are read on demand.
 struct SafetensorsOnDisk {
     std::string const& name;
     std::shared_ptr<const HeldFile> file;
@@ -218,7 +220,8 @@ struct SafetensorsOnDisk {
 
 inline constexpr std::size_t safetensors_size_bytes = sizeof(std::uint64_t);
 
-/// The text of the header; the data begin behind it.
+/// The text of the header; the data begin behind it. Throws error if the file is of another format or shorter than its
+/// header.
 template <class File>
 [[nodiscard]] auto header_of(File const& file) {
     constexpr std::size_t size_bytes = safetensors_size_bytes;
@@ -288,32 +291,31 @@ template <class File>
 
 }  // namespace io
 
-/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. F32 is not copied:
-/// those weights share the bytes. Tensors named num_batches_tracked are left out.
-/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
+/// The weights of a safetensors file whose bytes are `file`; errors call it `name`. F32 tensors share the bytes; others
+/// are converted to F32. Tensors named num_batches_tracked are left out. Throws error, naming file and tensor, if the
+/// format is violated or a tensor is of integers.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
     return io::weights_of(io::SafetensorsInMemory{name, file});
 }
 
-/// The weights in a safetensors file, which is held open as long as they live: F32 is read when it is needed, and then
-/// a file that was changed is an error. Throws error as OpenFile and parse_safetensors do.
+/// The weights of a safetensors file, which stays open as long as they live. Large F32 tensors are read when they are
+/// needed; reading throws error if the file was changed meanwhile. Throws error as OpenFile and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
     return io::weights_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
-/// The texts that a file carries beside its tensors, in their order. Throws error, naming the file, as
-/// parse_safetensors does for the header.
+/// The names and texts that a file carries beside its tensors, in their order. Throws error, naming the file, if the
+/// header violates the format.
 [[nodiscard]] inline SafetensorsMetadata safetensors_metadata(std::string const& name, SharedBytes const& file) {
     return io::metadata_of(io::SafetensorsInMemory{name, file});
 }
-/// The same of a file, of which no more than the header is read.
+/// The same of a file on disk, of which only the header is read.
 [[nodiscard]] inline SafetensorsMetadata read_safetensors_metadata(std::string const& path) {
     return io::metadata_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
-/// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
-/// was until all is written.
-/// Throws error as write_file does, and for names that are not UTF-8 or reserved.
+/// Writes the weights as F32, in the order of their names, without copying them. Until all is written, `path` is
+/// unchanged, as with write_file. Throws error as write_file does, and for names that are reserved or not UTF-8.
 inline void write_safetensors(std::string const& path, Weights const& weights,
                               SafetensorsMetadata const& metadata = {}) {
     const std::string header = io::safetensors_header(path, weights, metadata);

@@ -20,13 +20,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A value of a file that people write, JSON or YAML, which knows the line that it stands in: whatever is not as asked
-/// for throws error with the file and the line. Scalars are texts until they are asked for something else.
+/// A value of a JSON or YAML file that people write. It knows its line; an access that does not fit the value throws
+/// error with the file and the line. Scalars are texts until they are asked for as numbers.
 class Settings {
 public:
     enum class Kind { nothing, text, list, map };
 
-    /// `file`: what errors call it.
+    /// `file`: the name of the file in errors.
     explicit Settings(std::shared_ptr<const std::string> file, std::size_t line = 1, Kind kind = Kind::nothing,
                       std::string text = {})
         : file_(std::move(file)), line_(line), kind_(kind), text_(std::move(text)) {}
@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::size_t line() const { return line_; }
     /// "file:12"
     [[nodiscard]] std::string place() const { return join(*file_, ':', line_); }
-    /// Throws error: the file, the line and the parts.
+    /// Throws error with the file, the line and the parts.
     template <class... Parts>
     [[noreturn]] void fail(Parts const&... parts) const {
         primsel::fail(place(), ": ", printable(join(parts...)));
@@ -45,7 +45,7 @@ public:
         if (kind_ != Kind::text) fail("expected a text or a number, not ", kind_name());
         return text_;
     }
-    /// Whether the text is a number from end to end, which may begin with a plus, as in YAML.
+    /// Reads the whole text as a number into `value`; returns whether it is one. A leading plus is allowed, as in YAML.
     template <class T>
     [[nodiscard]] bool is_number(T& value) const {
         std::string_view digits = text();
@@ -69,7 +69,7 @@ public:
         }
         return value;
     }
-    /// One of the names; throws error for any other, and says which is nearest.
+    /// The text, which must be one of the names. Throws error for any other, with the nearest name.
     [[nodiscard]] std::string const& one_of(std::initializer_list<std::string_view> names) const {
         if (std::ranges::find(names, text()) == names.end()) {
             fail('\'', text_, "' is none of ", listed(names), nearest_of(text_, strings(names)));
@@ -84,7 +84,7 @@ public:
         if (kind_ != Kind::map) fail("expected names with values, not ", kind_name());
         return members_;
     }
-    /// Throws error, naming the line, for a member that has none of these names.
+    /// Throws error, naming the line, if a member has none of these names.
     void allow(std::initializer_list<std::string_view> names) const {
         for (auto const& [name, value] : members()) {
             if (std::ranges::find(names, name) != names.end()) continue;
@@ -103,7 +103,8 @@ public:
         return *found;
     }
 
-    /// For who reads a file: the next element, or the next member. Throws error for a name that is there already.
+    /// Adds an element to a list, or a member to a map, while the file is read. Throws error if the map has the name
+    /// already.
     void add(Settings element) { elements_.push_back(std::move(element)); }
     void add(std::string name, Settings value) {
         if (find(name) != nullptr) value.fail('\'', name, "' is given twice");
@@ -134,7 +135,7 @@ private:
 
 namespace io::detail {
 
-/// The most depth and values of a file of settings; nobody writes more by hand.
+/// The limits of a settings file's depth and number of values. A choice: more than anybody writes by hand.
 inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
 
 [[nodiscard]] inline Settings settings_of(Json const& json, std::shared_ptr<const std::string> const& file) {
@@ -157,7 +158,7 @@ inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
 
 }  // namespace io::detail
 
-/// Settings of a JSON text. Throws error, naming the file and the line, for any other text.
+/// Reads settings from JSON. Throws error, naming the file and the line, if the text is no JSON.
 [[nodiscard]] inline Settings parse_json_settings(std::string const& name, std::string_view text) {
     const JsonCursor root = parse_json(name, text, {io::detail::settings_depth, io::detail::settings_values});
     return io::detail::settings_of(root.value(), std::make_shared<const std::string>(name));

@@ -14,18 +14,18 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How the names of somebody else's tensors become those of a network: rules in order, each applied to what those
-/// before it made of the name.
+/// Maps the names of tensors of another program to those of a network. The rules are applied in order, each to the
+/// result of those before it.
 class NameMap {
 public:
-    /// Names that begin with `from` begin with `to` instead: prefix("module.", "").
+    /// Replaces `from` at the beginning of names by `to`: prefix("module.", "").
     NameMap& prefix(std::string from, std::string to) { return add({Rule::prefix, std::move(from), std::move(to)}); }
-    /// One tensor.
+    /// Renames a single tensor.
     NameMap& rename(std::string from, std::string to) { return add({Rule::rename, std::move(from), std::move(to)}); }
-    /// Tensors whose names begin so are left out: ignore("aux1.").
+    /// Leaves out tensors whose names begin with `prefix`: ignore("aux1.").
     NameMap& ignore(std::string prefix) { return add({Rule::ignore, std::move(prefix), {}}); }
 
-    /// Nothing for a tensor that is left out.
+    /// The name in the network, or nothing for a tensor that is left out.
     [[nodiscard]] std::optional<std::string> operator()(std::string name) const {
         for (auto const& [rule, from, to] : rules_) {
             if (rule == Rule::rename) {
@@ -53,7 +53,8 @@ private:
 };
 
 namespace io::detail {
-/// Whether the dimensions are the same but for ones at the end: the weights of a dense layer and of a 1x1 convolution.
+/// Whether the dimensions are equal but for ones at the end, as those of a dense layer's and a 1x1 convolution's
+/// weights.
 [[nodiscard]] inline bool same_but_for_ones(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
     while (!a.empty() && a.back() == 1) a.pop_back();
     while (!b.empty() && b.back() == 1) b.pop_back();
@@ -61,10 +62,10 @@ namespace io::detail {
 }
 }  // namespace io::detail
 
-/// The weights of a network from the tensors of a PyTorch state dict, which they share. Names go through the map;
-/// counts of training steps (`num_batches_tracked`) are left out; shapes may differ in ones at the end, such as k x c
-/// for k x c x 1 x 1; of weights that the graph shares one is enough. Throws error, naming every tensor that is
-/// missing, misshapen or unknown to the network, or two that get one name.
+/// The weights of a network from the tensors of a PyTorch state dict, whose memory they share. Names go through the
+/// map. Counts of training steps (`num_batches_tracked`) are left out. Shapes may differ in ones at the end, such as k
+/// x c for k x c x 1 x 1. Of weights that the graph shares, one is enough. Throws error, naming every tensor that is
+/// missing, of a wrong shape or unknown to the network, and for two tensors that get the same name.
 [[nodiscard]] inline Weights state_dict(Weights const& tensors, Graph const& graph, NameMap const& map = {}) {
     std::map<std::string, std::vector<std::int64_t>> needed;
     for (WeightSpec& spec : weight_specs(graph)) needed.emplace(std::move(spec.name), std::move(spec.dims));

@@ -14,8 +14,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How a CSV table holds rows: its columns' names, the cells of a row as a line of text, and whether a line's cells are
-/// a row, which it then is.
+/// The format of a CSV table: `columns` is the header line, line(row) gives a row as a line of text, and read(cells,
+/// row) sets the row from a line's cells and returns whether they are one.
 template <class Format>
 concept TableFormat = requires(typename Format::Row row, std::vector<std::string> const& cells) {
     { Format::columns } -> std::convertible_to<std::string_view>;
@@ -23,8 +23,8 @@ concept TableFormat = requires(typename Format::Row row, std::vector<std::string
     { Format::read(cells, row) } -> std::same_as<bool>;
 };
 
-/// The rows of a CSV text, whose lines that begin with # are added to `about`. Throws error, naming the file and the
-/// line, for anything else.
+/// Reads the rows of a CSV text; adds its lines "# key: value" to `about`. Throws error, naming the file and the line,
+/// if the columns or a row do not fit the format. An empty text has no rows.
 template <TableFormat Format>
 [[nodiscard]] std::vector<typename Format::Row> parse_table(std::string const& name, std::string_view text,
                                                             std::map<std::string, std::string>& about) {
@@ -42,15 +42,15 @@ template <TableFormat Format>
     return rows;
 }
 
-/// A table that grows: a row is kept at once, and known when the file is opened again.
+/// A CSV file that grows: append() writes a row at once, and the rows are read when the file is opened again.
 template <TableFormat Format>
 class TableFile {
 public:
     using Row = typename Format::Row;
     using About = std::map<std::string, std::string>;
 
-    /// Opens or creates the file. `about` says what its rows are of. Throws error where the file is of something else,
-    /// or cannot be written.
+    /// Opens or creates the file. `about` tells what its rows belong to, as lines "# key: value". Throws error if the
+    /// file is no such table, its `about` differs, or it cannot be written.
     TableFile(std::string const& path, About const& about) : file_(path) {
         const std::string_view text = file_.text(), whole = text.substr(0, file_.whole());
         About found;
@@ -73,9 +73,9 @@ public:
         file_.cut(whole.size());
     }
 
-    /// The rows that were in the file when it was opened, and every row since.
+    /// The rows that the file had when it was opened, and those appended since.
     [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
-    /// Throws error where a name would not read back, or the line cannot be written.
+    /// Appends a row. Throws error if it would not read back, or cannot be written.
     void append(Row const& row) {
         const std::string line = Format::line(row);
         Row again;

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-// Weights of a file are read when they are packed, from the descriptor that was opened for the file's description: a
-// file that was replaced or removed stays as it was, and one that was changed or cut is noticed by each read. Mapping
-// it would save a copy, but whoever cuts a mapped file ends the program that reads it.
+// Weights of a file are read when they are packed, from the descriptor through which its header was read. A file that
+// is replaced or removed meanwhile stays readable as it was, and each read notices if it was changed or cut. Mapping
+// the file would save a copy, but a program that reads a mapped file is killed when somebody cuts it.
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A file that is held open, so that weights can be read from it.
+/// A file that is kept open so that weights can be read from it.
 class HeldFile final : public ValueFile {
 public:
     /// Throws error as OpenFile does.
@@ -35,10 +35,10 @@ private:
     OpenFile file_;
 };
 
-/// Values of fewer bytes are copied rather than read from their file when they are needed.
+/// Tensors of fewer bytes are read at once instead of when they are needed. A choice: 16 KiB.
 inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
 
-/// `size` floats of a file, from this byte on.
+/// A tensor of `size` floats of a file, from byte `offset` on.
 [[nodiscard]] inline WeightTensor weight_of_file(std::vector<std::int64_t> dims, std::shared_ptr<const HeldFile> file,
                                                  std::size_t offset, std::size_t size) {
     if (size * sizeof(float) >= least_bytes_in_file) {
@@ -50,8 +50,8 @@ inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
     return {std::move(dims), view, std::move(values)};
 }
 
-/// The same weights, without the memory into which `file` was read: those that lie there are read again when they are
-/// needed. Weights that are the same bytes stay the same floats.
+/// The same weights without the memory `bytes` into which `file` was read: tensors in that memory are read again from
+/// the file when they are needed. Tensors that share bytes still share floats.
 [[nodiscard]] inline Weights left_in_file(Weights const& weights, SharedBytes const& bytes,
                                           std::shared_ptr<const HeldFile> const& file) {
     const std::byte *const begin = bytes.bytes.data(), *const end = begin + bytes.bytes.size();

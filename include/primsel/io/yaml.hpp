@@ -17,10 +17,10 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace io::detail {
 
-/// Counts on its way: an alias may stand for a large part as often as it likes.
+/// Converts a YAML node. `values` counts the values so far, since aliases may repeat a large part many times.
 [[nodiscard]] inline Settings settings_of(YAML::Node const& node, std::shared_ptr<const std::string> const& file,
                                           std::size_t depth, std::size_t& values) {
-    // Counted from 0; -1 where it is not known.
+    // yaml-cpp counts lines from 0; an unknown line is -1.
     const auto line = static_cast<std::size_t>(node.Mark().line + 1);
     const auto as = [&](Settings::Kind kind, std::string text = {}) {
         return Settings(file, line, kind, std::move(text));
@@ -38,7 +38,7 @@ namespace io::detail {
     for (auto const& member : node) {
         if (!member.first.IsScalar()) map.fail("a name is needed before the colon");
         Settings value = settings_of(member.second, file, depth + 1, values);
-        // Members are where their names stand.
+        // A member without a value has the line of its name.
         if (value.kind() == Settings::Kind::nothing) {
             value = Settings(file, static_cast<std::size_t>(member.first.Mark().line + 1));
         }
@@ -49,7 +49,7 @@ namespace io::detail {
 
 }  // namespace io::detail
 
-/// A YAML text: one document. Throws error, naming the file and the line, for what is none.
+/// Reads settings from a YAML text of one document. Throws error, naming the file and the line, if it is no YAML.
 [[nodiscard]] inline Settings parse_yaml(std::string const& name, std::string_view text) {
     const auto file = std::make_shared<const std::string>(name);
     try {
