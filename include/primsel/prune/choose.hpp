@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// floor(sparsity * count), where a product that rounding leaves just below a whole number is that number.
+/// floor(sparsity * count); a product that rounding left just below a whole number counts as that number.
 [[nodiscard]] inline std::size_t floor_of_share(double sparsity, std::size_t count) {
     return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
@@ -28,7 +28,8 @@ inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
     if (multiple < 1) fail("prune: impossible multiple ", multiple);
 }
-/// How many groups of a ranking go, at most so many: one stays, and as many as a multiple says where there are as many.
+/// The number of groups to remove, at most `most`. At least one stays, and a multiple of `multiple` stays if the
+/// ranking has that many.
 [[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, std::size_t most, std::size_t multiple) {
     std::size_t left = std::max<std::size_t>(ranking.count - std::min(most, ranking.count), 1);
     left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
@@ -37,25 +38,26 @@ inline void check_share(double sparsity, std::size_t multiple) {
 
 }  // namespace detail
 
-/// The first groups of a ranking, which matter least. It must have as many.
+/// The first `count` groups of a ranking, which matter least. The ranking must have that many.
 [[nodiscard]] inline RemovedGroups first_groups(Ranking const& ranking, std::size_t count) {
     return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// How many groups go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
-/// as a multiple of it, where a whole layer has as many.
+/// The number of groups to remove for a sparsity, the share of the ranking's channels from 0 to 1. At least one group
+/// stays, and a multiple of `multiple` stays if the ranking has that many. Throws error for an impossible sparsity or
+/// multiple.
 [[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
     return detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
 }
-/// Those groups.
+/// The groups that count_to_go counts. Throws error as it does.
 [[nodiscard]] inline RemovedGroups choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     return first_groups(ranking, count_to_go(ranking, sparsity, multiple));
 }
 
-/// How many groups of each ranking go where they are judged together, as several layers or the whole network: the share
-/// of all their channels whose scores are lowest, wherever they are. Of each ranking at least one stays, and as many as
-/// a multiple.
+/// The number of groups to remove of each ranking, if several rankings or the whole network are judged together: the
+/// share `sparsity` of all their channels with the lowest scores, wherever they are. Of each ranking at least one
+/// stays, and a multiple of `multiple` if it has that many. Throws error for an impossible sparsity or multiple.
 [[nodiscard]] inline std::vector<std::size_t> counts_to_go(std::span<const Ranking> rankings, double sparsity,
                                                            std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
@@ -72,7 +74,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
     for (std::size_t i = 0; i < rankings.size(); ++i) most[i] = detail::count_to_go(rankings[i], most[i], multiple);
     return most;
 }
-/// Those groups.
+/// The groups that counts_to_go counts. Throws error as it does.
 [[nodiscard]] inline RemovedGroups choose(std::span<const Ranking> rankings, double sparsity,
                                           std::size_t multiple = 1) {
     const std::vector<std::size_t> counts = counts_to_go(rankings, sparsity, multiple);
@@ -81,8 +83,8 @@ inline void check_share(double sparsity, std::size_t multiple) {
     return choice;
 }
 
-/// The choice without those groups that a layer needs lest none of its channels be left: a layer that reads a slice of
-/// another's may lose all that it reads though the other keeps some.
+/// The choice without groups whose removal would leave a layer no channel: a layer that reads a slice of another's
+/// channels may lose all of them though the other keeps some.
 [[nodiscard]] inline RemovedGroups sparing(Graph const& graph, Coupling const& coupling, RemovedGroups choice) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         std::vector<std::size_t> const& groups = coupling.groups_of(i);

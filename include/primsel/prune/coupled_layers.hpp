@@ -18,21 +18,22 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// Layers whose channels go together: a row of the table of what is coupled to what.
+/// Layers whose channels are removed together: one row of the table of coupled layers.
 struct CoupledLayers {
-    /// Names of layers, in the order of the network: those that lose filters, those whose results have the channels
-    /// besides (depthwise convolutions, batch norms, sums, ...), and those whose kernels lose the channels that they
-    /// read.
+    /// Names of layers, in the order of the network: made_by lose filters; passed_by have the channels in their results
+    /// without making them (depthwise convolutions, batch norms, sums, ...); read_by lose the kernels that read the
+    /// channels.
     std::vector<std::string> made_by, passed_by, read_by;
-    /// The groups of channels, by their numbers in the coupling; how many of them may go, and why others must stay.
+    /// The groups of channels, by their numbers in the coupling; the number of them that may be removed; and the reason
+    /// why others must stay.
     std::vector<std::size_t> groups;
     std::size_t may_go = 0;
     std::string fixed;
-    /// The number in the layer that has most of them.
+    /// The largest number of filters of a layer of made_by.
     std::size_t filters = 0;
 };
 
-/// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
+/// The sets of layers that lose the same channels. Channels of the image, which no layer makes, are in none of them.
 [[nodiscard]] inline std::vector<CoupledLayers> coupled_layers(Graph const& graph, Coupling const& coupling) {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     const auto makers = detail::rankings_of_layers(graph, coupling);
@@ -69,10 +70,10 @@ struct CoupledLayers {
     return result;
 }
 
-/// Layers that keep filters though the network's result has others: what a layer between them and the next filters
-/// holds back. Those whose channels are the result's, or the image's, are none of them.
+/// The layers that must keep filters because of a layer between them and the next filters. Layers whose channels are
+/// the network's result or the image's are left out.
 [[nodiscard]] inline std::vector<CoupledLayers> held_back(Graph const& graph, Coupling const& coupling) {
-    // Whether its channels come to a result by no other filters.
+    // Whether the channels reach a result without passing other filters.
     std::vector<bool> last(graph.size(), false);
     for (const std::size_t output : graph.outputs()) last[output] = true;
     for (std::size_t i = graph.size(); i-- > 0;) {
@@ -97,21 +98,22 @@ struct CoupledLayers {
     return held;
 }
 
-/// Which layers keep how many channels, and why.
+/// Says which layers keep how many channels, and why.
 [[nodiscard]] inline std::string held_back_text(CoupledLayers const& set) {
     std::string names;
     for (std::string const& name : set.made_by) names += (names.empty() ? "" : ", ") + name;
     const std::size_t all = set.groups.size() == 1 ? set.filters : set.groups.size(), stay = all - set.may_go;
     return join(names, ": ", stay, " of ", all, stay == 1 ? " stays: " : " stay: ", set.fixed);
 }
-/// The same of several, one after the other.
+/// The same for several sets, separated by semicolons.
 [[nodiscard]] inline std::string held_back_text(std::span<const CoupledLayers> held) {
     std::string text;
     for (CoupledLayers const& set : held) text += (text.empty() ? "" : "; ") + held_back_text(set);
     return text;
 }
 
-/// A line a row: whose filters, how many channels and how many of them may go, who reads them, why others must stay.
+/// A text table with one line for each set: the layers with the filters, the number of channels and how many of them
+/// may be removed, their readers, and why others must stay.
 [[nodiscard]] inline std::string to_text(std::span<const CoupledLayers> table) {
     const auto list = [](std::vector<std::string> const& names) {
         std::string text;

@@ -17,24 +17,24 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A channel of a layer's result.
+/// A channel of a layer's result: the layer's position in the graph, and the channel's number.
 struct Channel {
     std::size_t node = 0, channel = 0;
     friend bool operator==(Channel const&, Channel const&) = default;
 };
 
-/// Channels that stay or go together.
+/// A group of channels that stay or are removed together.
 struct CoupledChannels {
     std::vector<Channel> channels;
-    /// Why they must stay; empty where they may go.
+    /// Why they must stay; empty if they may be removed.
     std::string fixed;
 };
 
-/// Which channels of a network are coupled to which: where two results are added, channel i of one goes with channel i
-/// of the other; the result that a depthwise convolution or a batch norm makes of a channel goes with it, and layers
-/// that share a weight lose the same ones. A channel that goes takes the filter that makes it, and of every consumer
-/// the kernels that read it. Throws error, naming the layer, where simplify has fused layers: prune first, and simplify
-/// then.
+/// Finds the channels of a network that must be removed together. Where two results are added, channel i of one belongs
+/// to channel i of the other. A channel belongs to the result that a depthwise convolution or a batch norm makes of it.
+/// Layers that share a weight lose the same channels. Removing a channel removes the filter that makes it, and the
+/// kernels of all consumers that read it. Throws error, naming the layer, if simplify() has fused layers: prune first,
+/// then simplify.
 class Coupling {
 public:
     explicit Coupling(Graph const& graph) {
@@ -67,13 +67,13 @@ public:
     }
 
     [[nodiscard]] std::vector<CoupledChannels> const& groups() const { return groups_; }
-    /// The number of each channel's group, of a layer's result.
+    /// For each channel of a layer's result, the number of its group.
     [[nodiscard]] std::vector<std::size_t> const& groups_of(std::size_t node) const { return of_[node]; }
 
 private:
     using Channels = std::vector<std::size_t>;
 
-    /// Layers that share a weight make the same channels and, of a kernel, read the same.
+    /// Couples layers that share a weight: they make the same channels and, if it is a kernel, read the same.
     void join_shared(Graph const& graph, detail::ChannelSets& sets) const {
         const auto owners = weight_owners(graph);
         if (owners.empty()) return;

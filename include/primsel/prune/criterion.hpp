@@ -17,9 +17,9 @@ namespace primsel::inline PRIMSEL_ABI::prune {
 struct Filters {
     std::string_view layer;
     std::size_t count = 0;
-    /// count equal rows, a filter each.
+    /// `count` rows of equal size, one for each filter.
     std::span<const float> weights;
-    /// The weights of the batch norm that normalises their results, one a filter; empty where there is none.
+    /// The weights of the batch norm that normalises their results, one for each filter; empty if there is none.
     std::span<const float> scale;
 
     [[nodiscard]] std::span<const float> operator[](std::size_t filter) const {
@@ -28,11 +28,12 @@ struct Filters {
     }
 };
 
-/// How much each filter of a layer matters: the least go first. Scores are not negative.
+/// Scores how much each filter of a layer matters; those with the least score are removed first. `scores` has an
+/// element for each filter, 0 before the call. Scores must not be negative.
 ///
 /// A minimal model:
 ///     struct Largest {
-///         void operator()(primsel::Filters const& filters, std::span<double> scores) const {
+///         void operator()(primsel::prune::Filters const& filters, std::span<double> scores) const {
 ///             for (std::size_t i = 0; i < filters.count; ++i) {
 ///                 for (float w : filters[i]) scores[i] = std::max(scores[i], std::abs(double{w}));
 ///             }
@@ -50,7 +51,7 @@ struct L1Norm {
         }
     }
 };
-/// The Euclidean length.
+/// The Euclidean norm of the weights.
 struct L2Norm {
     void operator()(Filters const& filters, std::span<double> scores) const {
         for (std::size_t i = 0; i < filters.count; ++i) {
@@ -60,8 +61,8 @@ struct L2Norm {
         }
     }
 };
-/// The sum of distances to the other filters: what lies near the geometric median can be replaced by the others (He et
-/// al., Filter pruning via geometric median, 2019, equation 6).
+/// The sum of Euclidean distances to the other filters of the layer. Filters near the geometric median can be replaced
+/// by the others (He et al., Filter pruning via geometric median, 2019, equation 6).
 struct GeometricMedian {
     void operator()(Filters const& filters, std::span<double> scores) const {
         for (std::size_t i = 0; i < filters.count; ++i) {
@@ -82,15 +83,15 @@ private:
         return std::sqrt(squares);
     }
 };
-/// The absolute weight of the batch norm behind (Liu et al., Learning efficient convolutional networks through network
-/// slimming, 2017). Throws error, naming the layer, where there is none.
+/// The absolute weight of the batch norm behind the layer (Liu et al., Learning efficient convolutional networks
+/// through network slimming, 2017). Throws error, naming the layer, if there is none.
 struct BatchNormScale {
     void operator()(Filters const& filters, std::span<double> scores) const {
         if (filters.scale.empty()) fail("prune: no batch norm alone reads layer ", filters.layer);
         for (std::size_t i = 0; i < filters.count; ++i) scores[i] = std::abs(static_cast<double>(filters.scale[i]));
     }
 };
-/// Drawn by the seed and the layer's name.
+/// Random scores, which depend on the seed and the layer's name alone.
 struct RandomScore {
     std::uint32_t seed = 1;
 

@@ -10,12 +10,12 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// The loss when the first `gone` groups of a ranking go: 0 for none, and never less for more. The losses
-/// of several rankings add up.
+/// The loss when the first `gone` groups of a ranking are removed: 0 for none, and not decreasing in `gone`. The losses
+/// of several rankings are added.
 ///
 /// A minimal model:
 ///     struct ShareGone {
-///         double operator()(primsel::Ranking const& ranking, std::size_t gone) const {
+///         double operator()(primsel::prune::Ranking const& ranking, std::size_t gone) const {
 ///             return static_cast<double>(gone) / static_cast<double>(ranking.count);
 ///         }
 ///     };
@@ -24,7 +24,8 @@ concept PruningLoss = requires(L const& loss, Ranking const& ranking, std::size_
     { loss(ranking, gone) } -> std::convertible_to<double>;
 };
 
-/// The logarithm of how much of the ranking's importance is left, for each of its layers: no layer bleeds to death.
+/// layers * ln(all / left), where all and left are the sums of the ranking's scores before and after. It grows without
+/// bound as little is left, so no layer loses nearly all of its filters.
 struct LogarithmicLoss {
     [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
         const auto kept = ranking.scores.begin() + static_cast<std::ptrdiff_t>(gone);

@@ -17,13 +17,14 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// The logarithm of how much accuracy is left, as sensitivity() measured it of each ranking: a line from point to point
-/// that never falls, as steep behind the last as it rose to there. Without retraining a layer seems worth nothing that
-/// others make up for at first; so a part of the logarithmic loss comes on top. Throws error where nothing is known of
-/// the whole network, or of a ranking, or where that network is never right.
+/// The logarithm of the accuracy that is lost, as sensitivity() measured it for each ranking: ln(accuracy of the whole
+/// network / accuracy). Between points it is linear and never falls; beyond the last point it continues with the last
+/// slope. Without retraining, a layer whose loss others make up for seems worthless at first, so a part of
+/// LogarithmicLoss is added.
 class MeasuredLoss {
 public:
-    /// importance: how much the logarithm of importance counts beside that of accuracy.
+    /// `importance` is the factor of LogarithmicLoss. Throws error if the points have no whole network, or its accuracy
+    /// is 0.
     explicit MeasuredLoss(std::span<const SensitivityPoint> points, double importance = 0.2) : importance_(importance) {
         const auto* whole = prune::find_point(points, "", 0);
         if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
@@ -31,7 +32,7 @@ public:
         for (SensitivityPoint const& point : points) {
             if (point.layer.empty() || point.left >= point.channels) continue;
             const double gone = 1 - static_cast<double>(point.left) / static_cast<double>(point.channels);
-            // One image of a thousand is as little as there can be a logarithm of.
+            // Accuracies below a thousandth of the whole network's count as that, since 0 has no logarithm.
             const double loss = std::log(whole->accuracy / std::max(point.accuracy, 1e-3 * whole->accuracy));
             curves_.try_emplace(point.layer, Curve{{0.0, 0.0}}).first->second.emplace_back(gone, loss);
         }
@@ -44,6 +45,7 @@ public:
         }
     }
 
+    /// Throws error, naming the layer, if there is no point of the ranking.
     [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
         const auto found = curves_.find(ranking.layers.at(0));
         if (found == curves_.end()) fail("sensitivity: nothing is known of layer ", ranking.layers.at(0));

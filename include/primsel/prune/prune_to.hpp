@@ -39,34 +39,37 @@ enum class Measure { seconds, operations, filters };
     }
 }
 
+/// The target of prune_to, and its limits.
 struct PruneTarget {
     Measure measure = Measure::seconds;
-    /// At most this share of what the whole network has is left.
+    /// The largest share, above 0 and at most 1, of the whole network's quantity that may be left.
     double share = 0.5;
-    /// As many channels stay as a multiple of this.
+    /// The number of channels that stay is a multiple of this.
     std::size_t multiple = 1;
-    /// The largest share of a ranking that goes.
+    /// The largest share of a ranking's channels that may be removed.
     double most = 0.9;
-    /// The options of the plans that are made of the thinned network.
+    /// The options of the plans of the pruned network.
     PlanOptions plan = {};
 };
 
+/// The result of prune_to.
 struct PrunedTo {
     RemovedGroups choice;
-    /// In the measure, of the whole network and of the thinned one.
+    /// The quantity (seconds, multiply-adds or filters) of the whole network and of the pruned one.
     double before = 0, after = 0;
     /// The loss of all rankings.
     double loss = 0;
 };
 
-/// The number of filters of a network's dense layers and convolutions, transposed ones too, but for depthwise ones.
+/// The number of filters of a network's dense layers, convolutions and transposed convolutions; depthwise ones do not
+/// count.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
     return sum;
 }
 
-/// The predicted seconds of a run: the total of the plan that is made for the network. Throws error as make_plan does.
+/// The predicted seconds of a run: the total of the network's plan. Throws error as make_plan does.
 template <CostModel Model, Solver S>
 [[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                                        PlanOptions options = {}) {
@@ -74,12 +77,12 @@ template <CostModel Model, Solver S>
     return make_plan(simplify(graph), kernels, model, solver, options).total_seconds;
 }
 
-/// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
-/// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
-/// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
-/// once. A plan of the thinned network has the last word. Nothing is executed: that takes
-/// milliseconds, of the deepest networks seconds. Throws error, naming what holds filters back, where the target cannot
-/// be reached.
+/// Chooses groups of channels to remove until the target is reached. Each step removes the groups with the least loss
+/// for what they save. At the end, groups are put back if removing others instead loses less. The saving of a layer is
+/// the difference of its cheapest primitive's predicted cost; where the cost depends on multiples of channels, several
+/// filters are removed at once. The plan of the pruned network decides whether the target is reached. Nothing is
+/// executed: a call takes milliseconds, for the deepest networks seconds. Throws error for an impossible target, and,
+/// naming what holds filters back, if the target cannot be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, RankedChannels const& channels, Kernels const& kernels,
                                 Model& model, S const& solver, PruneTarget const& target = {}, L const& loss = {}) {
@@ -102,7 +105,7 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     PrunedTo result;
     result.before = result.after =
         planned ? predicted_seconds(graph, kernels, model, solver, target.plan) : greedy.total();
-    // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
+    // The plan's total also has layout transforms. It is taken as proportional to the sum over layers.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
     double within = wanted / of_sum;

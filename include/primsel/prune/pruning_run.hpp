@@ -21,8 +21,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A network that loses filters while it is trained: as a schedule says, between epochs. What is gone is zero, and kept
-/// so after every update; the network is thinned at the end.
+/// Prunes a network while it is trained, between epochs, as a schedule says. Weights of removed filters are set to zero
+/// and kept so after every update; thinned() removes them at the end.
 ///
 ///     PruningRun run(schedule, trainer.graph());
 ///     run.begin(trainer, 0);
@@ -39,7 +39,8 @@ public:
         check_schedule(schedule_, graph_, coupling_);
     }
 
-    /// Before an epoch, counted from 0: what the schedule takes then is zero in the trainer's weights from now on.
+    /// Call before each epoch, counted from 0. Sets the weights that the schedule prunes then to zero in the trainer,
+    /// from now on.
     template <class Trainer>
     void begin(Trainer& trainer, std::int64_t epoch) {
         if (epoch >= trainer.options().epochs) return;  // there is none
@@ -50,21 +51,21 @@ public:
             trainer.keep_zero(zeros());
         }
     }
-    /// The groups that are gone.
+    /// The groups that are removed so far.
     [[nodiscard]] RemovedGroups const& choice() const { return choice_; }
-    /// The network of the weights, without what is gone.
+    /// The network and the weights without the removed groups.
     [[nodiscard]] Pruned thinned(Weights const& weights) const {
         return remove_channels(graph_, weights, coupling_, choice_);
     }
 
-    /// Adds what is gone to a checkpoint of the trainer, so that resume() knows it.
+    /// Adds the removed groups to a checkpoint of the trainer, for resume().
     void store(Checkpoint& checkpoint) const {
         std::string groups;
         for (const std::size_t group : choice_) groups += join(groups.empty() ? "" : ",", group);
         checkpoint.facts.insert_or_assign("pruned channels", groups);
     }
-    /// Goes on where a checkpoint was made, which the trainer has resumed. Throws error, naming the checkpoint, where
-    /// it does not say what is gone.
+    /// Continues from a checkpoint that the trainer has resumed already. Throws error, naming the checkpoint, if it has
+    /// no removed groups or some that this network does not have.
     template <class Trainer>
     void resume(Checkpoint const& from, Trainer& trainer) {
         const auto found = from.facts.find("pruned channels");
@@ -102,7 +103,7 @@ private:
         more.insert(choice_.begin(), choice_.end());
         choice_ = sparing(graph_, coupling_, std::move(more));
     }
-    /// Puts groups that are gone already first, whatever the criterion says of zeros.
+    /// Puts groups that are removed already first, whatever the criterion says of zeros.
     void first_gone(Ranking& ranking) const {
         std::vector<std::pair<double, std::size_t>> order;  // score, group
         for (std::size_t i = 0; i < ranking.groups.size(); ++i) {

@@ -21,25 +21,26 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// The groups that a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes
-/// takes the filters that make it.
+/// The groups that a layer's weights are ranked for: the filters that the layer has, or the channels that it reads.
+/// Removing a channel that is read removes the filter that makes it.
 enum class GroupType { filters, channels };
 
-/// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
+/// A ranking of groups of channels: those of one layer, or of several layers with coupled channels.
 struct Ranking {
-    /// Names, in the order of the network: the layers whose weights judge.
+    /// The names of the layers whose weights give the scores, in the order of the network.
     std::vector<std::string> layers;
-    /// The groups that may go, the one that matters least first. Where some of the layers have groups that others lack,
-    /// groups of the same layers are ranked among themselves and then mixed: of the first so many each layer has about
-    /// the same share.
+    /// The groups that may be removed, the least important first. If the layers do not have the same groups, groups of
+    /// the same layers are ranked among themselves and then interleaved, so that any first part has about the same
+    /// share of each layer.
     std::vector<std::size_t> groups;
-    /// How much each of them matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    /// The score of each group of `groups`. The mean over a layer's filters is 1; a group's scores from several layers
+    /// are added.
     std::vector<double> scores;
-    /// All groups, those that must stay too.
+    /// The number of all groups, with those that must stay.
     std::size_t count = 0;
 };
 
-/// The channels of a network that may go: which go together, and in which order.
+/// The channels of a network that may be removed: their coupling, and their rankings.
 struct RankedChannels {
     Coupling const& coupling;
     std::span<const Ranking> rankings;
@@ -52,8 +53,8 @@ namespace detail {
     return coupling.groups_of(type == GroupType::filters ? i : graph[i].inputs[0]);
 }
 
-/// The layers that judge, and of each the number of its ranking: layers that have a group in common are ranked
-/// together.
+/// The layers whose weights give scores, with the number of their ranking. Layers that have a group in common have the
+/// same ranking.
 [[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph, Coupling const& coupling,
                                                                            GroupType type = GroupType::filters) {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -72,8 +73,8 @@ namespace detail {
     return of_layers;
 }
 
-/// Sorts the groups by their scores: those that the same layers have among each other, and then all by the share of
-/// their kind that comes before them.
+/// Sorts the groups: by score among those of the same layers, then all of them by the share of their kind that comes
+/// before them.
 inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> const& scores,
                         std::vector<std::vector<std::size_t>> const& layers_of) {
     std::map<std::vector<std::size_t>, std::vector<std::size_t>> alike;
@@ -88,7 +89,7 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
     std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return before[group]; });
 }
 
-/// The score of each row, as a share of their mean. Throws error where the criterion gives none.
+/// The score of each row divided by the mean score. Throws error if a score is not finite.
 [[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
     std::vector<double> scores(rows.count, 0.0);
     criterion(rows, std::span<double>(scores));
@@ -100,9 +101,9 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
 
 }  // namespace detail
 
-/// The channels of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the
-/// sum of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error
-/// where the weights do not fit, or a score is not finite.
+/// Ranks the channels of a network layer by layer. Layers with coupled channels are ranked together, by the sum of
+/// their scores, each divided by its layer's mean. Layers whose channels must all stay are left out. Throws error if
+/// the weights do not fit the graph, or a score is not finite.
 template <Criterion C>
 [[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                                 C const& criterion, GroupType type = GroupType::filters) {

@@ -21,36 +21,36 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// By what a schedule ranks.
+/// The criterion by which a schedule ranks filters.
 enum class RankedBy { l1, l2, geometric_median, batch_norm, random };
 
-/// Which weights a schedule prunes, and how.
+/// The weights that a schedule prunes, and how.
 struct SchedulePruner {
     std::string name = {};
     RankedBy criterion = RankedBy::l1;
     GroupType type = GroupType::filters;
-    /// The share of channels that goes, and where pruning is gradual, that it begins with.
+    /// The share of channels to remove, from 0 to 1; and the share that a gradual pruner begins with.
     double sparsity = 0, initial_sparsity = 0;
     bool gradual = false;
-    /// The share is of all layers' channels at once, not of each layer's.
+    /// Whether the share is that of all layers' channels together, not of each layer's.
     bool together = false;
-    /// Names of weights, in which * stands for any characters, and what errors call the place of each.
+    /// Patterns of weights' names, in which * stands for any characters; and for each the name of its place in errors.
     std::vector<std::string> weights = {}, places = {};
 };
 
-/// How a learning rate changes, as PyTorch's schedulers of these names have it.
+/// A rule by which a learning rate changes, as PyTorch's schedulers of these names.
 struct ScheduleRate {
     enum class Rule { exponential, step, multi_step, cosine };
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Step: every so many. Cosine: until it is at its lowest, from where it rises again for as many.
+    /// In epochs. Step: the interval between two changes. Cosine: half the period, from the highest rate to the lowest.
     std::int64_t every = 1;
-    /// The lowest rate of a cosine: a rate, not a factor of the one that it begins with.
+    /// The lowest rate of a cosine; an absolute rate, not a factor.
     double lowest = 0;
     std::vector<std::int64_t> milestones = {};
 
-    /// The rate after so many of its epochs, of the one that it begins with.
+    /// The rate after `epochs` epochs of this rule, from the initial rate `base`.
     [[nodiscard]] double rate(double base, std::int64_t epochs) const {
         const double least = rule == Rule::cosine ? lowest : 0;
         return least + (base - least) * factor(epochs);
@@ -74,16 +74,16 @@ private:
     }
 };
 
-/// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
+/// The epochs, counted from 0, at whose beginning a pruner or a learning rate acts.
 struct SchedulePolicy {
-    /// Names one of the schedule's pruners or rates, by its place there.
+    /// Whether `instance` is an index of the schedule's pruners, or of its rates.
     bool prunes = true;
     std::size_t instance = 0;
-    /// Ascending.
+    /// Epochs, ascending.
     std::vector<std::int64_t> epochs = {};
 };
 
-/// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
+/// A schedule of pruning during training, as a Distiller schedule (Fay and Hunt 2021, figure 14).
 /// prune/schedule_file.hpp reads it.
 struct PruningSchedule {
     std::vector<SchedulePruner> pruners;
@@ -91,7 +91,8 @@ struct PruningSchedule {
     std::vector<SchedulePolicy> policies;
 };
 
-/// A learning rate that is multiplied by what the rates of a schedule say: each by how many of its epochs are over.
+/// A learning rate to which the rates of a schedule are applied in turn, each for the number of its epochs that are
+/// over.
 struct ScheduledRate {
     PruningSchedule schedule = {};
 
@@ -109,16 +110,16 @@ static_assert(LearningRate<ScheduledRate>);
 
 namespace detail {
 
-/// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
-/// training calls the network.
+/// Whether a pattern of a schedule matches a weight of one of the ranking's layers. The prefix "module." is ignored:
+/// PyTorch's data-parallel training adds it.
 [[nodiscard]] inline bool names_weight(std::string_view pattern, Ranking const& ranking) {
     if (pattern.starts_with("module.")) pattern.remove_prefix(7);
     return std::ranges::any_of(ranking.layers,
                                [&](std::string const& layer) { return matches_pattern(pattern, layer + ".weight"); });
 }
 
-/// The share that is to be gone by the epoch, which is one of the policy's: a gradual pruner's rises fast at first
-/// (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
+/// The share to be removed at the beginning of `epoch`, one of the policy's epochs. A gradual pruner's share rises fast
+/// at first (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
 [[nodiscard]] inline double sparsity_at(SchedulePruner const& pruner, SchedulePolicy const& policy,
                                         std::int64_t epoch) {
     if (!pruner.gradual) return pruner.sparsity;
@@ -145,7 +146,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
+/// Throws error, naming the place, if a pattern of the schedule matches no weight that can be pruned.
 inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
     for (SchedulePruner const& pruner : schedule.pruners) {
         std::vector<std::string> names;

@@ -17,7 +17,7 @@ namespace detail {
 
 inline constexpr std::int64_t last_epoch = 1'000'000;
 
-/// The classes are those of Distiller; "_AGP" behind one makes it gradual.
+/// Reads a pruner. The classes are Distiller's; the suffix "_AGP" makes the pruner gradual.
 [[nodiscard]] inline SchedulePruner parse_pruner(std::string const& name, Settings const& from) {
     SchedulePruner pruner{.name = name, .weights = {}, .places = {}};
     std::string kind = from.at("class").one_of(
@@ -79,7 +79,7 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     return rate;
 }
 
-/// Either a list of epochs, or from starting_epoch on, before ending_epoch, every so many.
+/// Reads epochs: a list, or every `frequency` epochs from starting_epoch to before ending_epoch.
 [[nodiscard]] inline std::vector<std::int64_t> parse_epochs(Settings const& from) {
     std::vector<std::int64_t> epochs;
     if (const auto* list = from.find("epochs")) {
@@ -102,7 +102,7 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
     from.allow({"pruner", "lr_scheduler", "epochs", "starting_epoch", "ending_epoch", "frequency"});
     SchedulePolicy policy{.prunes = from.find("pruner") != nullptr, .epochs = {}};
     if (policy.prunes && from.find("lr_scheduler") != nullptr) from.fail("a policy is for one instance");
-    // The epochs stand beside the instance's name, or as members of the policy.
+    // The epochs are members of the policy or of the instance.
     Settings const& instance = from.at(policy.prunes ? "pruner" : "lr_scheduler");
     instance.allow({"instance_name", "epochs", "starting_epoch", "ending_epoch", "frequency"});
     const bool inside = instance.members().size() > 1;
@@ -127,8 +127,8 @@ inline constexpr std::int64_t last_epoch = 1'000'000;
 
 }  // namespace detail
 
-/// Parses a schedule file. Throws error for an unknown word, naming the file, the line and the nearest known word.
-/// check_schedule says whether its weights are those of a network.
+/// Reads a schedule file. Throws error for an unknown word, naming the file, the line and the nearest known word.
+/// check_schedule checks its weights against a network.
 [[nodiscard]] inline PruningSchedule parse_schedule(Settings const& file) {
     file.allow({"version", "pruners", "lr_schedulers", "policies"});
     PruningSchedule schedule;

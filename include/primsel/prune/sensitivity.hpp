@@ -19,14 +19,14 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A network with one ranking thinned and all else whole.
+/// The accuracy and cost of a network in which one ranking is pruned.
 struct SensitivityPoint {
     /// The first layer of the ranking; empty for the whole network.
     std::string layer = {};
-    /// The share of its channels that was to go; how many there are, and are left.
+    /// The share of its channels that was to be removed; the number of its channels, and of those left.
     double sparsity = 0;
     std::size_t channels = 0, left = 0;
-    /// Without retraining; and the predicted seconds of a run.
+    /// The accuracy without retraining, and the predicted seconds of a run.
     double accuracy = 0, seconds = 0;
     friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
 };
@@ -39,17 +39,18 @@ struct SensitivityPoint {
     return found == points.end() ? nullptr : &*found;
 }
 
+/// Options of sensitivity().
 struct SensitivityOptions {
-    /// The shares of a ranking's channels that go.
+    /// The shares of a ranking's channels to remove, from 0 to 1.
     std::span<const double> sparsities;
-    /// Points that are not computed again.
+    /// Points of an earlier run, which are not computed again.
     std::span<const SensitivityPoint> known = {};
 };
 
-/// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
-/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Each point that is not known is
-/// given to keep(point) as soon as it is computed. The whole network is judged in any case: throws error where that is
-/// not what is known, for the points are then of other weights or images.
+/// Measures how accuracy falls as each ranking is pruned: first the whole network, then each ranking at each sparsity.
+/// judge(graph, weights) returns the accuracy of a network, predict(graph) its seconds. keep(point) is called with each
+/// new point as soon as it is computed. The whole network is always judged. Throws error if its accuracy differs from
+/// the known one by more than 0.01, since the known points then belong to other weights or images.
 template <class Judge, class Predict, class Keep>
 [[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
                                                         RankedChannels const& channels,
@@ -59,7 +60,7 @@ template <class Judge, class Predict, class Keep>
     std::vector<SensitivityPoint> points;
     SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
     if (const auto* before = prune::find_point(options.known, "", 0)) {
-        // Another plan may round otherwise, which few images notice.
+        // Another plan may round differently, which changes few images' classes.
         if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
             fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
                  ": it was judged with other weights or images");
@@ -85,9 +86,9 @@ template <class Judge, class Predict, class Keep>
     return points;
 }
 
-/// Layers that bear pruning alike: those whose accuracies, over the sparsities that all have, are on average within
-/// `apart` of each other are put together, the most alike first (average linkage). The least sensitive group comes
-/// first. Throws error where there are no points of the whole network.
+/// Groups layers by their sensitivity: the two groups whose accuracies, over the sparsities that both have, differ
+/// least on average are joined while that is below `apart` (average linkage). The least sensitive group comes first.
+/// Throws error if there is no point of the whole network.
 [[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
                                                                           double apart = 0.05) {
     const auto* whole = prune::find_point(points, "", 0);

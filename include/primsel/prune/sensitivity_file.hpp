@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A TableFormat.
+/// The TableFormat of sensitivity points.
 struct SensitivityFormat {
     using Row = SensitivityPoint;
     static constexpr std::string_view columns = "layer,sparsity,channels,left,accuracy,predicted_seconds";
@@ -33,10 +33,10 @@ struct SensitivityFormat {
     }
 };
 
-/// Points that are kept as they are computed.
+/// A file of points, each of which is written as soon as it is computed.
 using SensitivityFile = TableFile<SensitivityFormat>;
 
-/// As parse_table.
+/// Reads sensitivity points from a CSV text. Throws error as parse_table does.
 [[nodiscard]] inline std::vector<SensitivityPoint> parse_sensitivity(std::string const& name, std::string_view text,
                                                                      std::map<std::string, std::string>& about) {
     return parse_table<SensitivityFormat>(name, text, about);

@@ -20,9 +20,10 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// Which of a coupling's groups go, by their numbers.
+/// The groups to remove, by their numbers in a coupling.
 using RemovedGroups = std::set<std::size_t>;
 
+/// A pruned network and its weights.
 struct Pruned {
     Graph graph;
     Weights weights;
@@ -30,7 +31,7 @@ struct Pruned {
 
 namespace detail {
 
-/// Throws error when a group of the choice is none, or must stay.
+/// Throws error if a group does not exist or must stay.
 inline void check_removed_groups(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
     for (const std::size_t group : choice) {
         if (group >= coupling.groups().size()) fail("prune: there is no group ", group);
@@ -59,16 +60,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
-/// error, naming the layer, where a channel must stay, or none would be left.
+/// The network without the chosen channels, for callers that need no weights, such as a prediction of its cost. Throws
+/// error, naming the layer, if a chosen channel must stay, or none would be left of a layer.
 [[nodiscard]] inline Graph remove_channels(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
     detail::check_removed_groups(graph, coupling, choice);
     return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
 }
 
-/// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
-/// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
-/// the layer, where a channel must stay, or none would be left.
+/// The network and its weights without the chosen channels: every layer keeps the other filters, and of each filter the
+/// kernels of the other channels. It computes the same as the whole network with the weights of masked(). Throws error,
+/// naming the layer, if a chosen channel must stay, or none would be left of a layer; and if the weights do not fit the
+/// graph.
 [[nodiscard]] inline Pruned remove_channels(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                             RemovedGroups const& choice) {
     check_weights(graph, weights);
@@ -91,7 +93,8 @@ namespace detail {
     return result;
 }
 
-/// The places of the trained weights that prune() would remove; running statistics are not trained.
+/// The positions, in each trained weight, of the values that remove_channels would remove. Running statistics and
+/// constants are not trained, and left out.
 [[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling,
                                               RemovedGroups const& choice) {
     detail::check_removed_groups(graph, coupling, choice);
@@ -114,7 +117,8 @@ namespace detail {
     return zeros;
 }
 
-/// The weights with zeros where prune() would remove them.
+/// The weights with zeros where remove_channels would remove them; variances there become 1, and constants stay. Throws
+/// error as remove_channels does.
 [[nodiscard]] inline Weights masked(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                     RemovedGroups const& choice) {
     check_weights(graph, weights);
@@ -125,10 +129,10 @@ namespace detail {
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (owners.contains(spec.name)) return;
         WeightTensor const& tensor = weights.at(spec.name);
-        // A variance of zero would be none.
+        // A variance of 0 would be divided by.
         const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
         std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
-        // Nor does anything divide by zero: nobody reads what a constant makes of a channel that is gone.
+        // A constant keeps its values, since something may divide by them; no layer reads the removed channels.
         if (std::holds_alternative<ConstantParams>(graph[i].layer)) tensor.values.read(0, values);
         const detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });

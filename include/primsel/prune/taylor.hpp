@@ -25,10 +25,10 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// By how much the loss would change, to first order, without a filter: the absolute sum of its results times their
-/// gradients, over a batch, and the mean of that over batches (Molchanov et al., Pruning convolutional neural networks
-/// for resource efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, for one
-/// that was not measured, and for the channels that a layer reads.
+/// The change of the loss, to first order, if a filter is removed: the absolute sum of its results times their
+/// gradients over a batch, averaged over batches (Molchanov et al., Pruning convolutional neural networks for resource
+/// efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, if it was not
+/// measured, or if channels that it reads are ranked instead of its filters.
 struct Taylor {
     std::map<std::string, std::vector<double>, std::less<>> of_layers;
 
@@ -46,8 +46,7 @@ static_assert(Criterion<Taylor>);
 
 namespace detail {
 
-/// Adds to each of the sums its part of weights times gradients: a row each, or a column where a layer has the
-/// transposed weight.
+/// Adds to sum i the products of weights and gradients in row i, or in column i if the weight is transposed.
 inline void add_products(std::span<const float> values, std::span<const float> gradients, bool transposed,
                          std::span<double> sums) {
     const std::size_t size = values.size() / sums.size();
@@ -59,10 +58,10 @@ inline void add_products(std::span<const float> values, std::span<const float> g
 
 }  // namespace detail
 
-/// Measures the criterion on batches of images, in the source's order: as many as the graph's batch at once. What a
-/// filter makes is linear in its weights: the sum of its results times their gradients is that of its weights and bias
-/// times theirs; of one that a batch norm follows, that of the batch norm's, whose results are then judged. Throws
-/// error as differentiate does, and where the images do not fit the network.
+/// Measures the criterion on up to `batches` batches of images in the source's order; a batch has as many images as the
+/// graph's. A filter's results are linear in its weights, so the sum of its results times their gradients equals that
+/// of its weights and bias times theirs. If a batch norm follows, the batch norm's weights and results are used. Throws
+/// error as differentiate does, and if the images do not fit the network.
 template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
 [[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
                             Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {

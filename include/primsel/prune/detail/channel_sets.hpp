@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// Disjoint sets of channels, and why those of a set must stay.
+/// Disjoint sets of channels, each with the reason why it must stay, if there is one.
 class ChannelSets {
 public:
     [[nodiscard]] std::size_t add(std::string fixed = {}) {

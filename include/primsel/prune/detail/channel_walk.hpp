@@ -12,32 +12,32 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// How an AsStrided layer walks over the channels of its input, where each element stays within a channel while the
-/// others go by: as depth-to-space, space-to-depth and shuffles do. Its channels lie in axes, of which one may get
-/// shorter: all channels at a position along it stay or go together.
+/// Describes an AsStrided layer that moves whole channels, or elements within channels, such as depth-to-space,
+/// space-to-depth and shuffles. The channels are split into axes. One axis may get shorter: all channels at one
+/// position along it are kept or removed together.
 class ChannelWalk {
 public:
-    /// Nothing where a layer walks otherwise.
+    /// Nothing if the layer moves elements in another way.
     [[nodiscard]] static std::optional<ChannelWalk> of(AsStridedParams const& params, Shape const& input) {
         ChannelWalk walk{params, input.c, static_cast<std::ptrdiff_t>(input.pixels())};
         if (!walk.split() || !walk.choose()) return std::nullopt;
         return walk;
     }
 
-    /// How many positions the axis has.
+    /// The number of positions along the axis that may get shorter.
     [[nodiscard]] std::size_t positions() const { return static_cast<std::size_t>(axes_[thin_].extent); }
-    /// The position along the axis of a channel that is read.
+    /// The position along the axis of a channel of the input.
     [[nodiscard]] std::size_t position_read(std::size_t channel) const {
         const auto step = static_cast<std::size_t>(axes_[thin_].stride / pixels_);
         return channel / step % positions();
     }
-    /// The position along the axis of a channel that is made.
+    /// The position along the axis of a channel of the result.
     [[nodiscard]] std::size_t position_made(std::size_t channel) const {
         std::size_t behind = 1;
         for (std::size_t i = thin_ + 1; i < made_; ++i) behind *= static_cast<std::size_t>(axes_[i].extent);
         return channel / behind % positions();
     }
-    /// The layer with so many positions left.
+    /// The layer with `left` positions along the axis.
     [[nodiscard]] AsStridedParams with(int left) const {
         AsStridedParams result = params_;
         result.dims = {};
@@ -63,8 +63,8 @@ private:
 
     [[nodiscard]] bool is_of_channels(Axis const& axis) const { return axis.stride >= pixels_; }
 
-    /// Axes that either go from channel to channel or stay within one, the first `made_` those of the result's
-    /// channels. Returns whether there are such.
+    /// Splits the dimensions into axes that either step from channel to channel or stay within one; the first `made_`
+    /// are those of the result's channels. Returns whether that is possible.
     [[nodiscard]] bool split() {
         for (std::size_t i = 0; i < params_.dims.rank(); ++i) {
             Axis axis{params_.dims[i], params_.strides[i]};
@@ -91,7 +91,7 @@ private:
         }
         return made == params_.shape.c && axes_.size() <= Dims::max_rank;
     }
-    /// Chooses the axis that may get shorter. Returns whether there is one, and each channel is read.
+    /// Chooses the axis that may get shorter. Returns whether there is one and every channel is read once.
     [[nodiscard]] bool choose() {
         std::ptrdiff_t lowest = params_.offset, highest = params_.offset;
         std::vector<Axis> channels;

@@ -22,7 +22,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// The layers that have a step of their own: simplify leaves them.
+/// Marks the layers that run as steps of their own, which simplify() does not fuse or remove.
 [[nodiscard]] inline std::vector<bool> layers_that_run(Graph const& graph) {
     std::set<std::string> names;
     const Graph simple = simplify(graph);
@@ -34,8 +34,9 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return runs;
 }
 
-/// How many of a ranking's groups may be gone, none first: so that what stays is a multiple of `multiple` and of a
-/// power of two, in sixteen to thirty-two steps or so from all to nothing, which are as fine as predictions are.
+/// The numbers of groups of a ranking that may be removed, ascending from 0. The numbers that stay are multiples of a
+/// step: `multiple` rounded up to at least a power of two between 1/32 and 1/16 of the groups, which is as fine as
+/// predictions are.
 [[nodiscard]] inline std::vector<std::size_t> stops_of(Ranking const& ranking, std::size_t multiple, double most) {
     const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
     const std::size_t goes = std::min({may, ranking.count - 1, ranking.groups.size()});
@@ -48,18 +49,18 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return stops;
 }
 
-/// How far a ranking goes: see PruneTarget.
+/// Limits of a ranking, as in PruneTarget.
 struct PruningLimits {
     std::size_t multiple = 1;
     double most = 1;
 };
 
-/// Takes from rankings, step by step, what loses least for what it saves of the sum of all layers' prices. Price:
-/// (layer, channels left of each layer's result) -> what it costs; Loss: a PruningLoss.
+/// Removes groups of rankings, step by step: those with the least loss for what they save of the sum of all layers'
+/// prices. Price: (layer, channels left of each layer's result) -> its cost; Loss: a PruningLoss.
 template <class Price>
 class GreedyPruning {
 public:
-    /// runs: whether a layer has a price at all. All but the price must outlive it.
+    /// `runs`: whether a layer has a price at all. All arguments but the price and `runs` must outlive the object.
     template <class Loss>
     GreedyPruning(Graph const& graph, RankedChannels const& channels, PruningLimits const& limits,
                   std::vector<bool> runs, Price price, Loss const& loss)
@@ -102,7 +103,7 @@ public:
         for (std::size_t r = 0; r < ladders_.size(); ++r) sum += ladders_[r].losses[now_.at[r]];
         return sum;
     }
-    /// The groups that are gone.
+    /// The groups that are removed.
     [[nodiscard]] std::set<std::size_t> choice() const {
         std::set<std::size_t> gone;
         for (std::size_t r = 0; r < ladders_.size(); ++r) {
@@ -111,7 +112,7 @@ public:
         }
         return gone;
     }
-    /// Takes what is best next, but of the ranking that is held. Returns whether there was something to take.
+    /// Removes the best next groups, but none of the ranking `held`. Returns whether there were any.
     bool step(std::optional<std::size_t> held = {}) {
         std::size_t best = rankings_.size();
         for (std::size_t r = 0; r < rankings_.size(); ++r) {
@@ -122,7 +123,7 @@ public:
         move(best, now_.at[best] + now_.best[best].steps);
         return true;
     }
-    /// Puts back what others can pay for with less loss, as long as there is such: the total stays within the bound.
+    /// Puts groups back as long as removing others instead loses less and the total stays within `most_total`.
     void improve(double most_total) {
         for (bool better = true; better;) {
             better = false;
@@ -144,7 +145,7 @@ public:
     }
 
 private:
-    /// The numbers of groups of a ranking that may be gone, and the loss of each.
+    /// The numbers of groups of a ranking that may be removed, and the loss of each.
     struct Ladder {
         std::vector<std::size_t> gone;
         std::vector<double> losses;
@@ -161,7 +162,7 @@ private:
     };
 
     [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, now_.counts) : 0; }
-    /// Goes to a place of the ranking's ladder, where only the counts change.
+    /// Moves the ranking to a place of its ladder and updates the channel counts only.
     void set(std::size_t r, std::size_t to) {
         const std::size_t from = ladders_[r].gone[now_.at[r]], until = ladders_[r].gone[to];
         for (std::size_t at = std::min(from, until); at < std::max(from, until); ++at) {
@@ -182,8 +183,8 @@ private:
         for (const std::size_t i : touched_[r]) sum += price_of(i);
         return sum;
     }
-    /// The best of one step down the ladder, or two, four, ...: the price of some layers stays until half of their
-    /// channels or more are gone.
+    /// The best of moves by 1, 2, 4, ... steps: the price of some layers changes only when half of their channels or
+    /// more are removed.
     [[nodiscard]] Move best_move(std::size_t r) {
         Ladder const& ladder = ladders_[r];
         const std::size_t at = now_.at[r];
@@ -196,7 +197,7 @@ private:
             set(r, at);
             if (empty) break;
             const double loss = ladder.losses[at + steps] - ladder.losses[at];
-            // Steps that save nothing come last, those that lose least first.
+            // Moves that save nothing come last, those with the least loss first.
             const double loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
             if (loss_per_saving < best.loss_per_saving) best = {loss_per_saving, steps};
         }
@@ -211,7 +212,8 @@ private:
     Price price_;
     std::vector<Ladder> ladders_;
     std::vector<std::set<std::size_t>> touched_;
-    std::vector<std::vector<std::size_t>> neighbours_;  // those whose savings change with it, itself too
+    /// For each ranking, the rankings whose savings change with it, itself included.
+    std::vector<std::vector<std::size_t>> neighbours_;
     Now now_;
 };
 

@@ -18,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// The channels of each layer's result that stay, in their order.
+/// The channels of each layer's result that stay, ascending.
 class KeptChannels {
 public:
     KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
@@ -45,7 +45,7 @@ private:
     std::vector<std::vector<std::size_t>> kept_;
 };
 
-/// A layer with the channels that are left.
+/// Makes a layer's parameters for the channels that stay.
 struct KeptLayer {
     Graph const& graph;
     std::size_t at;
@@ -96,8 +96,8 @@ struct KeptLayer {
     }
 };
 
-/// Which values of a weight are left: rows, of channels that are made, and in each the columns of channels that are
-/// read.
+/// The values of a weight that stay: rows of the channels that are made, and in each row columns of the channels that
+/// are read.
 class WeightSlices {
 public:
     WeightSlices(Graph const& graph, std::size_t at, WeightSpec const& spec, KeptChannels const& kept) {
@@ -107,7 +107,7 @@ public:
         };
         width_ = dim(1);
         for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
-        // The weights of a transposed convolution have a row for each channel that it reads.
+        // A transposed convolution's weights have a row for each channel that it reads.
         const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
         const auto* own = std::get_if<OwnLayerParams>(&node.layer);
         if (std::holds_alternative<ParameterParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
@@ -133,7 +133,7 @@ public:
             columns_ = all(width_);
             return;
         }
-        // In a convolution in groups, each row has the channels of one; all groups keep the same ones.
+        // In a grouped convolution each row has the channels of one group; all groups keep the same ones.
         const std::size_t pixels = dense ? graph[node.inputs[0]].shape.pixels() : 1;
         for (const std::size_t channel : kept.of(transposed != nullptr ? at : node.inputs[0])) {
             if (channel * pixels >= width_) break;
@@ -143,7 +143,7 @@ public:
 
     [[nodiscard]] std::size_t rows() const { return rows_.size(); }
     [[nodiscard]] std::size_t columns() const { return columns_.size(); }
-    /// The positions of the values that are left, in their order.
+    /// Calls visit(position) with the positions of the values that stay, ascending.
     void each_kept(auto const& visit) const {
         for (const std::size_t row : rows_) {
             for (const std::size_t column : columns_) {

@@ -20,13 +20,13 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// A layer as it is with other numbers of channels, the shapes that it reads, and that of its result.
+/// A layer with other numbers of channels, the shapes of its inputs, and that of its result.
 struct ThinLayer {
     AnyLayer layer;
     std::vector<Shape> inputs;
     Shape output;
 };
-/// counts: the channels that are left of each layer's result.
+/// `counts`: the channels that are left of each layer's result.
 [[nodiscard]] inline ThinLayer thin_layer(Graph const& graph, std::size_t i, std::span<const int> counts) {
     Node const& node = graph[i];
     ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
@@ -42,15 +42,15 @@ struct ThinLayer {
     return thin;
 }
 
-/// The channels of each layer's result.
+/// The number of channels of each layer's result.
 [[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
     std::vector<int> channels;
     for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
     return channels;
 }
 
-/// Seconds of a layer by its cheapest way, whatever the layouts around it are: what the model says, asked once for each
-/// number of channels.
+/// The predicted seconds of a layer by its cheapest primitive, whatever the layouts around it. The model is asked once
+/// for each pair of input and output channels.
 template <CostModel Model>
 class LayerPrices {
 public:

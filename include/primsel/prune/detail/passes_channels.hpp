@@ -13,7 +13,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// Layers that do to each channel the same, whatever the others are.
+/// Layers that treat each channel independently of the others.
 template <class Params>
 concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
                         std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
@@ -24,17 +24,18 @@ concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Pa
 template <class Params>
 concept Convolves = std::same_as<Params, ConvParams> || std::same_as<Params, ConvTransposeParams>;
 
-/// A convolution that reads each channel by filters of its own.
+/// Whether the convolution of `c` channels has a group for each channel.
 template <Convolves Params>
 [[nodiscard]] constexpr bool is_depthwise(Params const& conv, int c) {
     return conv.groups == c;
 }
 
-/// The channels of a layer's result, as those of its inputs or as new ones; joins what the layer couples.
+/// Gives the channels of a layer's result, as those of its inputs or as new ones, and joins channels that the layer
+/// couples.
 struct PassesChannels {
     Graph const& graph;
     std::size_t at;
-    /// The channels of each layer before it.
+    /// The channels of each earlier layer.
     std::vector<std::vector<std::size_t>> const& of;
     ChannelSets& sets;
 
@@ -48,7 +49,7 @@ struct PassesChannels {
     void join_all(Channels const& a, Channels const& b) const {
         for (std::size_t i = 0; i < a.size(); ++i) sets.join(a[i], b[i]);
     }
-    /// Channel i of each of so many equal parts.
+    /// Joins channel i of each of `parts` equal parts.
     void join_parts(Channels const& channels, int parts) const {
         const std::size_t size = channels.size() / static_cast<std::size_t>(parts);
         for (std::size_t i = size; i < channels.size(); ++i) sets.join(channels[i % size], channels[i]);
@@ -116,7 +117,7 @@ struct PassesChannels {
         }
         return channels;
     }
-    /// The elements in their order, in other channels: those that share an element go together.
+    /// The same elements in the same order, in other channels: channels that share an element are joined.
     [[nodiscard]] Channels regrouped() const {
         if (graph[at].shape.c == 1 && input().size() > 1) {
             const std::string why = reason("makes one channel of all");
@@ -162,7 +163,8 @@ struct PassesChannels {
     }
     Channels operator()(ReduceParams const& reduce) const { return reduce.axis == Axis::c ? other() : input(); }
     Channels operator()(SoftmaxParams const& softmax) const { return softmax.axis == Axis::c ? other() : input(); }
-    /// Channel i of the result is made of channel i of both inputs; a single one meets all of the other's.
+    /// Channel i of the result is made of channel i of both inputs. A single channel is broadcast to all of the other
+    /// input's.
     [[nodiscard]] Channels channel_by_channel() const {
         if (input(0).size() == input(1).size()) {
             join_all(input(0), input(1));

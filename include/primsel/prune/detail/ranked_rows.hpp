@@ -15,6 +15,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
+/// Whether the layer makes new channels by filters: a dense layer, or a convolution or transposed convolution that is
+/// not depthwise.
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
     return core::visit(
         [&]<class Params>(Params const& layer) {
@@ -27,7 +29,7 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
         graph[i].layer);
 }
 
-/// The batch norm that alone reads the layer.
+/// The batch norm that is the only reader of the layer, if there is one.
 [[nodiscard]] inline std::optional<std::size_t> norm_behind(Graph const& graph, std::size_t i,
                                                             std::vector<std::size_t> const& uses) {
     for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
@@ -38,13 +40,13 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return std::nullopt;
 }
 
-/// Whether the weights have a row for each channel that the layer reads, and not for each that it makes.
+/// Whether the weights have a row for each channel that the layer reads, rather than for each that it makes.
 [[nodiscard]] inline bool has_rows_of_channels(AnyLayer const& layer) {
     return std::holds_alternative<ConvTransposeParams>(layer);
 }
 
-/// The weights of a convolution or dense layer, those of each column one after the other: of each channel that it
-/// reads, or of a transposed convolution, that it makes.
+/// The weights of a convolution or dense layer, column after column: one column for each channel that it reads, or, for
+/// a transposed convolution, that it makes.
 [[nodiscard]] inline std::vector<float> by_columns(Graph const& graph, std::size_t i, std::span<const float> values) {
     const auto groups_of = []<class Params>(Params const& layer) {
         if constexpr (Convolves<Params>) return static_cast<std::size_t>(layer.groups);
