@@ -30,13 +30,14 @@ struct Reading {
     std::size_t reader, position;
 };
 
-/// Nodes are layers, alternatives their layout pairs and chains, edges the changes of layout between them; layers of a
-/// chain take it all or none, and results must leave in the first layout. Readers that want the same layout share one
-/// copy: for a result with several readers a node of its own chooses in which layouts it is there for them.
+/// The PBQP of a plan. A node is a layer. Its alternatives are pairs of layouts, alone or in a chain. An edge costs the
+/// change of layout between two layers, and forbids that one runs in a chain without the other. The network's results
+/// are in the first layout. Readers that want the same layout share one copy: a result with several readers has one
+/// more node, which chooses the layouts in which it is copied.
 template <class Prices>
 class Formulation {
 public:
-    /// alternatives: some of those that the prices are of. All must outlive this.
+    /// alternatives: those of `pricing`, or some of them. All arguments must outlive this.
     Formulation(Graph const& graph, Prices const& prices, Alternatives const& alternatives)
         : graph_(graph), prices_(prices), alternatives_(alternatives) {
         std::vector<std::vector<Reading>> readings(graph.size());
@@ -59,7 +60,7 @@ public:
         }
     }
 
-    /// Its first nodes are the graph's.
+    /// The first nodes are the graph's, in its order.
     PbqpProblem problem;
 
     /// Throws error, naming solver and layer, unless the solution takes one of the alternatives of each node. Whether
@@ -89,7 +90,7 @@ private:
     [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
         return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
     }
-    /// One of two layers that follow each other in a chain is in its strips without the other.
+    /// Whether one of two neighbours in a chain runs in its strips and the other does not.
     [[nodiscard]] bool divides_chain(std::size_t writer, Alternative const& write, Reading const& reading,
                                      Alternative const& read) const {
         if (write.chain == read.chain || reading.position > 0) return false;
@@ -153,7 +154,7 @@ private:
     Graph const& graph_;
     Prices const& prices_;
     Alternatives const& alternatives_;
-    std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
+    std::vector<std::size_t> copied_;  // the layer whose copies each node after the graph's chooses
 };
 
 }  // namespace plan

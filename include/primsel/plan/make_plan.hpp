@@ -22,9 +22,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
 /// and chains of convolutions in strips of rows included. Images come and results go in the kernels' first layout.
-/// Throws error when a layer cannot be computed at all, with each primitive's reason; when the options name a layer or
-/// primitive that is not there or bound the error by what is no bound; when the model's answer is no cost; and when the
-/// solver's is no choice, or a forbidden one.
+/// Throws error when no primitive can compute a layer, with each one's reason; when the options name an unknown layer
+/// or primitive, or bound the error by a negative number or NaN; when the model's answer is not a cost; and when the
+/// solver's answer is not an allowed choice.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {

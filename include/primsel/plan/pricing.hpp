@@ -34,20 +34,20 @@ struct Alternative {
     std::size_t primitive = 0;
     std::size_t in_layout = 0, out_layout = 0;
     double seconds = 0;
-    /// Its strips, of Pricing::chains, and the seconds that it takes by itself.
+    /// The position of its chain in Pricing::chains, and the seconds of the node when it is computed by itself.
     std::size_t chain = no_chain;
     double by_itself = 0;
 };
-/// Those of each node of a graph.
+/// The alternatives of each node of a graph.
 using Alternatives = std::vector<std::vector<Alternative>>;
 
-/// Whether a pass of its own must add bias and residual and clamp after the primitive.
+/// Whether an extra pass must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
     const auto* conv = std::get_if<ConvParams>(&node.layer);
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
-/// The questions to a cost model and its answers, all of a kind at once.
+/// Asks a cost model for every price that a plan needs, one batch of questions for each kind, and keeps the answers.
 template <CostModel Model>
 class Pricing {
 public:
@@ -77,7 +77,7 @@ public:
     Pricing(Pricing const&) = delete;  // questions refer to it
     Pricing& operator=(Pricing const&) = delete;
 
-    /// Seconds of the change of layout of a node's result; 0 where nothing need move.
+    /// Seconds of changing the layout of a node's result; 0 where the bytes stay as they are.
     [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
         const std::size_t query = transform_of_[place_of(shape_of_[node], from, to)];
         return query == nothing ? 0 : transform_seconds_[query];
@@ -119,9 +119,9 @@ private:
     PlanOptions const& options_;
 
 public:
-    /// The ways to run each node by itself: of those with the same layouts only the cheapest.
+    /// The ways to run each node by itself; of those with the same layouts, only the cheapest.
     Alternatives alternatives;
-    /// Those in chains, by each primitive that can.
+    /// The ways to run each node in a chain, one for each primitive that computes rows by themselves.
     Alternatives in_chains;
     std::vector<StripChain> chains;
 
@@ -146,7 +146,8 @@ private:
             (void)kernels_.find(refused.primitive);
         }
     }
-    /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
+    /// Throws error, and names the question, unless the answer is a cost: not negative, and infinite where the model
+    /// has no price.
     template <class... What>
     [[nodiscard]] static double priced(double seconds, What const&... what) {
         if (is_nan(seconds) || !(seconds >= 0))
@@ -162,7 +163,8 @@ private:
                          ", from layout ", kernels_.layouts[query.from].name, " to ", kernels_.layouts[query.to].name);
         }
     }
-    /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
+    /// The rank of a primitive against the one that the options name: 0 for that one, 1 for its substitute, 2 for
+    /// others.
     [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
         const bool wanted = (!options_.family || entry.family == *options_.family) &&
                             (options_.primitive.empty() || entry.id == options_.primitive);
@@ -183,7 +185,7 @@ private:
     [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
         return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
     }
-    /// Each change of layout is asked once for all results of a shape.
+    /// Asks for each change of layout once, for all results of one shape.
     void ask_transforms() {
         std::map<std::tuple<int, int, int>, std::size_t> shapes;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -233,7 +235,7 @@ private:
         });
         return found == asked.end() ? i : *found;
     }
-    /// Networks repeat themselves: of layers that differ in their names alone, the first is asked for.
+    /// Networks repeat layers: of those that differ in their names alone, only the first is asked for.
     void ask() {
         ask_transforms();
         std::vector<std::size_t> asked;
@@ -273,7 +275,7 @@ private:
                 alternatives[i].push_back({});  // images come in the first layout
             } else if (std::holds_alternative<ConstantParams>(node.layer) ||
                        std::holds_alternative<ParameterParams>(node.layer)) {
-                // Stored in whichever is wanted.
+                // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
@@ -375,7 +377,7 @@ private:
              to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
 
-    /// Primitives that compute rows of a layer by themselves.
+    /// The primitives that can compute some rows of a layer without the others.
     std::vector<std::vector<detail::PricedPrimitive>> by_rows_;
     std::vector<ConvQuery> convs_;
     std::vector<OpQuery> ops_;

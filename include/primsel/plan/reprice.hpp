@@ -29,7 +29,7 @@ namespace plan::detail {
     return join("changing ", query.shape, " from layout ", kernels.layouts[query.from].name, " to ",
                 kernels.layouts[query.to].name);
 }
-/// The chain that strips of a plan are. Throws error where they cannot be one.
+/// The chain of layers that a plan computes in strips. Throws error if these layers are not a chain.
 [[nodiscard]] inline StripChain chain_of(PlannedStrips const& strips, Plan const& plan, Graph const& graph,
                                          Kernels const& kernels) {
     if (strips.layers.empty()) fail("plan: strips of no layers");
@@ -47,8 +47,8 @@ namespace plan::detail {
 }
 }  // namespace plan::detail
 
-/// The seconds that a cost model predicts for a plan: judges a plan made from predictions by measurements, for example.
-/// `workers` threads are to run it. Asks what make_plan asks, so the model that the plan was made by says its total.
+/// The seconds that a cost model predicts for a plan on `workers` threads: for example, measured costs for a plan made
+/// from predictions. Asks the same questions as make_plan, so the model that made the plan returns its total_seconds.
 /// Throws error unless the plan was made for this graph and from these kernels, and the answers are costs.
 template <CostModel Model>
 [[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model,

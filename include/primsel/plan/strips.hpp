@@ -21,19 +21,18 @@ namespace primsel::inline PRIMSEL_ABI {
 /// measurement.
 inline constexpr std::size_t most_strip_layers = 4;
 
-/// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
-/// the image.
+/// Whether a layer can be in a chain: a convolution with a fixed kernel, each row of whose result reads the image.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
     if (!std::holds_alternative<ConvParams>(graph[node].layer)) return false;
     const ConvTask task = *conv_task(graph, node);
     return !task.packs && rows_read_image(task.shape);
 }
-/// The primitive computes rows by themselves, in hwc.
+/// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc.
 [[nodiscard]] inline bool joins_strips(Kernels const& kernels, PrimitiveEntry const& entry) {
     return entry.by_rows && entry.fuses_epilogue && kernels.layouts[entry.in_layout].name == hwc::name &&
            kernels.layouts[entry.out_layout].name == hwc::name;
 }
-/// The layer may be one of a chain as the plan computes it.
+/// Whether a layer can be in a chain by the primitive that the plan chose for it.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, Kernels const& kernels, PlannedLayer const& planned,
                                        std::size_t node) {
     const auto primitive = kernels.find_if_any(planned.primitive);
@@ -41,14 +40,14 @@ inline constexpr std::size_t most_strip_layers = 4;
            planned.in_layout == hwc::name && planned.out_layout == hwc::name;
 }
 
-/// The node behind this one alone uses its result, as its image. uses: graph.uses().
+/// Whether only the next node uses this node's result, and as its image. uses: graph.uses().
 [[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& uses) {
     return node + 1 < graph.size() && uses[node] == 1 && !graph[node + 1].inputs.empty() &&
            graph[node + 1].inputs[0] == node;
 }
 
-/// For each layer of a chain, the most rows of its result that are there at once when the last layer makes `rows`:
-/// those of the last layer itself, and of each other layer those that the next one reads.
+/// For each layer of a chain, the most rows of its result that memory holds at once when the last layer makes `rows`:
+/// for the last layer `rows`, for each other layer those that the next one reads.
 [[nodiscard]] inline std::vector<int> strip_rows(std::span<const ConvShape> chain, int rows) {
     std::vector<int> result(chain.size(), rows);
     for (std::size_t i = chain.size() - 1; i > 0; --i) {
@@ -57,7 +56,7 @@ inline constexpr std::size_t most_strip_layers = 4;
     }
     return result;
 }
-/// Floats of these rows, of all layers but the last.
+/// The floats of these rows, summed over all layers but the last.
 [[nodiscard]] inline std::size_t strip_floats(std::span<const ConvShape> chain, int rows) {
     const std::vector<int> held = strip_rows(chain, rows);
     std::size_t floats = 0;
@@ -80,8 +79,7 @@ inline constexpr std::size_t most_strip_layers = 4;
     return (all + strips - 1) / strips;
 }
 
-/// Convolutions, each of which alone reads the one before it, that may be computed in strips of these rows of the last
-/// one's result.
+/// Consecutive convolutions that can be computed in strips: only the next one reads each result.
 struct StripChain {
     std::size_t first = 0;  ///< node
     std::vector<ConvShape> shapes;

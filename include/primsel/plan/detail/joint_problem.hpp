@@ -26,11 +26,12 @@ struct PricedGraph {
         : prices(std::move(questions), model, options), formulation(prices.graph(), prices, prices.alternatives) {}
 };
 
-/// The problems of several graphs as one. Nodes that agree are one node: the same as an edge between each two of them
-/// that forbids all but equal alternatives, in a much smaller problem.
+/// The problems of several graphs as one. Nodes that must choose alike become one node. An edge between them that
+/// forbids unequal alternatives would say the same in a much larger problem.
 class JointProblem {
 public:
-    /// agrees: of the graph's nodes, the first of its problem; empty: with nobody.
+    /// agrees: a name for each node of the graph, or none. Nodes of one name, in any of the graphs, choose alike; a
+    /// node of the empty name agrees with no other.
     void add(Graph const& graph, PbqpProblem const& problem, Alternatives const& alternatives,
              std::vector<std::string> const& agrees, double share) {
         std::vector<std::size_t>& at = nodes_of_.emplace_back();
@@ -60,8 +61,8 @@ public:
         for (Edge const& edge : edges_) problem.add_edge(edge.u, edge.v, edge.matrix);
         return problem;
     }
-    /// The choice for the nodes of the problem that was added as number `graph`. A choice of too few nodes stays as it
-    /// is.
+    /// The part of a choice that belongs to the graph added as number `graph`. A choice of too few nodes is returned as
+    /// it is.
     [[nodiscard]] std::vector<std::size_t> choice_of(std::size_t graph, std::vector<std::size_t> const& choice) const {
         if (choice.size() != costs_.size()) return choice;
         std::vector<std::size_t> own;
