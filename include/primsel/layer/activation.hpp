@@ -40,13 +40,13 @@ enum class ActivationKind {
     atanh,
 };
 
-/// An elementwise function. What alpha and beta are:
-/// - leaky_relu: the slope below zero;
+/// An elementwise function of one input; the output has the input's shape. alpha and beta mean:
+/// - leaky_relu: alpha is the slope below zero;
 /// - elu: alpha * (exp(x) - 1) below zero;
-/// - hard_sigmoid: alpha * x + beta, held between 0 and 1;
-/// - clip: the lowest and the highest value;
-/// - power: the exponent.
-/// round takes the even one of two neighbours that are as near; softplus is log(1 + exp(x)).
+/// - hard_sigmoid: alpha * x + beta, clamped to [0, 1];
+/// - clip: alpha is the lowest value, beta the highest;
+/// - power: alpha is the exponent.
+/// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
@@ -90,7 +90,7 @@ struct Tanh {
 struct Sqrt {
     static constexpr ActivationParams params{ActivationKind::sqrt};
 };
-/// Held between Low and High; both are std::ratio.
+/// Clamps x to [Low, High]; both are std::ratio.
 template <class Low, class High>
 struct Clip {
     static constexpr ActivationParams params{ActivationKind::clip, as_float<Low>, as_float<High>};
@@ -100,7 +100,7 @@ template <class Alpha = std::ratio<1>>
 struct Elu {
     static constexpr ActivationParams params{ActivationKind::elu, as_float<Alpha>};
 };
-/// Slope * x + Offset, held between 0 and 1; both are std::ratio.
+/// Slope * x + Offset, clamped to [0, 1]; both are std::ratio.
 template <class Slope = std::ratio<1, 6>, class Offset = std::ratio<1, 2>>
 struct HardSigmoid {
     static constexpr ActivationParams params{ActivationKind::hard_sigmoid, as_float<Slope>, as_float<Offset>};

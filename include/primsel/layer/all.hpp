@@ -34,7 +34,7 @@ using AnyLayer =
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
                  AsStridedGradientParams, ResizeGradientParams, OwnLayerParams>;
 
-/// Whether a type is the parameters of one of these kinds.
+/// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
 inline constexpr bool is_kind_of_layer = false;
 template <class Params, class... Kinds>
@@ -44,18 +44,18 @@ inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::s
     return core::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 
-/// The parameters of a layer of the user's own, or null where the layer is another.
+/// Returns the parameters of the user's own type P, or null if the layer is of another type.
 template <OwnLayer P>
 [[nodiscard]] P const* own_params(AnyLayer const& layer) {
     const auto* own = std::get_if<OwnLayerParams>(&layer);
     return own == nullptr ? nullptr : own->as<P>();
 }
 
-/// Whether only a training step has such layers.
+/// Whether layers with these parameters occur only in the graph of a training step.
 template <class Params>
 inline constexpr bool trains = requires { Params::training; };
 
-/// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
+/// Whether the layer has one result for the whole batch, computed from all images, instead of one result an image.
 [[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
     return core::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }

@@ -19,7 +19,7 @@ struct AddParams {
     friend constexpr bool operator==(AddParams const&, AddParams const&) = default;
 };
 
-/// The inputs one after the other along an axis.
+/// Concatenates one or more inputs along an axis. Their other extents must be equal.
 struct ConcatParams {
     Axis axis = Axis::c;
 
@@ -61,14 +61,15 @@ enum class BinaryKind {
     keep,
 };
 
-/// An elementwise function of two inputs a and b. Along each of c, h and w they are equally long, or one of them has a
-/// single element there that meets all of the other's.
+/// An elementwise function of two inputs a and b. Along each of c, h and w their extents are equal, or one of them is 1
+/// and is broadcast.
 /// - prelu: a where a >= 0, a * b elsewhere;
-/// - power: a to the b-th;
-/// - minimum, maximum: NaN where either is;
-/// - modulo, remainder: what a division leaves, with the sign of b and of a;
-/// - equal, greater, greater_or_equal: 1 where a is so beside b, 0 elsewhere;
-/// - keep: b where a is not 0, 0 elsewhere, whatever b is there.
+/// - power: a to the power of b;
+/// - minimum, maximum: NaN where a or b is NaN;
+/// - modulo: the remainder of a / b with the sign of b;
+/// - remainder: the remainder of a / b with the sign of a;
+/// - equal, greater, greater_or_equal: 1 where the comparison of a with b holds, 0 elsewhere;
+/// - keep: b where a is not 0, 0 elsewhere, even where b is NaN or infinite.
 struct BinaryParams {
     BinaryKind kind = BinaryKind::add;
 
@@ -94,8 +95,8 @@ struct BinaryParams {
     friend constexpr bool operator==(BinaryParams const&, BinaryParams const&) = default;
 };
 
-/// Matrix products: of each h x w matrix of the first input, one a channel, with that of the second. An input with one
-/// channel meets all of the other's.
+/// Batched matrix product. Each channel of an input is an h x w matrix; the output's channel is the first input's
+/// matrix times the second's: c x m x k and c x k x n give c x m x n. An input with one channel is broadcast.
 struct MatMulParams {
     [[nodiscard]] static constexpr std::string_view name() { return "matmul"; }
     static constexpr void each_field(auto const&) {}

@@ -12,11 +12,11 @@ struct Path {};
 /// The sum of branches that all read the same input; each is a layer or a Path. An empty Path is the input itself.
 template <class... Branches>
 struct Sum {};
-/// The channels of the branches, one after the other.
+/// The branches' results, concatenated along the channels. All branches read the same input.
 template <class... Branches>
 struct Concat {};
-/// An elementwise function of two branches. Along each of c, h and w they are equally long, or one of them has a single
-/// element there that meets all of the other's.
+/// An elementwise function of two branches. Along each of c, h and w their extents are equal, or one of them is 1 and
+/// is broadcast.
 template <BinaryKind kind, class... Branches>
 struct Binary {};
 /// The product of two branches.
@@ -25,8 +25,8 @@ using Product = Binary<BinaryKind::multiply, Branches...>;
 /// The layers' result plus their input (He et al. 2016).
 template <class... Layers>
 using Residual = Sum<Path<Layers...>, Path<>>;
-/// The input times the layers' result, which may have a single element a channel or a pixel: squeeze-and-excite (Hu et
-/// al. 2018), and functions such as x * sigmoid(x).
+/// The input times the layers' result, which is broadcast along axes of extent 1: squeeze-and-excite (Hu et al. 2018),
+/// and functions such as x * sigmoid(x).
 template <class... Layers>
 using Gated = Product<Path<>, Path<Layers...>>;
 /// A name for a layer, or a prefix for the names of the layers in a Path, Sum, Concat or Product: `stem`,
@@ -34,8 +34,9 @@ using Gated = Product<Path<>, Path<Layers...>>;
 /// An empty name is no prefix: the layers inside are named as those around them.
 template <FixedString name, class Layer>
 struct Named {};
-/// Layers that make one together. The last bears the name of the whole, those before it are named inside: `norm`,
-/// `norm.reduce_mean1`. Without a name, it is named by its kind and count.
+/// Several layers that count as one layer of the given kind. The last layer takes the name of the whole; the name is
+/// the prefix of those before it: `norm`, `norm.reduce_mean1`. Without a name, the whole is named by its kind and
+/// count.
 template <FixedString kind, class Last, class... Before>
 struct Whole {};
 

@@ -1,4 +1,4 @@
-// Layer types that are made of others: what one of PyTorch's modules computes takes several layers of the graph.
+// Layer types that are composed of several layers of the graph, each of which does the work of one PyTorch module.
 #pragma once
 
 #include <primsel/layer/activation.hpp>
@@ -29,7 +29,7 @@ template <int groups, Shape in, class Layer>
 using IfGroupsDivide =
     std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
 
-/// The same over groups of channels and all pixels.
+/// (x - mean) / sqrt(variance + Epsilon) over each group of channels and all pixels.
 template <int groups, class Epsilon, Shape in>
 using NormalizedGroups =
     IfGroupsDivide<groups, in,
@@ -72,8 +72,8 @@ template <class Kind = ActivationKind>
 using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, layer::detail::Erf<Kind>,
                    ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
 
-/// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
-/// `<name>.weight`, of as many.
+/// slope * x below zero, with one trained slope for all channels (slopes = 1) or one for each channel. Weight:
+/// `<name>.weight`, of `slopes` values.
 template <int slopes = 1>
 using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes>>>;
 
@@ -81,7 +81,7 @@ using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes
 template <FixedString name, int channels>
 using LayerScale = Named<"", Product<Path<>, Named<name, Parameter<channels>>>>;
 
-/// A gate for each channel, worked out from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
+/// A gate for each channel, computed from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
 /// 2018): x * Gate(fc2(Activation(fc1(mean of x)))).
 template <int channels, int squeezed, class Activation = Relu, class Gate = Sigmoid>
 using SqueezeExcite =
@@ -92,8 +92,8 @@ using SqueezeExcite =
 template <class Epsilon = std::ratio<1, 100'000>>
 using LayerNorm = Whole<"layer_norm", Scale, layer::detail::Normalized<Axis::c, Epsilon>>;
 
-/// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
-/// after it has those of affine=True.
+/// Instance normalisation: (x - mean) / sqrt(variance + Epsilon) over each channel's pixels. It has no weights, as
+/// PyTorch's InstanceNorm2d by default; add a Scale after it for those of affine=True.
 template <class Epsilon = std::ratio<1, 100'000>>
 struct InstanceNorm {
     template <Shape in>
@@ -109,11 +109,12 @@ struct GroupsOnly {
     static constexpr bool expands = true;
 };
 }  // namespace detail
-/// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
+/// Group normalisation over each of `groups` groups of channels and all pixels (Wu and He 2018). Weights:
+/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <int groups, class Epsilon = std::ratio<1, 100'000>>
 using GroupNorm = Whole<"group_norm", Scale, layer::detail::GroupsOnly<groups, Epsilon>>;
 
-/// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
+/// Scales the image's height and width by an integer factor, as PyTorch's Upsample. Options as for Resize.
 template <Extent factor, class... Options>
 struct Upsample {
     template <Shape in>
@@ -121,8 +122,7 @@ struct Upsample {
     static constexpr bool expands = true;
 };
 
-/// Blocks of so many rows and columns in place of factor * factor channels (Shi et al. 2016), as PyTorch's
-/// PixelShuffle.
+/// Moves factor * factor channels into blocks of factor x factor pixels (Shi et al. 2016), as PyTorch's PixelShuffle.
 template <int factor>
 struct PixelShuffle {
     template <Shape in>

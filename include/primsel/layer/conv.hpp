@@ -59,10 +59,10 @@ struct ConvTransposeParams {
     int k = 1;
     Extent kernel{1};
     Extent stride{1};
-    /// Taken away from the result.
+    /// Rows and columns cropped from the result's borders.
     Padding padding{};
     Extent dilation{1};
-    /// Rows and columns of the result beyond the last that the transpose reaches.
+    /// Rows and columns added to the result at the bottom and right: PyTorch's output_padding.
     int extra_h = 0, extra_w = 0;
     int groups = 1;
     bool bias = true;
@@ -104,7 +104,7 @@ struct ConvTransposeParams {
     friend constexpr bool operator==(ConvTransposeParams const&, ConvTransposeParams const&) = default;
 
 private:
-    /// Rows and columns before the padding is taken away.
+    /// Rows and columns of the result before the padding is cropped.
     [[nodiscard]] constexpr std::int64_t whole_h(Shape const& in) const {
         return (std::int64_t{in.h} - 1) * stride.h + layer::detail::dilated(kernel.h, dilation.h) + extra_h;
     }

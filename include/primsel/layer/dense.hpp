@@ -6,7 +6,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A fully connected layer of k outputs. Weights: `<name>.weight`, of k x (c * h * w) in chw order, and `<name>.bias`,
-/// of k. An image is read as it is: no flatten is needed before it.
+/// of k. It flattens its input itself. Output: k x 1 x 1.
 struct DenseParams {
     int k = 1;
     bool bias = true;

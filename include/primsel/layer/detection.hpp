@@ -13,9 +13,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// stays.
 struct NonMaxSuppressionParams {
     int boxes_per_class = 1;
-    /// A box goes where intersection / union with a better one that stays is larger.
+    /// A box is dropped if its intersection over union with a better box that is kept is larger than this.
     float iou_threshold = 0.0F;
-    /// A box goes where its score is not larger. Minus infinity: none does.
+    /// A box is dropped if its score is not larger than this. Minus infinity disables the threshold.
     float score_threshold = -std::numeric_limits<float>::infinity();
     /// The boxes are given as centre x, centre y, width, height.
     bool centers = false;
@@ -30,7 +30,7 @@ struct NonMaxSuppressionParams {
         if (!impossible().empty()) return Fault::impossible_parameter;
         const Shape boxes = inputs[0], scores = inputs[1];
         if (boxes.w != 4 || boxes.c != scores.c || boxes.h != scores.w) return Fault::shapes_differ;
-        // Positions are floats.
+        // Positions are stored as floats, which are exact up to 2^24.
         if (boxes.h > 1 << 24 || rows(scores) > max_extent) return Fault::too_large;
         return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
@@ -43,7 +43,7 @@ struct NonMaxSuppressionParams {
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = 1, .h = static_cast<int>(rows(inputs[1])), .w = 3};
     }
-    /// The most boxes that stay in a class.
+    /// The largest number of boxes that are kept for a class of an image.
     [[nodiscard]] constexpr int kept(Shape const& scores) const { return std::min(boxes_per_class, scores.w); }
     friend constexpr bool operator==(NonMaxSuppressionParams const&, NonMaxSuppressionParams const&) = default;
 
@@ -53,10 +53,10 @@ private:
     }
 };
 
-/// Rows of each channel of the first input, c x h x w, by their positions, the elements of the second, of which there
-/// may be any number n, in any shape: c x n x w. Fractions are cut off. Zeros where there is no such row, or NaN.
+/// Selects rows of the first input, c x h x w, by the row numbers in the second input, n elements of any shape. Output:
+/// c x n x w. Fractions of a row number are truncated. A row number that is out of range or NaN gives a row of zeros.
 struct GatherParams {
-    /// -1 is the last row, -2 the one before, and so on; if not, there are no such rows.
+    /// Whether negative numbers count from the end: -1 is the last row. If false, they are out of range.
     bool from_end = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "gather"; }

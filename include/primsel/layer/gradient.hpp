@@ -54,7 +54,7 @@ struct PoolGradientParams {
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
 };
 
-/// The gradient of a pooling over whole images of the given shape. Inputs as for PoolGradientParams.
+/// The gradient of a global pooling of images of the given shape. Inputs as for PoolGradientParams.
 struct GlobalPoolGradientParams {
     PoolKind kind = PoolKind::average;
     Shape input{};
@@ -87,7 +87,7 @@ struct ActivationGradientParams {
     ActivationParams activation{};
     static constexpr bool training = true;
 
-    /// Whether the derivative is anything but 0 or undefined.
+    /// Whether the function has a derivative that is not 0 everywhere.
     [[nodiscard]] static constexpr bool differentiable(ActivationKind kind) {
         switch (kind) {
             case ActivationKind::sign:
@@ -100,7 +100,7 @@ struct ActivationGradientParams {
                 return true;
         }
     }
-    /// Whether the function's result tells its derivative, so that its input need not be kept.
+    /// Whether the derivative can be computed from the function's result, so that its input need not be kept.
     [[nodiscard]] static constexpr bool from_result(ActivationParams const& params) {
         switch (params.kind) {
             case ActivationKind::relu:

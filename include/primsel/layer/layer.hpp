@@ -14,8 +14,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The faults that a layer can have on its inputs. One enumeration, so that a Network<...> can say it with
-/// static_assert and a graph from a file with an error.
+/// The faults of a layer on given input shapes. A Network type reports them by static_assert, Graph::add by an error.
 enum class Fault {
     none,
     wrong_input_count,
@@ -62,8 +61,8 @@ enum class Fault {
     return "";
 }
 
-/// The values that a weight may have. A variance is positive where no epsilon is added to it. Scales and shifts may be
-/// infinite (masks are), and constants whatever they are.
+/// The values that a weight may have. Variances must be positive if epsilon is 0. Scales and shifts may be infinite, as
+/// in masks, but not NaN. Constants may have any value.
 enum class WeightValues { finite, not_negative, positive, not_nan, any };
 
 /// The dimensions of a weight, in PyTorch's order.
@@ -101,7 +100,8 @@ struct Extent {
     friend constexpr bool operator==(Extent const&, Extent const&) = default;
 };
 
-/// Zeros around an image: one number for all sides, two for top-and-bottom and left-and-right, or all four.
+/// Rows and columns added around an image: one number for all sides, two for top-and-bottom and left-and-right, or all
+/// four.
 struct Padding {
     int top = 0, bottom = 0, left = 0, right = 0;
     constexpr Padding() = default;
@@ -116,27 +116,27 @@ struct Padding {
 
 namespace layer::detail {
 
-/// Whether a parameter is a size.
+/// Whether a parameter is from 1 to max_extent.
 [[nodiscard]] constexpr bool is_size(int value) { return value >= 1 && value <= max_extent; }
 [[nodiscard]] constexpr bool is_size(Extent value) { return is_size(value.h) && is_size(value.w); }
 [[nodiscard]] constexpr bool is_size(Shape const& value) {
     return is_size(value.c) && is_size(value.h) && is_size(value.w);
 }
-/// Whether a parameter is a size or 0.
+/// Whether a parameter is from 0 to max_extent.
 [[nodiscard]] constexpr bool is_size_or_0(int value) { return value >= 0 && value <= max_extent; }
 [[nodiscard]] constexpr bool is_size_or_0(Padding const& value) {
     return is_size_or_0(value.top) && is_size_or_0(value.bottom) && is_size_or_0(value.left) &&
            is_size_or_0(value.right);
 }
 
-/// The impossible one among the parameters of what walks over an image.
+/// Names the impossible parameter of a sliding window and its valid range; "" if all are possible.
 [[nodiscard]] constexpr std::string_view impossible_window(Extent stride, Padding const& padding, Extent dilation) {
     if (!is_size(stride)) return "the stride must be from 1 to 2^29";
     if (!is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
     if (!is_size(dilation)) return "the dilation must be from 1 to 2^29";
     return "";
 }
-/// Rows or columns that a kernel or window reaches over.
+/// The rows or columns that a dilated kernel or window spans.
 [[nodiscard]] constexpr std::int64_t dilated(int size, int dilation) { return (std::int64_t{size} - 1) * dilation + 1; }
 [[nodiscard]] constexpr std::int64_t padded_h(Shape const& shape, Padding const& padding) {
     return std::int64_t{shape.h} + padding.top + padding.bottom;

@@ -32,12 +32,13 @@ struct BatchNormParams {
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
 };
 
-/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c; none where the numbers are
-/// known, which are then those of all channels.
+/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c. If `known`, it has no weights
+/// and computes x * factor + shift for all channels.
 struct ScaleParams {
     bool known = false;
     float factor = 1.0F, shift = 0.0F;
-    /// Whether training changes the weight, and the bias: a scale or a bias alone has a constant for the other.
+    /// Whether the weight and the bias are trainable. A layer that only scales has a constant bias, and one that only
+    /// shifts a constant weight.
     bool trains_weight = true, trains_bias = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
@@ -82,7 +83,7 @@ struct LrnParams {
     friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
 };
 
-/// exp(x) over its sum along an axis: of each pixel's channels, unless told otherwise.
+/// exp(x) divided by its sum along an axis; by default over each pixel's channels.
 struct SoftmaxParams {
     Axis axis = Axis::c;
 

@@ -13,10 +13,10 @@ template <Extent value>
 struct Dilation {};
 template <int value>
 struct Groups {};
-/// Rows and columns of a transposed convolution's result beyond the last that it reaches.
+/// Rows and columns added to a transposed convolution's result at the bottom and right: PyTorch's output_padding.
 template <Extent value>
 struct OutputPad {};
-/// No bias: a batch norm follows.
+/// The layer has no bias, as is usual before a batch norm.
 struct NoBias {};
 /// Pooling rounds its output size up.
 struct CeilMode {};

@@ -36,7 +36,7 @@ struct LayerWork {
 /// - work(inputs): LayerWork; without it, one operation for each element of the output;
 /// - in_place: a constexpr bool, whether dst may be src[0];
 /// - scratch_floats(inputs, workers): the floats that args.scratch has room for;
-/// - each_weight(input, visit) as LayerParams has it: args.weights has all values, in the order of the visits;
+/// - each_weight(input, visit) as in LayerParams: args.weights holds all values, in the order of the visits;
 /// - channel_wise: a constexpr bool, whether channel i of the output depends on channel i of the inputs alone, and each
 ///   weight has a row a channel. Pruning and grouping need it to leave channels out.
 template <class P>
@@ -71,7 +71,7 @@ struct CheckOwnLayer {
     static constexpr bool value = OwnLayer<P>;
 };
 
-/// Whether a layer of the user's own takes these inputs: its own answer, and whether its output is within bounds.
+/// Whether a layer of the user's own supports these inputs: asks its own supports() and checks its output's size.
 template <OwnLayer P>
 [[nodiscard]] constexpr Support own_supports(P const& params, std::span<const Shape> inputs) {
     if (inputs.empty()) return Support::no("it reads at least one input");
@@ -106,7 +106,7 @@ struct OwnLayerTable {
     /// Values as text.
     void (*each_field)(const void*, VisitRef<std::string_view> const&);
     void (*each_weight)(const void*, Shape input, VisitRef<WeightDims, WeightValues> const&);
-    /// The op in the layout of a name; run is null where there is none.
+    /// Returns the op in the layout of that name; its run is null if the layer does not run in that layout.
     OpEntry const& (*op)(std::string_view layout);
 };
 
@@ -153,7 +153,7 @@ public:
     }
     [[nodiscard]] OpEntry const& op(std::string_view layout) const { return table_->op(layout); }
 
-    /// Null where they are those of another type.
+    /// Returns the parameters as a P, or null if they are of another type.
     template <OwnLayer P>
     [[nodiscard]] P const* as() const {
         return table_ == table_of<P>() ? static_cast<P const*>(data()) : nullptr;

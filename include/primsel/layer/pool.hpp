@@ -79,7 +79,7 @@ struct MaxPoolIndicesParams {
     friend constexpr bool operator==(MaxPoolIndicesParams const&, MaxPoolIndicesParams const&) = default;
 };
 
-/// Pooling over the whole image: one value a channel.
+/// Pooling over the whole image. Output: c x 1 x 1.
 struct GlobalPoolParams {
     PoolKind kind = PoolKind::average;
 

@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The image as one vector of channels, in chw order.
+/// Flattens the image in chw order. Output: (c * h * w) x 1 x 1.
 struct FlattenParams {
     [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
     static constexpr void each_field(auto const&) {}
@@ -25,7 +25,7 @@ struct FlattenParams {
     friend constexpr bool operator==(FlattenParams const&, FlattenParams const&) = default;
 };
 
-/// The same elements, in chw order, under another shape.
+/// Gives the elements, in chw order, another shape with the same number of elements.
 struct ReshapeParams {
     Shape shape;
 
@@ -48,7 +48,7 @@ struct ReshapeParams {
 /// offset + i0 * strides[0] + i1 * strides[1] + ... of the input in chw order. Any transpose, broadcast, and slice with
 /// steps is one of these, and so is depth-to-space.
 struct AsStridedParams {
-    /// Extents as they are walked; together as many elements as the shape.
+    /// The tensor's extents, outermost first; their product is the number of elements of the shape.
     Dims dims;
     std::array<std::ptrdiff_t, Dims::max_rank> strides{};
     std::ptrdiff_t offset = 0;
@@ -87,7 +87,7 @@ struct AsStridedParams {
     friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
 };
 
-/// Does nothing when a trained network runs; a step of training drops `rate` of the elements.
+/// Dropout: the identity at inference. In a training step it sets each element to 0 with probability `rate`.
 struct DropoutParams {
     float rate = 0.5F;
 
@@ -106,8 +106,8 @@ struct DropoutParams {
 
 enum class PadMode { constant, reflect, edge };
 
-/// A border: a value, or the image mirrored at its first and last pixels (which are not repeated), or these repeated.
-/// front and back are channels before the first and after the last; with a constant only.
+/// Pads the image with a constant value, by reflection at its first and last pixels (which are not repeated), or by
+/// repeating them. front and back are channels added before the first and after the last; only constant mode has them.
 struct PadParams {
     Padding padding{};
     float value = 0.0F;
@@ -194,16 +194,17 @@ enum class ResizeMode { nearest, linear };
 /// - align_corners: x * (input size - 1) / (result size - 1);
 /// - asymmetric: x * scale.
 enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
-/// Which pixel is nearest to a place between two.
+/// How a position between two pixels is rounded to the nearest pixel.
 enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-/// The image in another size, as ONNX's Resize: each channel by itself. Without antialiasing.
+/// Resizes each channel to another height and width, as ONNX's Resize without antialiasing.
 struct ResizeParams {
     Extent size;
     ResizeMode mode = ResizeMode::nearest;
     ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
     ResizeRounding rounding = ResizeRounding::round_prefer_floor;
-    /// Input size / result size where a file gives a factor that leads to a size only after rounding; 0: of the sizes.
+    /// Input size / result size, for a file whose scale factor gives the result's size only after rounding. 0: computed
+    /// from the sizes.
     float scale_h = 0.0F, scale_w = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
@@ -231,7 +232,7 @@ namespace layer {
 struct Flatten {
     static constexpr FlattenParams params{};
 };
-/// Rate is a std::ratio: the share that training drops.
+/// Dropout with probability Rate, a std::ratio, in training; the identity at inference.
 template <class Rate = std::ratio<1, 2>>
 struct DropoutOf {
     static constexpr DropoutParams params{as_float<Rate>};
@@ -265,17 +266,18 @@ template <int groups>
 struct ChannelShuffle {
     static constexpr ChannelShuffleParams params{groups};
 };
-/// The channels [first, last), or so many rows (Axis::h) or columns (Axis::w).
+/// The channels [first, last), or those rows (Axis::h) or columns (Axis::w).
 template <int first, int last, Axis axis = Axis::c>
 struct Slice {
     static constexpr SliceParams params{first, last, axis};
 };
-/// The same elements, in chw order, as C x H x W.
+/// Gives the elements, in chw order, the shape C x H x W.
 template <int C, int H, int W>
 struct Reshape {
     static constexpr ReshapeParams params{Shape{.c = C, .h = H, .w = W}};
 };
-/// The image in another size, as PyTorch's interpolate. Options: Bilinear (default: the nearest pixel), AlignCorners.
+/// Resizes the image to a height and width, as PyTorch's interpolate. Options: Bilinear (default: the nearest pixel),
+/// AlignCorners (only with Bilinear).
 template <Extent size, class... Options>
 struct Resize {
 private:

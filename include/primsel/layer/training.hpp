@@ -1,6 +1,6 @@
-// Layers that only a training step has: parameters that it changes, normalisation by the statistics of the batch, and
-// sums over it. Results with of_batch belong to the whole batch: there is one of them, not one an image. All such
-// vectors have the shape n x 1 x 1, which every layout places alike.
+// Layers that only a training step has: trainable parameters, normalisation by the statistics of the batch, and sums
+// over the batch. A layer with of_batch has one result for the whole batch, not one an image. Vectors of the batch have
+// the shape n x 1 x 1, which every layout stores alike.
 #pragma once
 
 #include <primsel/layer/input.hpp>
@@ -11,7 +11,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Values that whoever runs the graph owns and may change between runs. No inputs.
+/// A tensor that the caller owns and may change between runs. No inputs. Output: its shape, of the batch.
 struct ParameterParams {
     Shape shape{};
     static constexpr bool training = true, of_batch = true;
@@ -26,7 +26,8 @@ struct ParameterParams {
     friend constexpr bool operator==(ParameterParams const&, ParameterParams const&) = default;
 };
 
-/// Values of the batch once for each image. Input: a parameter, n x 1 x 1 of the batch.
+/// Repeats a vector of the batch for each image. Input: a parameter, n x 1 x 1 of the batch. Output: n x 1 x 1 an
+/// image.
 struct RepeatParams {
     static constexpr bool training = true;
 
@@ -59,7 +60,7 @@ struct BatchStatisticsParams {
 
 namespace layer::detail {
 
-/// Checks the inputs of a normalisation: x, statistics, gamma, beta, then dy and sums as far as there are any.
+/// Checks the first `count` of these inputs of a normalisation: x, statistics, gamma, beta, dy, sums.
 [[nodiscard]] constexpr Fault check_normalize(std::span<const Shape> inputs, std::size_t count) {
     if (inputs.size() != count) return Fault::wrong_input_count;
     const Shape x = inputs[0];
