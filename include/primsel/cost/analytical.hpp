@@ -12,29 +12,32 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The work of an op, whatever the machine: bytes that an image moves, bytes of the working set that they belong to,
-/// operations, bytes of packed weights, and the reuse distance of the weights as in RunContext.
+/// The machine-independent work of an op. For one image: the bytes that it moves and its operations. For the whole op:
+/// the bytes of its packed weights. `working_set` is in bytes and selects the memory level that serves `bytes`.
+/// `run_bytes` and `run_operations` are RunContext::weight_reuse_bytes and weight_reuse_operations.
 struct OpWork {
     double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
-/// The terms of an op's time, in seconds: the traffic and the arithmetic of an image, of which the longer bounds it,
-/// and the traffic of its weights.
+/// The terms of an op's time, in seconds: memory traffic and arithmetic of one image, and the traffic of the weights.
+/// The larger of the first two bounds an image.
 struct OpTerms {
     double memory = 0, arithmetic = 0, weights = 0;
 };
 
-/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights, its
-/// calls; all of these `times` times. `besides` is what a step of training adds: packing a kernel that changes, writing
-/// the gradient of one, and the traffic of images that come from farther than the batch itself would.
+/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights and
+/// its calls. The layer spends these terms `times` times. `besides` is added once, for a step of training: packing
+/// weights that changed, writing their gradient, and reading images from a slower memory level than the batch alone
+/// would need.
 struct ConvTerms {
     double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
 
-/// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
-/// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
-/// kernels' Arch, measured once, unless others are given.
+/// A cost model that needs no training: the roofline (Williams et al. 2009) of each phase of each primitive. A phase
+/// takes the larger of its operations / the machine's rate for them and its bytes / the bandwidth of the memory level
+/// that holds its working set. Reading the weights adds the part that prefetching does not hide. The machine's figures
+/// are measured once for the kernels' Arch, or given to the constructor. predict throws error if no Machine was given
+/// and the kernels have none.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
@@ -67,21 +70,23 @@ public:
             seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
-    /// The share of the shorter of reading from memory and computing that prefetching hides. On the profiles in
-    /// bench/profiles, 0.5 chooses better than 0, 0.25, 0.75 and 1 (test/cost/pretrained.cpp).
+    /// The share of min(compute, reading the weights) that prefetching hides. On the profiles in bench/profiles,
+    /// selection with 0.5 has less regret than with 0, 0.25, 0.75 or 1 (test/cost/pretrained.cpp).
     static constexpr double hidden = 0.5;
 
-    /// The seconds of these terms, with what prefetching the weights hides.
+    /// Returns times * (compute + weights - hidden_share * min(compute, weights)) + besides, in seconds, where compute
+    /// is the sum of products, rest and calls.
     [[nodiscard]] static double seconds(ConvTerms const& of, double hidden_share = hidden) {
         const double compute = of.products + of.rest + of.calls;
         return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights)) + of.besides;
     }
-    /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
+    /// Returns the terms of a primitive that does `work` for each image and reads `packed_bytes` bytes of packed
+    /// weights. `run_bytes` and `run_operations` are the reuse distance of the weights, as in OpWork.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1, double run_bytes = 0,
                                          double run_operations = 0) {
-        // A network takes all images of a batch at once (see Schedule) where weights are larger than images, and then
-        // reads the weights once.
+        // A layer whose packed weights are at least as large as its input and output of one image runs all images of
+        // the batch at once (see Schedule) and reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
         ConvTerms result{
@@ -93,9 +98,10 @@ public:
         }
         return result;
     }
-    /// The terms where all images go through the layer before the next layer runs. `work` is that of the whole batch or
-    /// of one image, which then comes from the memory level that holds the batch, or from farther by the reuse
-    /// distance.
+    /// Returns the terms of a layer in a network that runs layer by layer: all images pass the layer before the next
+    /// layer starts. `work` is that of the whole batch if `whole_batch`, else of one image. Images are then read from
+    /// the memory level that holds the batch, or that holds `apart` bytes if these are more. `apart` is
+    /// RunContext::data_reuse_bytes.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                             ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
         ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
@@ -111,7 +117,7 @@ public:
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
         return terms(machine_of(kernels), kernels, query);
     }
-    /// The terms of an op; for a convolution, those of the pass that adds its bias and what comes after.
+    /// Returns the terms of an op. For ConvParams, they are those of the pass that adds bias and residual and clamps.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         return terms(machine_of(kernels), work(kernels, query));
     }
@@ -150,7 +156,9 @@ public:
     }
 
 private:
-    /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
+    /// Returns the bandwidth, in bytes a second, at which a layer reads its weights. Between two runs of the layer the
+    /// other layers evict its weights from every cache that is smaller than their reuse distance. Without a reuse
+    /// distance, weights come from memory.
     [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
         if (!(run_bytes > 0)) return machine.bandwidth.back();
         return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
@@ -166,7 +174,7 @@ private:
                                           query.run.data_reuse_bytes)
                                : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
                                        query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
-        // Gradients of weights lie apart until the update.
+        // The gradient of the weights is written to memory, where the update reads it.
         if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();
         if (query.run.packs) {
@@ -176,9 +184,9 @@ private:
         return result;
     }
 
-    /// Seconds to call a kernel and start its loops. Only the order of magnitude is known: it is a choice, and the
-    /// coefficients of calls (cost/pretrained/convs.hpp) multiply it. Between 0 and 5 microseconds the
-    /// regret on the profiles changes by less than 2e-4 (test/cost/pretrained.cpp).
+    /// Seconds to call a kernel and start its loops. The value is a choice of the right order of magnitude. The
+    /// coefficients of calls (cost/pretrained/convs.hpp) multiply it. Between 0 and 5 microseconds the regret on the
+    /// profiles changes by less than 2e-4 (test/cost/pretrained.cpp).
     static constexpr double overhead = 1e-6;
     /// Vector operations for each weight that a step of training packs. Fitted to the times of steps of six networks on
     /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
@@ -199,8 +207,9 @@ private:
             case Rate::gemm:
                 return machine.matmul_flops;
             case Rate::registers:
-                // Winograd's transforms reach half of the FMA peak: one operation where a multiply-add does two. Of the
-                // shares 0.3 to 0.8 it has the least regret (bench/results/2026-11-28-cost-coefficients.md).
+                // Winograd's transforms reach half of the FMA peak: they do one operation where a multiply-add does
+                // two. Among the shares 0.3 to 0.8, 0.5 has the least regret
+                // (bench/results/2026-11-28-cost-coefficients.md).
                 return 0.5 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
             case Rate::vector:
                 return machine.vector_flops;

@@ -11,15 +11,16 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A primitive's seconds as a sum of Analytical's terms (ConvTerms) with fitted coefficients. They are near 1 wherever
-/// the roofline is right, and so mean the same on any machine and for any instruction set.
+/// Fitted coefficients of one primitive: its seconds are the sum of coefficient * term over Analytical's terms
+/// (ConvTerms). A coefficient is near 1 where the roofline is right. Coefficients have no unit, so one set serves all
+/// machines and instruction sets.
 struct ConvCoefficients {
-    /// Its matrix products, its other steps, its weights' way from memory, its calls.
+    /// Matrix products, other steps, traffic of the weights, calls: as_terms has this order.
     static constexpr std::size_t terms = 4;
     using Terms = std::array<double, terms>;
-    /// The coefficients of a primitive that was never measured. Those of products and other steps are the
-    /// roofline's. Those of weights and calls are choices between the roofline's and the medians over the primitives in
-    /// bench/profiles, which are 0.54 and 2.2 if nothing pulls them (test/cost/pretrained.cpp).
+    /// The coefficients towards which fits are regularised. Those of products and other steps are the roofline's, 1.
+    /// Those of weights and calls are choices between 1 and the medians over the primitives in bench/profiles, which
+    /// are 0.54 and 2.2 without regularisation (test/cost/pretrained.cpp).
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -30,8 +31,9 @@ struct ConvCoefficients {
     return {of.products, of.rest, of.weights, of.calls};
 }
 
-/// Predicts convolutions by coefficients that are sorted by their primitives. Primitives without coefficients take what
-/// Analytical says, and so do grouped convolutions, which profiles lack: their steps have other proportions.
+/// Predicts seconds[i] for queries[i]. `coefficients` must be sorted by primitive id. Primitives without coefficients,
+/// and all grouped convolutions, get Analytical's prediction: the profiles that coefficients are fitted to have no
+/// grouped convolutions.
 inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
                                  Kernels const& kernels, std::span<const ConvQuery> queries,
                                  std::span<double> seconds) {

@@ -10,40 +10,43 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The run of a network that a kernel is part of, as far as it decides what the kernel takes. Distances count the bytes
-/// that pass through the caches between two uses of the same bytes (reuse distance): they say which level of memory the
-/// second use reads from.
+/// The facts about a run of a network that affect a kernel's time. A reuse distance is the number of bytes that pass
+/// through the caches between two uses of the same data. It decides which memory level the second use reads from.
 struct RunContext {
     int batch = 1;  ///< images
     /// Each run packs the kernel, because weights change between runs.
     bool packs = false;
     /// All images go through a layer before any goes through the next, as in a step of training.
     bool layer_by_layer = false;
-    /// Reuse distance of what the layer reads and writes where it goes layer by layer; 0: its own bytes.
+    /// Reuse distance of the layer's inputs and output, if the network runs layer by layer. 0 stands for the layer's
+    /// own bytes.
     double data_reuse_bytes = 0;
     /// Reuse distance of the layer's weights; 0: they come from memory.
     double weight_reuse_bytes = 0;
-    /// Operations of convolutions between two uses of the weights: the longer they lie idle, the more of them other
-    /// programs push out of shared caches.
+    /// Operations of convolutions between two uses of the weights. They give the time between the uses, during which
+    /// other programs evict the weights from shared caches.
     double weight_reuse_operations = 0;
 
     friend bool operator==(RunContext const&, RunContext const&) = default;
 };
 
-/// Seconds of a primitive for a convolution: all images of the batch, without bias and activation.
+/// Asks for the seconds of a primitive on all images of the batch, without bias and activation. `shape` is that of one
+/// image; `primitive` is a position in Kernels::primitives.
 struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
     RunContext run = {};
 };
-/// Seconds of changing a tensor from one layout to another.
+/// Asks for the seconds of a layout transform of all images of the batch. `shape` is that of one image; `from` and `to`
+/// are positions in Kernels::layouts.
 struct TransformQuery {
     Shape shape;
     std::size_t from, to;
     RunContext run = {};
 };
-/// Seconds of any other layer in a layout. A ConvParams layer stands for the pass that adds bias and residual (the
-/// second input where there is one) and clamps, after a primitive that does not.
+/// Asks for the seconds of any other layer on all images of the batch. `layout` is a position in Kernels::layouts. A
+/// ConvParams layer stands for the pass that adds bias and residual (the second input, if there is one) and clamps; it
+/// follows primitives that do not do so themselves.
 struct OpQuery {
     AnyLayer const* layer;
     std::span<const Shape> inputs;
@@ -52,9 +55,9 @@ struct OpQuery {
     RunContext run = {};
 };
 
-/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
-/// where the model has no price, which forbids it. May throw error, as set-up may. An answer depends on every field of
-/// its question, but for the fields of RunContext that `M::ignores`, if it is there, names.
+/// Predicts seconds. Each call answers queries of one kind: seconds[i] for queries[i]. An answer is >= 0, or infinite
+/// if the model has no price, and the planner then does not use that choice. predict may throw error. An answer may
+/// depend on every field of its query except the fields of RunContext that the optional list `M::ignores` names.
 template <class M>
 concept CostModel =
     requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
@@ -65,7 +68,7 @@ concept CostModel =
         model.predict(kernels, ops, seconds);
     };
 
-/// Whether answers of a model may ignore this field of RunContext.
+/// Returns whether M::ignores names this field of RunContext.
 template <CostModel M>
 [[nodiscard]] constexpr bool ignores(std::string_view field) {
     if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::end(M::ignores);

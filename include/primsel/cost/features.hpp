@@ -12,32 +12,36 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace cost::detail {
 
-/// Features of one configuration, added one after another.
+/// The features of one configuration. Each add function appends the natural logarithm of a positive value.
 template <std::size_t count>
 struct FeatureRow {
     std::array<float, count> values{};
     std::size_t size = 0;
 
     void add(double value) { values[size++] = static_cast<float>(std::log(value)); }
-    /// How many times larger whole blocks are.
+    /// Appends log(ceil(value / block) * block / value): how much padding to whole blocks enlarges the value.
     void add_waste(double value, double block) { add(std::ceil(value / block) * block / value); }
-    /// The largest power of two, up to 1024, that divides. Rows that lie 1024 floats apart share a set of an L1 cache
-    /// with 64 sets of 64 bytes, as do rows at any multiple.
+    /// Appends the logarithm of the largest power of two, up to 1024, that divides the value. The limit is 1024 because
+    /// rows at any multiple of 1024 floats map to the same set of an L1 cache with 64 sets of 64 bytes.
     void add_power_of_two(double value) { add(static_cast<double>(std::gcd(std::llround(value), 1024LL))); }
 };
 
 }  // namespace cost::detail
 
-/// The features of a convolution: the logarithms of the five numbers that describe it in Mulder et al. 2020, and what
-/// can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, the share
-/// of the last tile, vector or block that is wasted, and the power of two that divides each extent, as rows that lie
-/// powers of two apart share cache sets, which slows some primitives several times. Sides are geometric means, so that
-/// a square convolution has the published c, k, im, f, s; groups and batch are not among them.
+/// The features of a convolution, all as natural logarithms. The first are c, k, im, f and s of Mulder et al. 2020. The
+/// others are derived from them:
+/// - sizes: operations, floats of images, weights and patches, and the dimensions of the matrix product;
+/// - waste: the enlargement by padding to whole tiles, vectors and blocks;
+/// - powers of two: the largest that divides each extent. Rows at a distance of a power of two share cache sets, which
+/// makes some primitives several times slower.
+///
+/// im, f and s are geometric means of height and width. c and k are those of one group. The number of groups and the
+/// batch are not features.
 struct ConvFeatures {
     /// The first five are the raw ones: c, k, im, f, s.
     static constexpr std::size_t raw = 5;
-    /// Where sizes, waste and powers of two end that follow, and how many each size of Winograd tile adds: how many
-    /// tiles lie across, waste, powers of two.
+    /// The positions at which the sizes, the waste and the powers of two end. Then follow `per_tile` features for each
+    /// of the four Winograd tile sizes: the tiles across the output, their waste and their powers of two.
     static constexpr std::size_t sizes_end = raw + 10, waste_end = sizes_end + 12, powers_end = waste_end + 6,
                                  tile_waste = 3, tile_powers = 3, per_tile = 1 + tile_waste + tile_powers;
     static constexpr std::size_t count = powers_end + 4 * per_tile;
@@ -86,7 +90,8 @@ private:
     [[nodiscard]] static double side(int h, int w) { return std::sqrt(1.0 * h * w); }
 };
 
-/// The same of a change of layout of c channels of im x im pixels: there are few samples to learn from.
+/// The features of a layout transform of c channels of im x im pixels, as natural logarithms: c, im, and the largest
+/// power of two that divides c, im and im * im. They are few because profiles have few samples of transforms.
 struct LayoutFeatures {
     /// The first two are the raw ones: c and im.
     static constexpr std::size_t raw = 2;

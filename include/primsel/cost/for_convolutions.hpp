@@ -18,7 +18,8 @@ concept ConvolutionCostModel =
         model.predict(kernels, convs, seconds);
     };
 
-/// A cost model of a model for convolutions alone; Analytical prices layout transforms and other layers.
+/// Makes a CostModel of a model that predicts convolutions alone: Analytical predicts layout transforms and other
+/// layers.
 template <ConvolutionCostModel Model>
 class ForConvolutions {
 public:

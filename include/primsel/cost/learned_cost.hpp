@@ -32,7 +32,7 @@ template <Regression R>
 struct Trained {
     std::vector<std::string> subjects;
     R regression;
-    /// Whether targets are logarithms not of seconds, but of seconds over what another model predicts.
+    /// Whether targets are log(seconds / seconds that LearnedCost's `Rest` predicts) instead of log(seconds).
     bool relative = false;
 };
 template <class R>
@@ -40,15 +40,17 @@ Trained(std::vector<std::string>, R) -> Trained<R>;
 template <class R>
 Trained(std::vector<std::string>, R, bool) -> Trained<R>;
 
-/// A cost model that was learned: of primitives by ConvFeatures and, if there is a regression for them, of layout
-/// transforms by LayoutFeatures. All questions of a network are one batch. What was not learned (a primitive of another
-/// name, grouped, dilated or oblong kernels, other layers) is left to the model `Rest`; so is what the learned part is
-/// relative to.
+/// A cost model that was learned from profiles. One regression predicts primitives from ConvFeatures; an optional
+/// second one predicts layout transforms from LayoutFeatures. Each predict call evaluates the regression once, for all
+/// distinct shapes. `Rest` predicts everything else: primitives that were not learned, grouped or dilated convolutions,
+/// kernels with fh != fw, and other layers. If a regression is relative (Trained::relative), its prediction multiplies
+/// that of `Rest`.
 template <Regression R, CostModel Rest = Analytical>
 class LearnedCost {
 public:
     static constexpr std::string_view name = "learned";
-    /// Profiles hold times of one image, its weights packed and in memory.
+    /// Profiles hold times of one image with packed weights that are read from memory. They say nothing of these
+    /// fields.
     static constexpr std::string_view ignores[] = {"packs", "layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
                                                    "weight_reuse_operations"};
 
@@ -93,7 +95,7 @@ private:
     [[nodiscard]] static auto features(Shape const& shape) {
         return LayoutFeatures::of(shape.c, std::sqrt(static_cast<double>(shape.pixels())));
     }
-    /// The distinct shapes that are asked about, their features, and which row and subject answers a question.
+    /// The distinct shapes of the queries, their features (a row each), and the row and subject that answer each query.
     template <class Asked>
     struct Batch {
         struct Question {
@@ -103,7 +105,7 @@ private:
         explicit Batch(std::size_t count) : questions(count) {}
 
         void ask(std::size_t question, std::size_t subject, Asked const& shape, int images) {
-            // The last first: a network asks for all primitives of a layer in turn.
+            // Searches from the end: a network's queries for all primitives of one layer follow each other.
             const auto found = std::find(shapes.rbegin(), shapes.rend(), shape);
             std::size_t row = static_cast<std::size_t>(shapes.rend() - found) - 1;
             if (found == shapes.rend()) {

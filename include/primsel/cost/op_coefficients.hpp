@@ -14,11 +14,11 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An op's seconds in a layout as a sum of Analytical's terms (OpTerms) and of the rows that its loops run over, with
-/// fitted coefficients. The op "conv" is the pass that adds bias and activation to a
-/// convolution.
+/// Fitted coefficients of one op in one layout: its seconds are the sum of coefficient * term (see op_terms). The op
+/// "conv" is the pass that adds bias and activation to a convolution.
 struct OpCoefficients {
-    /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
+    /// The call, the memory traffic and the arithmetic of all images, the traffic of the weights, and the contiguous
+    /// rows of all images.
     static constexpr std::size_t terms = 5;
     using Terms = std::array<double, terms>;
 
@@ -26,19 +26,23 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-/// One timed op: its layout, its work and its seconds.
+/// One timed op: its layout, its work for one image, and the seconds of the whole batch.
 struct OpTime {
     std::string op, layout;
     int batch = 1;
     OpWork work{};
-    /// Rows of values that follow each other, in an image.
+    /// The number of contiguous rows of one image (see op_rows).
     double rows = 0;
     double seconds = 0;
 };
 
+/// Returns the terms that OpCoefficients::values multiply: {1, batch * memory, batch * arithmetic, weights, batch *
+/// rows}. The first and the last are counts, the others seconds; `rows` is that of one image.
 [[nodiscard]] inline OpCoefficients::Terms op_terms(OpTerms const& of, int batch, double rows) {
     return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows};
 }
+/// Returns the number of contiguous rows that the op's loops run over for one image: the pixels in hwc, c * h in other
+/// layouts. It is that of the larger of output and first input, or of the output alone for ConvParams.
 [[nodiscard]] inline double op_rows(Kernels const& kernels, OpQuery const& query) {
     const bool pass = std::holds_alternative<ConvParams>(*query.layer),
                by_pixel = kernels.layouts[query.layout].name == hwc::name;
@@ -50,7 +54,8 @@ struct OpTime {
     return pass || query.inputs.empty() ? rows : std::max(rows, rows_of(query.inputs[0]));
 }
 
-/// Changes the times of the ops that have coefficients in their layouts.
+/// Overwrites seconds[i] for each query whose op has coefficients in its layout. Leaves the others, and ops without any
+/// work, as they are.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -63,12 +68,12 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-        // A guard for shapes unlike those of the networks that coefficients are fitted to. A tenth of the roofline is a
+        // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
         // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
         seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
     }
 }
-/// Ops in layouts that have no coefficients take what Analytical says.
+/// Predicts seconds[i] for queries[i]: by coefficients, or by Analytical for ops that have none in their layout.
 inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
                         std::span<const OpQuery> queries, std::span<double> seconds) {
     analytical.predict(kernels, queries, seconds);

@@ -18,21 +18,22 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Coefficients of ops, fitted to the times of kernels of one Arch: what `primsel pretrain --ops` writes into a header.
+/// Coefficients of ops, fitted to times of kernels of one Arch. `primsel pretrain --ops` writes them into a header.
 template <class M>
 concept OpModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
     std::span<const OpCoefficients>(M::ops);
 };
 
-/// Coefficients of primitives, sorted by id, fitted to times of several machines and instruction sets: what
-/// `primsel pretrain --convolutions` writes into a header.
+/// Coefficients of primitives, sorted by id, fitted to times of several machines and instruction sets. `primsel
+/// pretrain --convolutions` writes them into a header.
 template <class M>
 concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
 
-/// The terms of Analytical, of this machine's speeds, with coefficients fitted to what was measured at the factory: for
-/// convolutions by the first of Models that has some, for other layers by all that are of the kernels' Arch, the last
-/// of them where several know a layer. What has none, and changes of layout, as Analytical says.
+/// Weighs Analytical's terms, for the speeds of this machine, by coefficients that were fitted in advance. Convolutions
+/// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
+/// several have the layer, the last one counts. Layout transforms, and whatever has no coefficients, get Analytical's
+/// prediction.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
@@ -78,7 +79,7 @@ private:
     Analytical analytical_;
 };
 
-/// With the coefficients that come with the library.
+/// SemiEmpirical with the coefficients that come with the library.
 using SemiEmpiricalCosts = SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2,
                                          pretrained::ops_sse4_2, pretrained::ops_training_avx512>;
 

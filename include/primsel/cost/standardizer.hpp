@@ -11,8 +11,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Makes each column of a matrix zero in the mean and one in the standard deviation (section 3.3 of the paper); columns
-/// that do not vary become zero.
+/// Scales each column of a table to mean 0 and standard deviation 1 (Mulder et al. 2020, section 3.3). Columns that do
+/// not vary become 0. NaN values do not count towards mean and deviation.
 class Standardizer {
 public:
     Standardizer() = default;
@@ -32,7 +32,7 @@ public:
             }
             const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
             mean_[column] = static_cast<float>(mean);
-            // Less than 1e-12 of the mean is the rounding of sums in double.
+            // A deviation below 1e-12 of the mean is rounding of the sums in double.
             scale_[column] = deviation > 1e-12 * std::abs(mean) ? static_cast<float>(deviation) : 0;
         }
     }

@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Rows of floats, one after another; NaN where there is none.
+/// A row-major table of floats. NaN marks a missing value.
 struct FloatTable {
     std::size_t columns = 0;
     std::vector<float> values;
@@ -26,7 +26,7 @@ struct FloatTable {
     [[nodiscard]] float& operator()(std::size_t row, std::size_t column) { return values[row * columns + column]; }
     [[nodiscard]] float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
 
-    /// The rows at those positions, in that order.
+    /// Returns the rows at these positions, in this order. A position may repeat.
     [[nodiscard]] FloatTable select(std::span<const std::size_t> rows) const {
         FloatTable some;
         some.columns = columns;
