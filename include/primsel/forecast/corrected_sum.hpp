@@ -21,7 +21,8 @@ struct CorrectionOptions {
     double noise = 0.03;
 };
 
-/// NonNegativeSum times what neighbours in batch and size were off by, which goes back to 1 where there are none.
+/// NonNegativeSum times a correction factor: the measured over the predicted value of networks of similar batch and
+/// size. The factor approaches 1 far from all measurements.
 class CorrectedSum {
 public:
     static constexpr std::string_view kind = "corrected sum";

@@ -45,11 +45,11 @@ public:
                   "primsel: Policies::time_model and memory_model are NetworkModels; see docs/forecast/models.md");
 
     Forecaster() = default;
-    /// Models that were fitted with options of one's own.
+    /// Takes models that the caller fitted, for instance with other options.
     Forecaster(std::optional<TimeModel> time, std::optional<MemoryModel> memory)
         : time_(std::move(time)), memory_(std::move(memory)) {}
 
-    /// Throws error where a value is not positive, or nothing was measured.
+    /// Fits both models. Throws error if a value is not positive, or nothing was measured.
     [[nodiscard]] static Forecaster fit(std::span<const ProfiledNetwork> profile) {
         Forecaster result;
         result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds);
@@ -119,8 +119,8 @@ template <class Policies>
     return bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
 }
 
-/// A forecaster from its bytes; `name` is what errors call them. Throws error when they are none, of other models, cut
-/// off or damaged.
+/// Returns the forecaster that to_bytes wrote; errors call the bytes `name`. Throws error if the bytes are not a
+/// forecaster, are truncated or damaged, or hold other models than Policies.
 template <class Policies = DefaultForecast>
 [[nodiscard]] Forecaster<Policies> parse_forecaster(std::string const& name, std::span<const std::byte> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

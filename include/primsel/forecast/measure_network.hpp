@@ -20,11 +20,11 @@
 namespace primsel::inline PRIMSEL_ABI::forecast {
 
 struct MeasureOptions {
-    /// A step of training with momentum, its update included; a run where false.
+    /// true: measures a training step with momentum, including the update. false: measures an inference run.
     bool training = false;
-    /// Timed, behind one that warms up.
+    /// The number of timed runs, after one untimed warm-up. Must be at least 1.
     std::size_t runs = 5;
-    /// A network that is forecast to hold more is not tried, and the process that tries may take at most a half more.
+    /// A network whose forecast exceeds this is not run. The measuring process may allocate at most 1.5 times this.
     std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
 };
 

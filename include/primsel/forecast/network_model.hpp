@@ -27,16 +27,17 @@ struct Estimate {
     double value = 0, deviation = 0;
 };
 
-/// Predicts one attribute of a network (seconds, bytes) from what was measured of others, all of them positive.
+/// Predicts one attribute of a network (seconds or bytes) from measurements of other networks. All values are positive.
 ///
 /// A minimal model:
 ///     struct Proportional {
 ///         static constexpr std::string_view kind = "proportional";
 ///         double factor = 0;
-///         static Proportional fit(std::span<const primsel::NetworkLoad> loads, std::span<const double> values) {
+///         static Proportional fit(std::span<const primsel::forecast::NetworkLoad> loads,
+///                                 std::span<const double> values) {
 ///             return {values[0] / loads[0].features(13)};
 ///         }
-///         primsel::Estimate predict(primsel::NetworkLoad const& load) const {
+///         primsel::forecast::Estimate predict(primsel::forecast::NetworkLoad const& load) const {
 ///             return {factor * load.features(13), 0};
 ///         }
 ///         void archive(primsel::Archive& archive) { archive(factor); }

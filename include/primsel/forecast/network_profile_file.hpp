@@ -77,7 +77,7 @@ using NetworkProfileFile = TableFile<NetworkProfileFormat>;
 [[nodiscard]] inline bool has_row(std::span<const ProfileRow> rows, ProfileKey const& key) {
     return std::ranges::find(rows, key, &ProfileRow::key) != rows.end();
 }
-/// As parse_table.
+/// Parses a network profile; see parse_table for the arguments and errors.
 [[nodiscard]] inline std::vector<ProfileRow> parse_network_profile(std::string const& name, std::string_view text,
                                                                    std::map<std::string, std::string>& about) {
     return parse_table<NetworkProfileFormat>(name, text, about);

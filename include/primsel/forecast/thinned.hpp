@@ -40,7 +40,7 @@ struct Thinning {
 
 namespace detail {
 
-/// The share that goes of a pruned layer at a place from 0, the first, to 1, the last.
+/// Returns the share of filters that is removed from the layer at `place`: 0 is the first pruned layer, 1 the last.
 [[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
     double share = how.level;
     if (how.strategy == "early") share = 2 * how.level * (1 - place);
@@ -52,8 +52,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The network without a share of its filters; at least one stays in each layer. The same for the same seed. Throws
-/// error for a level or strategy that there is not, and as Coupling does.
+/// Returns the network without a share of its filters; each layer keeps at least one. The same seed gives the same
+/// network. Throws error if the level is not in [0, 1) or the strategy is unknown, and as Coupling does.
 [[nodiscard]] inline Graph thinned(Graph const& graph, Thinning const& how) {
     if (is_nan(how.level) || !(how.level >= 0 && how.level < 1)) fail("forecast: impossible level ", how.level);
     if (std::ranges::find(thinning_strategies, how.strategy) == thinning_strategies.end()) {

@@ -39,7 +39,8 @@ inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
 
 }  // namespace detail
 
-/// The paper's model: a random forest on the features. Its trees disagree where it is unsure.
+/// A random forest on the features (Rajagopal and Bouganis 2021). The deviation of an Estimate comes from the
+/// disagreement of its trees.
 class NetworkForest {
 public:
     static constexpr std::string_view kind = "forest";
@@ -81,8 +82,8 @@ private:
     std::vector<learn::RegressionTree> trees_;
 };
 
-/// Boosted trees on the features, for logarithms. How far they may be off is what they were on a fifth of the samples
-/// when they had not seen it.
+/// Boosted trees on the features, for logarithms of the values. The deviation of an Estimate is the error on a fifth of
+/// the samples that was held back.
 class NetworkBoosting {
 public:
     static constexpr std::string_view kind = "boosted";

@@ -29,7 +29,7 @@ class AnyRegression
 public:
     using OneOf::OneOf;
 
-    /// To be transferred; nothing where it was already.
+    /// Returns the regression as the source of a transfer, or nullopt if it was transferred already.
     [[nodiscard]] std::optional<SourceRegression> source() const {
         return visit([]<class R>(R const& regression) -> std::optional<SourceRegression> {
             if constexpr (std::constructible_from<SourceRegression, R>) return SourceRegression(regression);

@@ -25,7 +25,8 @@ struct ConvConfiguration {
     [[nodiscard]] static constexpr ConvConfiguration of_row(std::span<const int> row) {
         return {.c = row[0], .k = row[1], .im = row[2], .f = row[3], .s = row[4]};
     }
-    /// None for a convolution that it cannot say: with groups, dilation, or sides that differ. However it is padded.
+    /// Returns nullopt for a convolution that c, k, im, f, s cannot describe: with groups, with dilation, or with
+    /// unequal height and width. Padding is ignored.
     [[nodiscard]] static constexpr std::optional<ConvConfiguration> of(ConvShape const& shape) {
         const bool square = shape.h == shape.w && shape.fh == shape.fw && shape.stride_h == shape.stride_w;
         if (!square || shape.groups != 1 || shape.dilated()) return std::nullopt;

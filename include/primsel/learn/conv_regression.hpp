@@ -25,12 +25,14 @@ public:
         double seconds = 0;
     };
 
-    /// As if so many samples had said that a term's coefficient is the usual one: what a primitive's own samples do not
-    /// show must not become free. How much of their way from memory weights wait for is more a machine's property than
-    /// a primitive's, and few shapes show it.
+    /// The strength of the regularisation, per term, as a number of samples whose coefficient is
+    /// ConvCoefficients::usual. Without it, a term that a primitive's samples do not show would cost nothing. The
+    /// traffic of the weights has the largest value: its share that prefetching does not hide depends on the machine
+    /// more than on the primitive, and few shapes show it.
     static constexpr Terms usual_samples{0.1, 0.1, 4, 0.1};
 
-    /// The coefficients, none of them negative, with the least relative errors, drawn towards the usual ones.
+    /// Returns the non-negative coefficients with the least relative errors, regularised towards
+    /// ConvCoefficients::usual. Samples whose seconds are not positive are ignored.
     [[nodiscard]] static ConvRegression fit(std::span<const Sample> samples, Terms const& usual = usual_samples) {
         std::map<std::string, std::vector<Sample const*>> grouped;
         for (Sample const& sample : samples) {
@@ -41,7 +43,8 @@ public:
         return result;
     }
 
-    /// For predict_convolutions, while this lives.
+    /// Returns the coefficients for predict_convolutions. They refer to strings of this object, which must outlive
+    /// them.
     [[nodiscard]] std::vector<ConvCoefficients> coefficients() const {
         std::vector<ConvCoefficients> result;
         for (Entry const& entry : entries_) result.push_back({entry.primitive, entry.values});

@@ -25,8 +25,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::learn {
 
-/// Samples of the machine to predict, a row each: features, logarithms of times, and how far these are above another
-/// machine's predictions. NaN where either is missing.
+/// Samples of the target machine, a row each: features, targets = log(seconds), and deviations = log(measured /
+/// predicted by the source machine's model). A missing value is NaN.
 struct TransferSamples {
     FloatTable const& features;
     FloatTable const& targets;
@@ -42,16 +42,16 @@ concept Correction = requires(C correction, FloatTable const& features, FloatTab
     correction.archive(archive, std::size_t{}, std::size_t{});
 };
 
-/// A factor for each target (Mulder et al. 2020, section 4.4): the median over the samples; of all targets for one that
-/// has none.
+/// Multiplies each target by a factor (Mulder et al. 2020, section 4.4): the median of measured / predicted over its
+/// samples. A target without samples gets the median over all targets.
 class FactorCorrection {
 public:
     static constexpr std::string_view kind = "factor";
 
     [[nodiscard]] static FactorCorrection fit(TransferSamples const& samples) { return fit(samples, 0); }
-    /// The same of few samples: the factor of all targets, and a target's n samples draw it from there to their own
-    /// median by n / (n + 1), in logarithms: what one sample tells of its primitive varies about as much with its
-    /// configuration as primitives differ between two machines.
+    /// Fits factors to few samples. The logarithm of a target's factor is shrunk from the median of its n samples
+    /// towards that of all targets, with weights n / (n + 1) and 1 / (n + 1). The weight of 1 is used because one
+    /// sample varies with its configuration about as much as primitives differ between two machines.
     [[nodiscard]] static FactorCorrection shrunk(TransferSamples const& samples) { return fit(samples, 1); }
 
     void correct(FloatTable const&, FloatTable& predicted) const {
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    /// The factor of all weighs as much as so many samples.
+    /// The factor of all targets weighs as much as `pull` samples.
     [[nodiscard]] static FactorCorrection fit(TransferSamples const& samples, double pull) {
         std::vector<double> all;
         std::vector<std::vector<double>> each(samples.deviations.columns);

@@ -68,7 +68,7 @@ struct Dataset {
     }
 };
 
-/// Whether it is a convolution, and none whose sizes leave the range of int.
+/// Returns whether the shape is a valid convolution whose sizes do not overflow int.
 [[nodiscard]] inline bool plausible(ConvShape const& s) {
     constexpr int largest = 1 << 20, largest_kernel = 1 << 10;
     for (const int extent : {s.c, s.k, s.h, s.w, s.stride_h, s.stride_w}) {
@@ -86,8 +86,8 @@ struct Dataset {
     return std::ranges::find(ConvConfiguration::columns, column) != ConvConfiguration::columns.end();
 }
 
-/// A dataset from its text; `name` is what errors call it. A last line that is cut short (a profiler was killed while
-/// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
+/// Parses a dataset; errors call it `name`. Drops a truncated last line, which a profiler that was killed leaves.
+/// Throws error, naming the line, for any other value that is missing, negative or not a number.
 [[nodiscard]] inline Dataset parse_dataset(std::string_view name, std::string_view text) {
     Dataset data;
     core::CsvLines lines(text, data.about);
@@ -155,7 +155,7 @@ struct Dataset {
     for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
     return text;
 }
-/// Rounded, but nothing that was measured to zero.
+/// Returns the time in nanoseconds, rounded, and at least 1: 0 stands for "not measured".
 [[nodiscard]] inline std::int64_t nanoseconds(double seconds) {
     return std::max<std::int64_t>(1, std::llround(seconds * 1e9));
 }

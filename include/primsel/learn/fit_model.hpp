@@ -110,11 +110,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// A model of what primitives and changes of layout take on the machine of the profile. Subjects that were measured in
-/// no row to learn from, and changes of a layout to itself, are left out. It says of itself what the dataset of
-/// primitives says of the machine, and `seed`; of each part its `_rows`, and the `_data` (fingerprint) and `_mdrae` by
-/// which it was judged. The same for any number of threads. Throws error when there are fewer than 10 rows, when the
-/// parts are of different instruction sets, and when there is no such regression.
+/// Fits a model of the times of primitives and layout transforms on the profile's machine. It leaves out subjects
+/// without a measurement in the training rows, and transforms of a layout to itself. TrainedModel::about gets the facts
+/// of the dataset of primitives, `seed` and, for each part, `<part>_rows`, `<part>_data` (fingerprint) and
+/// `<part>_mdrae` (the error on the rows held back). The result is the same for any number of threads. Throws error if
+/// a part has fewer than 10 rows, if the parts are of different instruction sets, or if the regression is unknown.
 [[nodiscard]] inline FittedModel fit_model(Profile const& profile, FitOptions const& options, ExecutorRef executor) {
     require_one_arch(profile);
     FittedModel result;

@@ -82,8 +82,8 @@ private:
 
 }  // namespace detail
 
-/// The factors, none of them negative, with which rows of so many columns come nearest to the targets, in squares.
-/// Columns may be of any size. Throws error where there are not as many rows as targets.
+/// Returns the x >= 0 with the least |rows * x - targets|^2. `rows` is a row-major matrix of targets.size() x columns;
+/// its columns may differ in scale. Throws error if rows.size() != columns * targets.size().
 [[nodiscard]] inline std::vector<double> non_negative_least_squares(std::span<const double> rows, std::size_t columns,
                                                                     std::span<const double> targets) {
     if (rows.size() != columns * targets.size())

@@ -34,8 +34,8 @@ public:
                 time.seconds};
     }
 
-    /// The coefficients, none of them negative, with the least absolute relative errors; ops with fewer samples in a
-    /// layout than `least` have none.
+    /// Returns the non-negative coefficients with the least absolute relative errors. An op with fewer than `least`
+    /// samples in a layout gets none there.
     [[nodiscard]] static OpRegression fit(std::span<const Sample> samples, std::size_t least = 8) {
         std::map<std::pair<std::string, std::string>, std::vector<Sample const*>> grouped;
         for (Sample const& sample : samples) {
@@ -48,7 +48,7 @@ public:
         return result;
     }
 
-    /// For predict_ops, while this lives.
+    /// Returns the coefficients for predict_ops. They refer to strings of this object, which must outlive them.
     [[nodiscard]] std::vector<OpCoefficients> coefficients() const {
         std::vector<OpCoefficients> result;
         for (Entry const& entry : entries_) result.push_back({entry.op, entry.layout, entry.values});

@@ -5,9 +5,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::learn {
 
-/// Whether a regression's answer, the logarithm of seconds, is a prediction: NaN and what is infinite are none. The one
-/// rule of all that judges or corrects predictions: what has none is counted (Evaluation::not_predicted) and is part of
-/// no error; cost models ask another model for it (LearnedCost).
+/// Returns whether a regression's answer, the logarithm of seconds, is a prediction: NaN and infinities are not.
+/// Evaluations count missing predictions (Evaluation::not_predicted) and leave them out of errors. LearnedCost asks
+/// another model instead.
 [[nodiscard]] inline bool is_prediction(float logarithm) { return is_finite(logarithm); }
 
 }  // namespace primsel::inline PRIMSEL_ABI::learn
