@@ -76,8 +76,9 @@ void learn_samples(Corrected<Model>& model, Kernels const& kernels, std::vector<
                 kernels.layouts[query.layout].name);
 }
 
-/// Another model, but for what can be timed in a moment: changes of layout and other layers. The quickest first, for so
-/// many seconds of each; the rest is corrected as those were in the median.
+/// Predicts convolutions by another model, and times layout transforms and other layers: those with the shortest
+/// predicted time first, for `seconds` seconds per kind. Predictions of what was not timed are multiplied by the median
+/// of measured / predicted.
 template <CostModel Model>
 class WithMeasuredLayers {
 public:
@@ -161,8 +162,8 @@ struct CalibrateOptions {
     PlanOptions plan = {};
 };
 
-/// A plan from predictions that are corrected by measurements: those that `calibration` has, and new ones (see refine),
-/// which it has afterwards. Throws error as make_fitting_plan does.
+/// Returns a plan from predictions that measurements correct: those in `calibration`, and new ones (see refine), which
+/// are added to it. Throws error if options.seconds is negative or not a number, and as make_fitting_plan does.
 template <CostModel Model, Solver S>
 [[nodiscard]] CalibratedPlan make_calibrated_plan(Graph const& graph, Kernels const& kernels, Model& model,
                                                   S const& solver, Calibration& calibration,
@@ -204,10 +205,10 @@ template <CostModel Model, Solver S>
     return result;
 }
 
-/// For engines: `Engine<Net> engine(weights, Calibrate<CalibrationFile>{.seconds = 2})` measures for about so long what
-/// could change its plan. CalibrationFile (measure/calibration_file.hpp) keeps what was measured in the user's cache
-/// directory: the next engine on this machine begins with it, whichever its network, and measures only what is left. A
-/// plain Calibration keeps nothing. Model and solver that are left out are those of the policies.
+/// A planner for engines: `Engine<Net> engine(weights, Calibrate<CalibrationFile>{.seconds = 2})` measures for about
+/// two seconds what could change its plan. CalibrationFile (measure/calibration_file.hpp) keeps the times in the user's
+/// cache directory: the next engine on this machine begins with it, whichever its network, and measures only what is
+/// left. A plain Calibration keeps nothing. Model and solver that are left out are those of the policies.
 template <std::derived_from<Calibration> Kept = Calibration, class Model = OfPolicies, class S = OfPolicies>
 struct Calibrate {
     double seconds = 2;

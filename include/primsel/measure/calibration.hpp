@@ -17,7 +17,7 @@ namespace primsel::inline PRIMSEL_ABI::measure {
 /// that is kept in a file.
 class Calibration {
 public:
-    /// The oldest beyond so many are forgotten.
+    /// The number of latest samples that are kept when old ones are dropped. add() drops them at twice this number.
     static constexpr std::size_t most = 4096;
 
     explicit Calibration(Kernels const& kernels) {
@@ -27,7 +27,7 @@ public:
                           {"version", std::string(version)}};
     }
 
-    /// The latest last.
+    /// The samples, from the oldest to the latest.
     [[nodiscard]] std::vector<learn::Sample> const& samples() const { return samples_.all; }
     void add(learn::Sample sample) {
         samples_.all.push_back(std::move(sample));
@@ -40,7 +40,7 @@ public:
         const auto found = samples_.others.find(name);
         return found == samples_.others.end() ? 0 : found->second;
     }
-    /// Too many are forgotten all at once.
+    /// Sets the seconds of a named thing. If `most` names are known already, all of them are dropped first.
     void add(std::string const& name, double seconds) {
         if (samples_.others.size() >= most) samples_.others.clear();
         samples_.others[name] = seconds;

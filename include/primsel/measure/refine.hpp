@@ -24,9 +24,9 @@ struct Measurement {
 };
 
 struct RefineOptions {
-    /// To spend on measurements and on choosing them.
+    /// The seconds to spend on measurements and on choosing them.
     double seconds = 1;
-    /// No more measurements than that.
+    /// The largest number of measurements.
     std::size_t most = std::numeric_limits<std::size_t>::max();
     /// Stops when all that is left to measure promises less than this share of the plan's time.
     double worthwhile = 5e-3;
@@ -34,7 +34,8 @@ struct RefineOptions {
     std::size_t at_once = 8;
 };
 
-/// How a plan came to be: after so many measurements and seconds, what it is believed to take.
+/// One round of a refinement: the measurements and seconds spent so far, and the seconds that the plan is then
+/// predicted to take.
 struct RefineStep {
     std::size_t measurements = 0;
     double spent = 0, plan_seconds = 0;

@@ -9,9 +9,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The Euclidean length of several gradients as if they were one vector.
+/// Returns the Euclidean norm of several gradients, taken as one vector.
 [[nodiscard]] inline double global_norm(std::span<const std::span<const float>> gradients) noexcept {
-    // Eight sums: each addition would wait for the one before it.
+    // Eight independent sums: with one, each addition waits for the one before it.
     constexpr std::size_t lanes = 8;
     double sums[lanes] = {};
     for (const std::span<const float> gradient : gradients) {
@@ -31,15 +31,15 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::sqrt(sum);
 }
 
-/// The factor that shortens gradients of this length to at most `most`: 1 for those that are short enough, and for a
-/// length that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
-/// difficulty of training recurrent neural networks, 2013).
+/// Returns min(1, most / (norm + 1e-6)), the factor that clips gradients of this norm to at most `most`, as PyTorch's
+/// clip_grad_norm_ does (Pascanu et al., On the difficulty of training recurrent neural networks, 2013). Returns 1 if
+/// the norm is not finite.
 [[nodiscard]] inline double clip_factor(double norm, double most) noexcept {
     const double factor = most / (norm + 1e-6);
     return is_finite(norm) && factor < 1 ? factor : 1;
 }
 
-/// Multiplies every value.
+/// Multiplies every value by the factor, rounded to float.
 inline void scale_gradient(std::span<float> values, double factor) noexcept {
     const auto times = static_cast<float>(factor);
     for (float& value : values) value *= times;

@@ -15,8 +15,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How often a network that is not trained is right on a source: one input, and a value a class for each image. As many
-/// images at once as the graph's batch. Throws error where the images or their classes do not fit the network.
+/// Returns the Metrics of a network on the images of a source; the weights do not change. The network has one input and
+/// one result per class for each image. It runs graph.batch() images at once. Throws error if the images or their
+/// classes do not fit the network.
 template <class Policies = DefaultPolicies, DataSource Source>
 [[nodiscard]] Metrics judge(Graph const& graph, Weights const& weights, Source const& source,
                             Normalise const& normalise = {}, typename Policies::executor run_on = {}) {

@@ -10,9 +10,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How wrong the results of a batch are, and how that changes with each of them. `result` has the images one after the
-/// other, `target` what was wanted of them; the mean loss is returned and its derivative by each result written to
-/// `gradient`, which is as long as `result`. It may not allocate: a training step calls it. See docs/train/loss.md.
+/// A loss function. `result` holds the results of the batch, image after image; `target` holds the targets. The call
+/// returns the mean loss and writes its derivative with respect to each result to `gradient`, which is as long as
+/// `result`. It must not allocate, because every training step calls it. See docs/train/loss.md.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -63,7 +63,7 @@ private:
     /// The loss of one sample; its gradient, scaled.
     [[nodiscard]] double of_one(std::span<const float> result, std::size_t wanted, std::span<float> gradient,
                                 double scale) const noexcept {
-        // Relative to the largest, nothing overflows, and the sum is at least 1.
+        // The largest result is subtracted, so exp does not overflow and the sum is at least 1.
         const double largest = *std::ranges::max_element(result), classes = static_cast<double>(result.size());
         double exponentials = 0, mean = 0;
         for (const float value : result) {
@@ -80,8 +80,8 @@ private:
     }
 };
 
-/// The mean, over all results of all samples, of the square of what they differ from their targets by; there are as
-/// many targets as results. The same as PyTorch's MSELoss.
+/// The mean of (result - target)^2 over all results of all samples. There are as many targets as results. The same as
+/// PyTorch's MSELoss.
 struct MeanSquaredError {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
@@ -96,8 +96,8 @@ struct MeanSquaredError {
     }
 };
 
-/// The mean, over all results of all samples, of the cross-entropy of the sigmoid of each with its target, a
-/// probability; there are as many targets as results. The same as PyTorch's BCEWithLogitsLoss.
+/// The mean cross-entropy of sigmoid(result) and its target, a probability, over all results of all samples. There are
+/// as many targets as results. The same as PyTorch's BCEWithLogitsLoss.
 struct BinaryCrossEntropy {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {

@@ -10,8 +10,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
-/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
+/// The confusion matrix of a classifier, and the accuracies that follow from it. Samples whose target is not a class
+/// (such as the -1 of padding) are ignored. Shares are 0 if nothing was counted.
 class Metrics {
 public:
     /// Throws error for fewer classes than 1, or more than 2^13.
@@ -20,8 +20,8 @@ public:
         counts_.resize(classes_ * classes_);
     }
 
-    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
-    /// `mean_loss` is over the samples that are counted.
+    /// Adds a batch. `result` holds one value per class for each sample, `target` the class of each sample. `mean_loss`
+    /// is the mean over the samples that are counted.
     void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
         const std::int64_t before = samples_;
         const std::size_t samples = std::min(result.size() / classes_, target.size());
@@ -49,7 +49,7 @@ public:
     [[nodiscard]] double accuracy() const { return share(first_, samples_); }
     /// The share of samples whose class is among the five largest results.
     [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
-    /// How many samples of one class had the largest result at another.
+    /// The number of samples of class `wanted` whose largest result was that of class `largest`.
     [[nodiscard]] std::int64_t count(int wanted, int largest) const {
         return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
     }

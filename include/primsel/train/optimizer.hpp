@@ -10,9 +10,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Changes weights along their gradient. What it remembers of each weight is `state`: state_per_weight() runs of as
-/// many floats as there are weights, zero at first. `step_number` counts from 1. The spans do not overlap. It may not
-/// allocate: a training step calls it, for any number of weights at once. See docs/train/optimizer.md.
+/// Updates weights from their gradient. `state` holds what the optimizer keeps per weight: state_per_weight() arrays of
+/// weights.size() floats, one after another, zero at first. `step_number` counts from 1. The spans do not overlap. step
+/// must not allocate; a training step calls it for any number of weights at once. See docs/train/optimizer.md.
 ///
 /// A minimal model:
 ///     struct Mine {

@@ -20,8 +20,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The step, with some of the layers before `backward` computed again just before a layer from there on first reads
-/// them, and named as before with again_suffix. What weights they have are those of the first, under that name.
+/// Returns the step with the layers that `again` marks, all before `backward`, recomputed just before the first layer
+/// from `backward` on that reads them. A recomputed layer has the original's name with again_suffix, and the original's
+/// weights under that name.
 [[nodiscard]] inline Graph recompute(Graph const& step, std::size_t backward, std::vector<bool> const& again) {
     GraphEditor editor(step);
     std::vector<std::size_t> copy(step.size());
@@ -57,9 +58,9 @@ struct PlannedStep {
     Plan plan;
 };
 
-/// The step with a plan whose arena takes no more than max_arena bytes: as long as it takes more, layers are computed
-/// again, those first that cost least for each byte that need not be kept. make(graph) plans; `backward` names the
-/// first layer of the backward pass. Throws error when no such step is found, and says how small the arena became.
+/// Returns the step and a plan whose arena takes at most max_arena bytes. While the arena is larger, more layers are
+/// recomputed: first those with the least cost per byte saved. make(graph) plans; `backward` names the first layer of
+/// the backward pass. Throws error, with the smallest arena found, if no such plan is found.
 template <class Make>
 [[nodiscard]] PlannedStep fitting_step(Graph const& step, std::string_view backward, Kernels const& kernels,
                                        Make const& make, std::size_t workers, std::size_t max_arena) {
@@ -81,7 +82,7 @@ template <class Make>
     }
 }
 
-/// Which layers before `backward` a plan of such a step computes again.
+/// Returns, for each layer of `step`, whether the plan recomputes it. Only layers before `backward` can be.
 [[nodiscard]] inline std::vector<bool> recomputed_in(Plan const& plan, Graph const& step, std::size_t backward) {
     std::vector<bool> again(step.size(), false);
     for (std::size_t i = 0; i < backward; ++i) {

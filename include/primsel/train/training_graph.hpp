@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Ends the name of a layer that is computed a second time (train/recompute.hpp).
+/// Suffix of the name of a recomputed layer (train/recompute.hpp).
 inline constexpr std::string_view again_suffix = "/again";
 /// Ends the name of a parameter: the running means, then variances, of a batch norm that keeps them though layers
 /// before it are trained.
@@ -19,12 +19,12 @@ inline constexpr std::string_view identity_suffix = "/identity";
 /// Ends the name of a parameter that is zero.
 inline constexpr std::string_view zero_suffix = "/zero";
 
-/// Where the gradient of a trained weight is: so many floats into a result of the graph. Of a weight that several
-/// layers share there are several, whose sum is its gradient.
+/// The place of a trained weight's gradient: `offset` floats into result `result` of the graph. A weight that several
+/// layers share has several entries; its gradient is their sum.
 struct WeightGradient {
     std::string weight;
     std::size_t result = 0, offset = 0;
-    /// Whether it is that of the transposed weight.
+    /// Whether this is the gradient of the transposed weight.
     bool transposed = false;
 };
 

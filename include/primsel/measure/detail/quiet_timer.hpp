@@ -38,13 +38,13 @@ struct QuietOptions {
     std::size_t most_calls = 32;
     /// Runs of less than this between two references.
     double group = 100e-6;
-    /// A longer run is interrupted by a reference so often.
+    /// Seconds between two references within a longer run.
     double between_references = 300e-6;
     /// How far references may be from their nominal time.
     double tolerance = 0.05;
 };
 
-/// The median of so many runs, of which so many were quiet.
+/// The median seconds of `runs` runs, of which `quiet` were quiet.
 struct Timing {
     double seconds = 0;
     std::size_t runs = 0, quiet = 0;
@@ -142,7 +142,7 @@ private:
         bool quiet = false;
     };
 
-    /// A slow one is done again and the faster counts: it may have been interrupted.
+    /// Times the reference. A slow one may have been interrupted: it is repeated, and the faster counts.
     double measure_reference() {
         last_ = run_reference();
         if (nominal_ > 0 && !is_quiet(last_)) last_ = std::min(last_, run_reference());
@@ -163,7 +163,7 @@ private:
         return std::abs(reference - nominal_) <= options_.tolerance * nominal_;
     }
 
-    /// Seconds that it took; at once when the last reference was quiet.
+    /// Repeats the reference until it is quiet or `patience` seconds have passed. Returns the seconds spent.
     double wait_until_quiet(double patience) {
         const double start = clock_.now();
         while (!is_quiet(last_) && clock_.now() - start < patience) measure_reference();
