@@ -13,10 +13,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::measure {
 
-/// Which configurations to measure on another machine, the first so many of them, the most telling first: each leaves
-/// least unknown of the targets, given those before it, by the covariances that deviations between machines typically
-/// have (MultitaskProcess). That needs no measurement, so that all may be chosen before the first is taken (greedy
-/// A-optimal design: Krause, Singh and Guestrin 2008). Rows are ConvFeatures; throws error where they are not.
+/// Returns the positions of `count` candidates (all, if there are fewer) to measure on another machine, the most
+/// informative first. Each choice minimises the remaining variance of the targets, given the choices before it, under
+/// the usual covariance of deviations between machines (MultitaskProcess). This is greedy A-optimal design (Krause,
+/// Singh and Guestrin 2008) and needs no measurement. Rows are ConvFeatures; throws error if they have another number
+/// of columns.
 [[nodiscard]] inline std::vector<std::size_t> choose_rows(FloatTable const& candidates, FloatTable const& targets,
                                                           std::size_t count) {
     if (candidates.columns != ConvFeatures::count || targets.columns != ConvFeatures::count) {

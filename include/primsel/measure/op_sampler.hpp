@@ -59,7 +59,7 @@ public:
         }
     }
 
-    /// The times so far.
+    /// Returns the times measured so far.
     [[nodiscard]] std::vector<OpTime> const& times() const { return times_; }
 
 private:

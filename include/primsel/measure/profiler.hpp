@@ -27,20 +27,21 @@
 namespace primsel::inline PRIMSEL_ABI::measure {
 
 struct ProfileOptions {
-    /// After a run to warm up; fewer once the median is known to `accuracy` of itself.
+    /// The most runs per subject, after a warm-up. Runs end earlier once the median is known with the relative error
+    /// `accuracy`.
     std::size_t runs = 25;
     double accuracy = 0.01;
-    /// For one primitive and configuration, in two parts.
+    /// Seconds for one primitive and configuration, spent in two passes (see confirm).
     double seconds = 0.3;
     /// The most memory that a timed candidate may need.
     std::size_t max_bytes = std::size_t{4} << 30;
     /// The processor to run on; negative: the current one.
     int cpu = -1;
-    /// Spent on learning how fast the machine is.
+    /// Seconds spent on learning the reference's nominal time.
     double learn_seconds = 0.2;
-    /// The seed of the values that are convolved.
+    /// The seed of the input values and weights.
     std::uint64_t seed = 1;
-    /// That a convolution is timed for: all at once by primitives that take whole batches.
+    /// The number of images that a convolution is timed for. Primitives with whole_batch take all of them in one call.
     int images = 1;
 };
 
@@ -194,7 +195,7 @@ public:
     }
     /// Seconds that the reference takes at the speed that times are for.
     [[nodiscard]] double nominal() const { return timer_.nominal(); }
-    /// Sets the reference's seconds from when the profile was begun, as all times of a profile are for one speed.
+    /// Sets the reference's nominal seconds, so that a continued profile has all times for one speed.
     void set_nominal(double seconds) { timer_.set_nominal(seconds); }
 
 private:

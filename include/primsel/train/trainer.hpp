@@ -172,7 +172,8 @@ public:
         if (changed) best_.reset(), epochs_since_best_ = 0;
     }
 
-    /// All that the training goes on from. Between two updates. Throws error where a weight is infinite or no number.
+    /// Returns the state from which resume() continues. Call it between two updates. Throws error if a weight is
+    /// infinite or not a number.
     [[nodiscard]] Checkpoint checkpoint() const {
         check_finite();
         Checkpoint result{parameters_->copy_own(graph_), facts(), plan()};
@@ -237,7 +238,8 @@ public:
         epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;
     }
 
-    /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
+    /// Returns the Metrics of the network on a source, run as for inference: with running statistics and without
+    /// dropout.
     template <DataSource Source>
     [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) {
         check_source(source);
@@ -257,9 +259,10 @@ public:
         return metrics;
     }
 
-    /// As they are now, running statistics included.
+    /// Returns a copy of the current weights, with running statistics.
     [[nodiscard]] Weights weights() const { return parameters_->copy(graph_); }
-    /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
+    /// Returns the weights of the epoch with the best validation accuracy, or the current ones if there was no
+    /// validation.
     [[nodiscard]] Weights best_weights() const { return best_ ? with_shared(graph_, *best_) : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
     [[nodiscard]] TrainingOptions const& options() const { return options_; }

@@ -17,38 +17,38 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Weights that are trained alike: those whose names fit the pattern, in which * stands for any characters.
+/// A group of weights with settings of its own: those whose names match `pattern`, in which * matches any characters.
 struct WeightGroup {
     std::string pattern = "*";
-    /// Times the learning rate; 0 freezes them.
+    /// Multiplies the learning rate; 0 freezes the weights.
     double rate = 1;
-    /// In the place of that of the options.
+    /// Replaces TrainingOptions::weight_decay.
     std::optional<double> weight_decay{};
 };
 
 struct TrainingOptions {
-    /// Images an update is made by.
+    /// The number of images per update.
     int batch = 64;
-    /// Images at once; a batch is then several parts, whose gradients are added up. 0: all.
+    /// The micro-batch: the number of images that run at once. The gradients of a batch's micro-batches are added up.
+    /// 0: the whole batch.
     int part = 0;
     std::int64_t epochs = 1;
     /// The rate that schedules begin with.
     double learning_rate = 0.1;
     double weight_decay = 0;
-    /// The greatest length of all gradients together; 0: any.
+    /// Gradients are clipped to this global norm (train/clip.hpp); 0: not clipped.
     double clip_norm = 0;
-    /// How far running statistics of batch norms move towards those of a batch, in place of what each layer says.
+    /// The momentum of the running statistics of all batch norms; replaces that of each layer.
     std::optional<double> statistics_momentum = {};
     std::uint64_t seed = 1;
-    /// The first that fits a weight holds; weights that none fits are trained as the options say.
+    /// The first group that matches a weight applies. Weights that no group matches use these options.
     std::vector<WeightGroup> groups = {};
-    /// Values of weights that stay as they are though others of the weight are trained: their positions, by the
-    /// weight's name.
+    /// The positions of values that are not trained, by the name of their weight.
     std::map<std::string, std::vector<std::size_t>> fixed = {};
-    /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
-    /// more, layers are computed a second time; those first that cost least for what need not be kept.
+    /// The largest arena in bytes. The arena keeps the results of layers until their gradients are computed. If it
+    /// would be larger, layers are recomputed: first those with the least cost per byte saved.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
-    /// Stops after so many epochs without a better accuracy of validation; 0: never.
+    /// The number of epochs without a better validation accuracy after which training stops; 0: never.
     int patience = 0;
 
     [[nodiscard]] int images_at_once() const { return part > 0 ? part : batch; }
@@ -77,7 +77,7 @@ struct IgnoreUpdates {
     [[nodiscard]] bool operator()(std::int64_t) const { return true; }
 };
 
-/// Whether the name fits a pattern in which * stands for any characters.
+/// Returns whether the name matches the pattern, in which * matches any characters.
 [[nodiscard]] constexpr bool matches_pattern(std::string_view pattern, std::string_view name) {
     if (pattern.empty()) return name.empty();
     if (pattern[0] != '*')
@@ -107,7 +107,8 @@ inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const
         fail("train: ", owner.name, " and ", name, " are one weight, but belong to two groups");
     }
 }
-/// Throws error when values are to stay of a weight that the network has not, or that it has not so many of.
+/// Throws error if `fixed` names a weight that the network does not have, a position beyond its end, or a weight that
+/// shares the values of an owner that `fixed` does not name.
 inline void check_fixed(std::map<std::string, std::vector<std::size_t>> const& fixed, Graph const& graph) {
     const std::vector<WeightSpec> specs = weight_specs(graph);
     const auto owners = weight_owners(graph);
