@@ -54,7 +54,7 @@ public:
         add(params.epsilon);
         if (params.momentum != BatchNormParams{}.momentum) add(params.momentum);
     }
-    /// Which of them are trained changes nothing that is computed.
+    /// trains_weight and trains_bias add nothing: they do not change what is computed.
     void add(ScaleParams const& params) { add(params.known), add(params.factor), add(params.shift); }
     void add(OwnLayerParams const& params) {
         add(params.name());
@@ -79,7 +79,8 @@ private:
 
 }  // namespace network
 
-/// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
+/// Returns a 64-bit FNV-1a hash as sixteen hexadecimal digits. It covers the batch, the names, parameters, inputs and
+/// epilogues of the layers, and the outputs. It ignores weights and which of them are trainable or shared.
 [[nodiscard]] inline std::string fingerprint(Graph const& graph) {
     network::Fingerprint print;
     print.add(graph.batch());
@@ -107,7 +108,7 @@ namespace network::detail {
 [[nodiscard]] inline std::uint64_t structure_of(Node const& node, std::vector<std::uint64_t> inputs) {
     Fingerprint print;
     AnyLayer layer = node.layer;
-    // Sums do not mind the order; what is folded shows as a bias.
+    // A sum is commutative. A folded layer counts as a bias.
     if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
     if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
     if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
@@ -121,9 +122,8 @@ namespace network::detail {
 
 }  // namespace network::detail
 
-/// Sixteen hexadecimal digits that are the same for graphs that compute the same function of their weights in the same
-/// layers, whatever the layers are called, in whichever order they stand, and whether a bias is their own or was folded
-/// into them.
+/// Returns a hash as sixteen hexadecimal digits that is equal for graphs of the same layers, connected alike. Layer
+/// names, the order of the layers, and whether a bias is the layer's own or was folded into it make no difference.
 [[nodiscard]] inline std::string structure(Graph const& graph) {
     std::vector<std::uint64_t> nodes;
     for (Node const& node : graph.nodes()) {

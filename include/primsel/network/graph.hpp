@@ -63,26 +63,26 @@ struct Node {
     friend bool operator==(Node const&, Node const&) = default;
 };
 
-/// One of several weights that are a single one: all of a group have the same values.
+/// A weight that shares its values with the others of its group.
 struct SharedWeight {
     std::string group;
-    /// A matrix that has them as the transposed of another of the group, for which this is false.
+    /// Whether this weight is a matrix that holds the group's values transposed.
     bool transposed = false;
     friend bool operator==(SharedWeight const&, SharedWeight const&) = default;
 };
-/// By the names of the weights.
+/// Maps the names of weights to their groups.
 using SharedWeights = std::map<std::string, SharedWeight, std::less<>>;
 
 /// A network as layers in an order in which they can run. The only intermediate representation; a plain value. Its
 /// outputs are results of some of its nodes: by default of the last.
 class Graph {
 public:
-    /// Images that run together, all through the graph.
+    /// batch: the number of images in a run. Throws error unless it is at least 1.
     explicit Graph(int batch = 1) : batch_(batch) {
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
-    /// Says what a type lacks that is no kind of layer in layer/all.hpp.
+    /// A compile-time error that names the member a type lacks to be a layer.
     template <class Layer>
         requires(!network::detail::MakesLayer<Layer>)
     std::size_t add(std::string const&, Layer const&, std::vector<std::size_t> const&, Epilogue const& = {}) {
@@ -145,7 +145,7 @@ public:
         if (nodes_.empty()) fail("graph: no layers");
         return {nodes_.size() - 1};
     }
-    /// Throws error when there are none, or a position that no layer has.
+    /// Sets the positions of the outputs. Throws error if the list is empty or a position is out of range.
     void set_outputs(std::vector<std::size_t> outputs) {
         if (outputs.empty()) fail("graph: no outputs");
         for (const std::size_t output : outputs) {
@@ -166,7 +166,7 @@ public:
         if (all.size() > 1) fail("graph: two outputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
         return all[0];
     }
-    /// Weights that change between runs, by name: those that are trained. All others are constant.
+    /// The names of the trainable weights, which change between runs. All others are constant.
     [[nodiscard]] std::set<std::string, std::less<>> const& trainable() const { return trainable_; }
     void set_trainable(std::set<std::string, std::less<>> weights) { trainable_ = std::move(weights); }
     /// Weights that several layers share. Training keeps them equal, pruning takes the same filters from all of them,
@@ -214,7 +214,7 @@ private:
     return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
 }
 
-/// A line a layer: name, kind, inputs, output shape.
+/// Prints a line for each layer: name, kind, inputs, output shape.
 inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
     for (Node const& node : graph.nodes()) {
         out << node.name << ": " << layer_kind(node.layer);

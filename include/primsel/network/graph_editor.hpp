@@ -27,7 +27,7 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
 
-    /// Layers that there are or were.
+    /// The number of layers, removed ones included.
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     /// The layer as it is now. Its shape is that of the graph it came from, and no shape at all for a new layer:
     /// graph() infers them. Throws error where there is no such layer, or no longer.
@@ -44,16 +44,16 @@ public:
     [[nodiscard]] bool is_output(std::size_t layer) const {
         return std::ranges::find(outputs_, known(layer)) != outputs_.end();
     }
-    /// How many inputs read it; each result of the graph counts as read once more.
+    /// The number of inputs that read this layer; each result of the graph counts as one more.
     [[nodiscard]] std::size_t uses(std::size_t layer) const {
         return readers_[known(layer)].size() + static_cast<std::size_t>(std::ranges::count(outputs_, layer));
     }
 
-    /// Another layer of the same name in the same place, with the same inputs and epilogue.
+    /// Replaces the layer's kind and parameters; its name, inputs and epilogue stay.
     void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
     /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
     void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
-    /// A new layer that nobody reads yet.
+    /// Adds a layer that no other layer reads yet, and returns its number. Throws error if an input does not exist.
     std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
         nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
@@ -62,8 +62,8 @@ public:
         link(nodes_.size() - 1);
         return nodes_.size() - 1;
     }
-    /// A new layer that reads this one; all that read this one, and the result that it may be, read the new one
-    /// instead.
+    /// Adds a layer that reads this one, and returns its number. All other readers of this layer, and results of the
+    /// graph, then read the new one.
     std::size_t insert_after(std::size_t layer, std::string name, AnyLayer added) {
         (void)known(layer);
         const std::size_t next = insert(std::move(name), std::move(added), {});
@@ -71,13 +71,13 @@ public:
         rewire(next, {layer});
         return next;
     }
-    /// A new layer between this one and the input that it reads at that place.
+    /// Adds a layer between this one and its input number `place`, and returns its number.
     std::size_t insert_before(std::size_t layer, std::size_t place, std::string name, AnyLayer added) {
         const std::size_t before = insert(std::move(name), std::move(added), {input_at(layer, place)});
         rewire(layer, place, before);
         return before;
     }
-    /// The layer reads another one at that place.
+    /// Makes `source` the layer's input number `place`.
     void rewire(std::size_t layer, std::size_t place, std::size_t source) {
         (void)input_at(layer, place);
         (void)known(source);
@@ -85,17 +85,17 @@ public:
         nodes_[layer].inputs[place] = source;
         link(layer);
     }
-    /// As many inputs as are listed, in their order.
+    /// Replaces all inputs of the layer.
     void rewire(std::size_t layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
         unlink(known(layer));
         nodes_[layer].inputs = std::move(inputs);
         link(layer);
     }
-    /// All that read the first layer, results included, read the second.
+    /// Makes all readers of layer `of`, results of the graph included, read layer `by`.
     void replace_readers(std::size_t of, std::size_t by) { redirect(known(of), known(by)); }
-    /// Takes a layer out: all that read it read its one input. Throws error, naming it, where it has none or several,
-    /// unless nobody reads it.
+    /// Removes a layer; its readers then read its input. Throws error, naming the layer, if it is read and does not
+    /// have exactly one input.
     void remove(std::size_t layer) {
         Node const& node = nodes_[known(layer)];
         if (uses(layer) > 0) {
@@ -108,7 +108,7 @@ public:
         unlink(layer);
         removed_[layer] = true;
     }
-    /// Takes out what no result needs.
+    /// Removes the layers on which no result depends.
     void remove_unneeded() {
         std::vector<std::size_t> unread;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {

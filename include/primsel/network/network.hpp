@@ -20,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace network::detail {
 
-/// The parameters of an Input; of what is none, those of some image.
+/// In::params, or a placeholder if In is not an Input.
 template <class In>
 inline constexpr InputParams input_of{};
 template <class In>
@@ -86,7 +86,7 @@ struct Network {
     // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
     static_assert(output_shape.size() > 0);
 
-    /// The same as a value, for so many images at once.
+    /// Returns the network as a graph for a batch of images.
     [[nodiscard]] static Graph graph(int batch = 1) {
         Graph graph(batch);
         graph.add("input", network::detail::input_of<In>, {});

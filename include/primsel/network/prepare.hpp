@@ -102,8 +102,8 @@ namespace network {
 enum class WeightCheck { shapes, values };
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
-/// (see WeightValues), when weights differ that are shared, or when there are some that the graph does not know: all of
-/// them in one message, which names the weights' source.
+/// (see WeightValues), when shared weights differ, or when a weight is not in the graph. One message lists all faults
+/// and names the weights' source.
 inline void check_weights(Graph const& graph, Weights const& weights, WeightCheck check = WeightCheck::values) {
     std::string faults;
     std::size_t known = 0;
@@ -138,8 +138,8 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
 
-/// Checks the values of one node's weights, whose names and dimensions are known to be right, but for that of this
-/// name: for who is about to read them anyway. Throws what check_weights would throw of all.
+/// Checks the values of one node's weights, except the weight named `but_for`. Names and dimensions must have been
+/// checked before. Throws the error of check_weights.
 inline void check_values(Graph const& graph, Node const& node, Weights const& weights, std::string_view but_for = "") {
     for (WeightSpec const& spec : weight_specs(graph, node)) {
         if (spec.name != but_for && !network::value_fault(spec, weights.at(spec.name).values).empty())
@@ -192,8 +192,8 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 
 }  // namespace network::detail
 
-/// The weights of one node of a graph, for which check_weights has found no fault. Of a convolution and a dense layer
-/// those of `count` outputs from `first` on, or of all.
+/// Prepares the weights of one node; check_weights must have found no fault in them. For a convolution or dense layer,
+/// only those of the outputs [first, first + count).
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
     std::vector<double> factor, shift;

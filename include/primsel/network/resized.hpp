@@ -7,8 +7,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The same layers, with the same weights, on images of another size. Throws error, naming the layer and the shapes,
 /// where a layer does not fit any more: a kernel larger than its image, branches that differ in size, a dense layer or
-/// batch norm that would need other weights. Resize first and simplify then: what does nothing at one size may not at
-/// another.
+/// batch norm that would need other weights. Resize before simplifying: a layer that simplify removes at one size may
+/// be needed at another.
 [[nodiscard]] inline Graph resized(Graph const& graph, Shape const& input) {
     GraphEditor editor(graph);
     editor.replace(graph.input(), InputParams{input});

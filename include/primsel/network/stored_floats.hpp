@@ -23,7 +23,8 @@ public:
     ValueFile(ValueFile const&) = delete;
     ValueFile& operator=(ValueFile const&) = delete;
     virtual ~ValueFile() = default;
-    /// Copies its bytes from `offset` on. Throws error, naming the file, when it was changed since it was opened.
+    /// Copies the file's bytes from `offset` on to dst. Throws error, naming the file, if it changed since it was
+    /// opened.
     virtual void read(std::size_t offset, std::span<std::byte> dst) const = 0;
 };
 

@@ -68,10 +68,10 @@ namespace network {
     return specs;
 }
 
-/// A weight of which another one before it in the graph, the owner, has the values.
+/// The owner of a shared weight's values: an earlier weight of the graph.
 struct WeightOwner {
     std::string name;
-    /// Whether this one has them as the transposed of the owner's matrix.
+    /// Whether the weight is the transpose of the owner's matrix.
     bool transposed = false;
 };
 /// The weights that share what another one owns, by name. The owner is the first of its group in the graph.
@@ -106,7 +106,8 @@ struct WeightOwner {
     return scale == nullptr || (weight.ends_with(".bias") ? scale->trains_bias : scale->trains_weight);
 }
 
-/// The number of values that training learns: those of all weights but running statistics, of shared ones once.
+/// The number of values in all weights except running statistics; shared weights count once. Constants count too,
+/// though they are not trainable.
 [[nodiscard]] inline double parameter_count(Graph const& graph) {
     double count = 0;
     for (WeightSpec const& spec : own_weight_specs(graph)) {
@@ -173,7 +174,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
 
 }  // namespace network
 
-/// The weights, and those that they lack of the graph's shared ones, by what their owners or others of the group have.
+/// Adds the shared weights of the graph that are missing, with the values of others of their group.
 [[nodiscard]] inline Weights with_shared(Graph const& graph, Weights weights) {
     const auto owners = weight_owners(graph);
     if (owners.empty()) return weights;
