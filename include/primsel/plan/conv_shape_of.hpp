@@ -34,7 +34,7 @@ namespace primsel::inline PRIMSEL_ABI {
             .dilation_w = conv.dilation.w,
             .groups = conv.groups};
 }
-/// That of a layer of a graph, which must be a convolution.
+/// The shape of a layer of a graph, which must be a convolution.
 [[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
 }
@@ -47,7 +47,7 @@ struct ConvTask {
     std::string kernel{};
     bool packs = false;
 };
-/// That of a layer of a graph; nothing where it needs no primitive.
+/// The task of a layer of a graph; nothing if it needs no primitive.
 [[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
     Node const& node = graph[layer];
     if (std::holds_alternative<ConvParams>(node.layer)) {
@@ -67,7 +67,7 @@ struct ConvTask {
     return std::nullopt;
 }
 
-/// Whether a forward primitive stands for the gradient of the input, with a turned kernel.
+/// Whether a forward primitive computes the gradient of the input, with a rotated kernel.
 [[nodiscard]] inline bool turns_kernel(PrimitiveEntry const& entry, ConvTask const& task) {
     return task.pass == Pass::input_gradient && entry.pass == Pass::forward;
 }

@@ -7,7 +7,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Sixteen hexadecimal digits of what a plan may choose from.
+/// Returns a 64-bit FNV-1a hash, as sixteen hexadecimal digits, of the primitives with their layouts and of the
+/// layouts.
 [[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
     network::Fingerprint print;
     for (PrimitiveEntry const& entry : kernels.primitives)

@@ -20,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A graph that is planned together with others.
 struct PlannedGraph {
     Graph const& graph;
-    /// How often it runs, beside the others: any positive number.
+    /// How often it runs relative to the others; positive.
     double use = 1;
     /// A name for each layer: layers of several graphs under the same name run alike, so that their weights are packed
     /// once. Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
@@ -35,7 +35,7 @@ struct JointPlans {
     double seconds = 0, separate_seconds = 0;
     bool optimal = false;
 
-    /// The relative cost of agreeing: 0.01 is one per cent.
+    /// The relative cost of sharing choices: 0.01 means that a run takes one per cent longer.
     [[nodiscard]] double price() const { return separate_seconds > 0 ? seconds / separate_seconds - 1 : 0; }
 };
 

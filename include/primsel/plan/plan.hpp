@@ -58,7 +58,7 @@ struct PlannedTransform {
 struct PlannedStrips {
     std::vector<std::string> layers;
     int rows = 0;
-    /// In place of the layers' own.
+    /// Predicted for the whole chain; replaces the seconds of its layers.
     double seconds = 0;
     friend bool operator==(PlannedStrips const&, PlannedStrips const&) = default;
 };
@@ -75,9 +75,9 @@ public:
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.
     bool optimal = false;
-    /// No assignment is predicted to take less; 0 where nothing is known of that.
+    /// A lower bound on the predicted seconds of every assignment; 0 if unknown.
     double bound_seconds = 0;
-    /// Spent making it.
+    /// Seconds spent on predicting and on solving.
     double predict_seconds = 0, solve_seconds = 0;
 
     /// Throws error when no layer has the name, and says which have.

@@ -20,21 +20,21 @@ struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
     /// any.
     std::optional<Family> family = std::nullopt;
-    /// The same with a single primitive.
+    /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
     /// Only primitives that compute each output from the pixels it depends on alone: with Winograd's algorithm a pixel
     /// that is infinite, NaN or huge spoils its whole tile.
     bool exact_support = false;
-    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
+    /// The largest arena in bytes. make_fitting_plan (engine/fit.hpp) keeps to it; make_plan ignores it.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     std::vector<Refused> refused = {};
     /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
     bool strips = true;
     /// Threads that run the plan, which costs are not predicted for.
     std::size_t workers = 1;
-    /// Whether the plan keeps the other primitives for each convolution, to explain itself. Without, it is made faster.
+    /// Whether the plan keeps all candidates of each convolution for explain(). Planning is faster without.
     bool keep_candidates = true;
 };
 
