@@ -76,9 +76,9 @@ using Weight = std::pair<std::size_t, std::size_t>;
 
 }  // namespace engine::detail
 
-/// Buffers that live at the same time do not overlap; others may share room. The smallest of the layouts that come of
-/// placing first the largest, those that live longest, that weigh most by both, that begin first, and that end last;
-/// the first that is as small as can be ends the search.
+/// Places the buffers so that those alive at the same time do not overlap. Tries five greedy orders: by size, lifetime,
+/// size times lifetime, first step and last step. Returns the smallest layout; stops at one that reaches the lower
+/// bound.
 [[nodiscard]] inline ArenaLayout place_buffers(std::span<const Lifetime> buffers) {
     const std::size_t least = engine::detail::most_alive(buffers);
     const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };

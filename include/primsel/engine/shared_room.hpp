@@ -21,7 +21,7 @@ public:
     [[nodiscard]] float* arena() noexcept { return arena_.data(); }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
 
-    /// Another arena instead, when programs no longer need as much: they must be rearranged. Throws std::bad_alloc.
+    /// Replaces the arena. Programs that use it must be rearranged then. Throws std::bad_alloc.
     void replace_arena(std::size_t bytes) {
         arena_ = AlignedBuffer();
         arena_ = AlignedBuffer(floats_for_bytes(bytes));

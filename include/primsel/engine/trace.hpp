@@ -36,7 +36,7 @@ struct TracedStep {
     [[nodiscard]] double seconds() const { return end - begin; }
 };
 
-/// A block of a step on a worker, from when to when.
+/// A block of a step that a worker ran, with its begin and end in seconds.
 struct TracedBlock {
     std::size_t step = 0, worker = 0;
     double begin = 0, end = 0;
@@ -91,7 +91,7 @@ public:
         }
         timer_.restart();
     }
-    /// Since the last restart.
+    /// The seconds since the last restart.
     [[nodiscard]] double seconds() const { return timer_.seconds(); }
     [[nodiscard]] std::vector<TracedBlock> blocks() const {
         std::vector<TracedBlock> all;
