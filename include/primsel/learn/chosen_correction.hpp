@@ -35,19 +35,19 @@ enum class Trust { direct, factors, deviations, blend, samples };
     return names[static_cast<std::size_t>(trust)];
 }
 
-/// Trusts the source as far as it explains the samples: of all kinds of Trust, the one by which four fifths of the rows
-/// tell most of the other fifth (cross-validation): least is the median of |predicted - measured|, both logarithms. A
-/// simpler one is kept unless another takes 1 / (2 sqrt(rows)) off that, which n rows may by chance. Fewer than
-/// `least_rows` rows cannot tell: the source is then multiplied by factors, each shrunk towards that of all targets
-/// (FactorCorrection::shrunk), as it is wherever the chosen one has no prediction.
+/// Chooses the kind of Trust that predicts the samples best. Each kind is fitted to four fifths of the rows and judged
+/// on the other fifth, by the median of |log predicted - log measured|. Fewer than 100 rows are judged by all five
+/// folds (cross-validation), more by one fold. A later kind replaces a simpler one only if its error is smaller by the
+/// factor 1 - 1 / (2 sqrt(rows)), which is about what chance explains. Fewer than `least_rows` rows use factors
+/// (FactorCorrection::shrunk); so does every prediction that the chosen kind does not have.
 class ChosenCorrection {
 public:
     /// Its name in files.
     static constexpr std::string_view kind = "chosen";
     static constexpr std::size_t least_rows = 8;
 
-    /// A label (family) a target; none where all are alike. Draws the fifths by the seed; the same for any number of
-    /// threads.
+    /// `labels` gives the family of each target; it is empty if all are alike. The seed draws the folds. The result is
+    /// the same for any number of threads.
     [[nodiscard]] static ChosenCorrection fit(TransferSamples const& samples, std::span<const std::string> labels,
                                               ExecutorRef executor, std::uint64_t seed = 1) {
         return fit_as(choose(samples, labels, executor, seed), samples, labels, executor);
@@ -89,7 +89,7 @@ private:
     [[nodiscard]] static std::size_t measured(FloatTable const& deviations) {
         return static_cast<std::size_t>(std::ranges::count_if(deviations.values, is_prediction));
     }
-    /// Whether the samples are what a correction of that trust can be fitted to.
+    /// Returns whether a correction of this trust can be fitted to the samples.
     [[nodiscard]] static bool can(Trust trust, TransferSamples const& samples, std::span<const std::string> labels) {
         return trust != Trust::deviations ||
                (samples.features.columns == ConvFeatures::count && labels.size() == samples.targets.columns &&
@@ -121,7 +121,7 @@ private:
 
     [[nodiscard]] static Trust choose(TransferSamples const& samples, std::span<const std::string> labels,
                                       ExecutorRef executor, std::uint64_t seed) {
-        constexpr std::size_t fifths = 5, enough = 100;  // rows of which one fifth judges as well as all
+        constexpr std::size_t fifths = 5, enough = 100;  // from 100 rows on, one fold suffices to judge
         auto const& [features, targets, deviations] = samples;
         const std::size_t rows = targets.rows();
         if (rows < least_rows || measured(deviations) == 0) return Trust::factors;

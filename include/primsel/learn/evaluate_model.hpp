@@ -16,8 +16,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::learn {
 
-/// How far off a model is on a dataset: on the subjects that it knows. Those that were measured in no row, and changes
-/// of a layout to itself, do not count.
+/// The errors of a model on the subjects of a dataset that it knows. Subjects without any measurement, and transforms
+/// of a layout to itself, are ignored.
 struct ModelEvaluation {
     Evaluation errors;
     /// Subjects that were measured and that the model does not know.

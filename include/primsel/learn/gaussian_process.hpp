@@ -30,8 +30,8 @@ struct GaussianProcessOptions {
     /// Steps of Adam on the marginal likelihood, and how many samples are drawn for each.
     std::size_t steps = 60, rows = 800;
     double learning_rate = 0.08;
-    /// Targets of at least so many samples share their hyperparameters with those of their label that were measured in
-    /// the same rows; others, cheap to fit, have their own.
+    /// Targets with at least this many samples share hyperparameters with targets of the same label that were measured
+    /// in the same rows. Targets with fewer samples are cheap to fit and have their own.
     std::size_t shared_from = 500;
     std::uint64_t seed = 1;
 };
@@ -61,7 +61,7 @@ public:
         }
         std::vector<std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> groups;
         for (auto& [key, members] : alike) groups.emplace_back(key.second, std::move(members));
-        // The largest first, lest one thread come to it last.
+        // The largest groups first, so that no thread starts one when the others have finished.
         std::ranges::stable_sort(groups, [](auto const& a, auto const& b) { return a.first.size() > b.first.size(); });
 
         GaussianProcess model;
@@ -74,8 +74,8 @@ public:
         return model;
     }
 
-    /// NaN where there is nothing to go by: no sample of the target, or a feature that was the same in all of them (the
-    /// kernel's size, for a primitive that has but one) and is another now.
+    /// Returns a row of targets for each row of features. A prediction is NaN if the target had no sample, or if a
+    /// feature that was equal in all samples differs now (such as the kernel size, for a primitive that has only one).
     [[nodiscard]] FloatTable predict(FloatTable const& features) const {
         FloatTable result(features.rows(), targets_);
         for (Group const& group : groups_) group.predict(features, result);

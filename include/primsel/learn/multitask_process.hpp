@@ -41,8 +41,9 @@ struct PredictedPrimitive {
     std::size_t primitive = 0;
     double slowness = 0;
 };
-/// All of a convolution, of the logarithms of their predicted times; not finite where there is no prediction. None is
-/// more than 20 times as slow as the fastest: that no plan takes it is all there is to know.
+/// Returns all primitives of a convolution with their slowness, from the logarithms of their predicted seconds. A value
+/// that is not finite means no prediction and gives slowness 0. Slowness is at most log(20): no plan takes a primitive
+/// that is slower than that.
 [[nodiscard]] inline std::vector<PredictedPrimitive> predicted_primitives(std::span<const double> log_seconds) {
     const double slowest = std::log(20.0);
     double fastest = std::numeric_limits<double>::infinity();
@@ -80,7 +81,8 @@ public:
         rows_.push_back(scaled(features));
         return rows_.size() - 1;
     }
-    /// Once all there is to know has been observed, or more of it: fit() makes use of it.
+    /// Adds an observation: the logarithm of measured over predicted seconds of a primitive at a row. fit() makes use
+    /// of it.
     void observe(std::size_t row, PredictedPrimitive primitive, double deviation) {
         observed_.push_back({row, primitive.primitive, primitive.slowness});
         values_.push_back(deviation);
@@ -151,8 +153,8 @@ public:
         return means_of(covariance_of_fitted(features, primitives), primitives.size());
     }
 
-    /// Reads or writes a process of so many primitives, all but the n^2 numbers of the factors: means are there at
-    /// once, variances after fit(). Throws error where slowness matters: it is not kept.
+    /// Reads or writes a process of `primitives` primitives, without its n x n factors: after reading, predict_means()
+    /// works at once, predict() only after fit(). Throws error if the prior has slopes, as slowness is not stored.
     void archive(Archive& archive, std::size_t primitives) {
         if (prior_.slopes != std::array<double, 2>{}) fail("multitask process: files do not keep slowness");
         archive(labels_, parameters_, rows_, observed_, values_, weights_, mean_);
@@ -283,7 +285,8 @@ private:
         for (std::size_t i = 0; i < count; ++i) squares_ += y[i] * weights_[i];
         likelihood_ = factors_.half_log_determinant() + 0.5 * squares_;
     }
-    /// Less the logarithm of how likely those observations and the hyperparameters are.
+    /// Returns minus the logarithm of the posterior probability of the hyperparameters given these observations, up to
+    /// a constant.
     [[nodiscard]] double surprise(std::span<const std::size_t> which) {
         factorize(which);
         double sum = likelihood_;

@@ -51,9 +51,10 @@ private:
     By correction_;
 };
 
-/// From samples of the other machine, a row each; `targets` are logarithms of seconds, NaN where nothing was measured.
-/// The arguments after the first are for the correction's own fit: transfer<FactorCorrection>(source, features,
-/// targets), transfer<DeviationCorrection>(source, features, targets, labels, executor).
+/// Transfers a model to another machine by samples of that machine, a row each; `targets` are logarithms of seconds,
+/// NaN where nothing was measured. The arguments after the first are for the correction's own fit:
+/// transfer<FactorCorrection>(source, features, targets), transfer<DeviationCorrection>(source, features, targets,
+/// labels, executor).
 template <Correction By, Regression Source, class... Options>
 [[nodiscard]] Transferred<Source, By> transfer(Source source, FloatTable const& features, FloatTable const& targets,
                                                Options&&... options) {

@@ -184,7 +184,7 @@ namespace detail {
         result.parts.insert(result.parts.begin(), std::move(report));
         return trained;
     };
-    // The quicker first: what is wrong with either is soon said.
+    // Layouts first: they are quick to fit, so their errors are reported early.
     if (profile.layouts) model.layouts = transfer_part(*profile.layouts);
     model.primitives = transfer_part(profile.primitives);
     return result;

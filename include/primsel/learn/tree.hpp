@@ -88,7 +88,7 @@ public:
         }
     }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-    /// How many features a row must have at least.
+    /// Returns the least number of features that a row must have.
     [[nodiscard]] std::size_t features() const {
         std::size_t count = 0;
         for (Node const& node : nodes_) {
@@ -135,7 +135,8 @@ private:
                                       Spread const& spread, std::mt19937_64& generator) {
         Cut best;
         Sums const& all = spread.all;
-        // A gain is a square of the targets' unit: rounding is told from it by their spread alone.
+        // A gain has the unit of a squared target, so the threshold for rounding is relative to the spread of the
+        // targets.
         const double least_gain = 1e-12 * spread.squares;
         const auto score = [](Sums const& s) { return s.sum * s.sum / static_cast<double>(s.count); };
         std::vector<std::size_t> order(features.columns());
