@@ -32,7 +32,7 @@ struct PlanOptions {
     std::vector<Refused> refused = {};
     /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
     bool strips = true;
-    /// Threads that run the plan, which costs are not predicted for.
+    /// The number of threads that run the plan. Only the predictions for strips depend on it.
     std::size_t workers = 1;
     /// Whether the plan keeps all candidates of each convolution for explain(). Planning is faster without.
     bool keep_candidates = true;
