@@ -36,7 +36,7 @@ struct Arrangement {
 
 namespace engine::detail {
 
-/// Which steps read and write each tensor.
+/// The steps that read and write each tensor.
 class TensorUses {
 public:
     struct Use {
@@ -149,7 +149,7 @@ private:
         if (uses_[tensor].empty()) result.first = 0;
         return result;
     }
-    /// Scratch of a lane is for one worker.
+    /// Bytes of a tensor. Scratch in a lane is sized for one worker, since one worker runs the lane.
     [[nodiscard]] std::size_t bytes(std::size_t tensor) const {
         if (owner(tensor) > 0) {
             ScheduledStep const& step = schedule_.steps[uses_[tensor][0].step];

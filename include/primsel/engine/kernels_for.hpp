@@ -47,7 +47,7 @@ consteval bool supports_any() {
     }
 }
 
-/// Ops of the network's kinds of layers, and primitives that support one of its convolutions.
+/// Selects the ops of the network's kinds of layers and the primitives that support one of its convolutions.
 template <class Net>
 struct CompileFor {
     template <class Primitive>

@@ -126,7 +126,7 @@ public:
     [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
     /// Bytes of packed weights, including those that a room shares with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
-    /// Steps of a run: those that take one image count once for each image of a batch.
+    /// The number of steps of a run. A step that takes one image counts once for each image of the batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
@@ -409,7 +409,7 @@ private:
         if (faulty && graph.trainable().empty()) check_weights(graph, weights);
     }
 
-    /// The address `bytes` bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
+    /// Returns the address `bytes` bytes after data. Kernels take pointers to floats for every type of element.
     [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
         return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
     }

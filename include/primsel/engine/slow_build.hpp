@@ -24,7 +24,7 @@ namespace primsel::inline PRIMSEL_ABI::engine::detail {
 #endif
 }
 
-/// Says so on the standard error stream, once a process.
+/// Prints slow_build()'s reason to the standard error stream, once a process.
 inline void warn_of_slow_build() noexcept {
     static std::atomic<bool> said = false;
     if (const char* const reason = slow_build(); reason != nullptr && !said.exchange(true)) {
