@@ -14,13 +14,13 @@
 
 namespace primsel::inline PRIMSEL_ABI::show {
 
-/// One of the axes, which stand beside each other: places on it are from 0, below, to 1.
+/// One vertical axis. Positions on it run from 0 at the bottom to 1 at the top.
 struct CoordinateAxis {
     std::string name;
-    /// Places and what stands there.
+    /// Positions and their labels.
     std::vector<std::pair<double, std::string>> ticks;
 };
-/// A line through all axes: a place on each; NaN leaves a gap.
+/// A line through all axes, with a position on each; NaN leaves a gap.
 struct CoordinateLine {
     std::string name;
     std::vector<double> places;
@@ -29,8 +29,8 @@ struct CoordinateLine {
     bool stands_out = false;
 };
 
-/// As a self-contained SVG document. Pointing at a line tells its name. Throws error where a line has another number of
-/// places than there are axes.
+/// Returns parallel coordinates as a self-contained SVG document. Pointing at a line shows its name. Throws error if a
+/// line does not have one position for each axis.
 [[nodiscard]] inline std::string parallel_coordinates(std::span<const CoordinateAxis> axes,
                                                       std::span<const CoordinateLine> lines) {
     constexpr double left = 70, top = 44, height = 260, below = 24, apart = 150;

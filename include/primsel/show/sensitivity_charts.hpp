@@ -10,7 +10,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::show {
 
-/// Accuracy, and predicted milliseconds, over how much of each layer is gone: a series a layer.
+/// Returns charts of the accuracy and the predicted milliseconds over the removed share of each layer's channels; one
+/// series for each layer.
 [[nodiscard]] inline std::vector<Chart> sensitivity_charts(std::span<const prune::SensitivityPoint> points) {
     const prune::SensitivityPoint* whole = prune::find_point(points, "", 0);
     Chart accuracy{

@@ -32,7 +32,7 @@ struct SweepReport {
     std::string title;
     /// Facts that the page begins with.
     std::map<std::string, std::string> about;
-    /// How much each layer can lose, where that is known.
+    /// The sensitivity of each layer to pruning; may be empty.
     std::vector<prune::SensitivityPoint> sensitivity;
 };
 

@@ -14,7 +14,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::show {
 
-/// The most that a machine gives in one second of the cores that ran.
+/// The machine's peak rates per second on the cores that ran.
 struct Limits {
     double operations = 0;  ///< floating-point operations
     double bytes = 0;       ///< read from memory

@@ -66,7 +66,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A coordinate.
+/// Formats a coordinate with one decimal.
 [[nodiscard]] inline std::string xml_number(double value) { return core::fixed_text(value, 1); }
 
 }  // namespace primsel::inline PRIMSEL_ABI::show
