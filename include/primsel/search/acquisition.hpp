@@ -22,7 +22,8 @@ namespace primsel::inline PRIMSEL_ABI::search {
     return std::max(deviation * (density + 0.5 * z * std::erfc(-z / std::numbers::sqrt2)), 0.0);
 }
 
-/// Its logarithm, which still tells two hopeless points apart (Ament et al. 2023).
+/// The logarithm of expected_improvement, which still orders points whose improvement underflows to 0 (Ament et al.
+/// 2023).
 [[nodiscard]] inline double log_expected_improvement(double mean, double deviation, double bound) {
     if (!(deviation > 0)) return std::log(std::max(bound - mean, 0.0));
     const double z = (bound - mean) / deviation;
@@ -47,7 +48,7 @@ struct Pair {
     friend bool operator==(Pair const&, Pair const&) = default;
 };
 
-/// The points that no other surpasses in both objectives, ordered by the first; one of equal ones.
+/// The Pareto front: the points that no other point surpasses, ordered by the first objective; of equal points one.
 [[nodiscard]] inline std::vector<Pair> front_of(std::vector<Pair> points) {
     std::ranges::sort(points, {}, [](Pair const& p) { return std::pair(p.first, p.second); });
     std::vector<Pair> front;
@@ -57,7 +58,7 @@ struct Pair {
     return front;
 }
 
-/// The area that a front covers up to a reference, which is worse in both objectives.
+/// The area that a front dominates up to a reference point, which is worse in both objectives.
 [[nodiscard]] inline double hypervolume(std::span<const Pair> front, Pair const& reference) {
     double area = 0, level = reference.second;
     for (Pair const& point : front) {
@@ -68,11 +69,12 @@ struct Pair {
     return area;
 }
 
-/// The expected area that an independently and normally distributed pair adds to the area of a front: a sum over
-/// the strips between its points, in each of which both objectives go apart (Emmerich et al. 2011).
+/// The expected hypervolume improvement: the expected area that a point adds to a front if its objectives are
+/// independent normal variables. A sum over the vertical strips between the front's points, in each of which the
+/// expectation is a product (Emmerich et al. 2011).
 [[nodiscard]] inline double expected_hypervolume_improvement(std::span<const Pair> front, Pair const& reference,
                                                              Pair const& mean, Pair const& deviation) {
-    double sum = 0, left = 0, level = reference.second;  // E[(edge - y)+] of a strip's left edge: of the first, none
+    double sum = 0, left = 0, level = reference.second;  // left: E[(edge - y)+] of the strip's left edge
     for (std::size_t i = 0; i <= front.size(); ++i) {
         const double edge = i < front.size() ? std::min(front[i].first, reference.first) : reference.first;
         const double right = expected_improvement(mean.first, deviation.first, edge);

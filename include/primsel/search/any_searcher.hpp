@@ -19,8 +19,8 @@ namespace primsel::inline PRIMSEL_ABI::search {
 template <class Known = NothingKnown>
 class AnySearcher {
 public:
-    /// `options` count where the sweep does not say; Known is as for Bayes. A grid has as many levels as the budget
-    /// allows. Throws error as the searchers do.
+    /// Takes from `options` what the sweep does not set; `known` is as for Bayes. A grid has as many levels as the
+    /// budget of trials allows. Throws error as the searchers do.
     explicit AnySearcher(Sweep const& sweep, BayesOptions options = {}, Known known = {})
         : searcher_(made(sweep, options, std::move(known))) {}
 

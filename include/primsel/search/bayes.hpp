@@ -18,34 +18,37 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
+/// Options of Bayes.
 struct BayesOptions {
-    /// One, or two of which the front is looked for.
+    /// The number of objectives: one, or two, whose Pareto front is searched for.
     std::size_t objectives = 1;
     std::size_t constraints = 0;
-    /// Points that fill the space evenly before the first is learned from; 0: some more than there are parameters.
+    /// The number of evenly spread points before the first that is learned from; 0: the number of features plus 3, at
+    /// most 12.
     std::size_t first = 0;
-    /// Points that are judged for each proposal before the best are improved on; what is known is computed for each.
+    /// The number of points that are scored for each proposal before the best of them are improved. Known is called for
+    /// each.
     std::size_t candidates = 512;
     std::size_t rounds = 24;
     std::uint64_t seed = 1;
 };
 
-/// All objectives and constraints are learned.
+/// Nothing is computed: all objectives and constraints are learned.
 struct NothingKnown {
     [[nodiscard]] Outcome operator()(SearchPoint const&) const { return {}; }
 };
 
-/// Bayesian optimisation (Jones et al. 1998): of each objective and constraint a Gaussian process learns what it may be
-/// at a point, and the next point is the one that promises most: by expected improvement, or by that of the area that
-/// the front of two objectives covers, times the probability that the point is feasible (Gardner et al. 2014). While
-/// trials are under way, they are taken to come out as expected (Ginsbourger et al. 2010).
+/// Bayesian optimisation (Jones et al. 1998). A Gaussian process learns each objective and constraint. The next point
+/// maximises the expected improvement, or for two objectives the expected hypervolume improvement, times the
+/// probability that the point is feasible (Gardner et al. 2014). Trials under way are taken to come out as expected
+/// (Ginsbourger et al. 2010).
 ///
-/// Known says of a point what need not be learned, since it can be computed: an Outcome with NaN for all others, or
-/// without them. The same places must be known of every point.
+/// known(point) returns an Outcome with the values that can be computed, and NaN (or no element) for those that must be
+/// learned. It must give the same values for every point.
 template <class Known = NothingKnown>
 class Bayes {
 public:
-    /// Throws error for no or more than two objectives.
+    /// Throws error unless there are one or two objectives.
     explicit Bayes(Space space, BayesOptions const& options = {}, Known known = {})
         : seen_(std::move(space)), options_(options), known_(std::move(known)), features_(seen_.space()) {
         if (options_.objectives < 1 || options_.objectives > 2) {
@@ -66,7 +69,7 @@ public:
         if (!point) return std::nullopt;
         return seen_.wait_for(std::move(*point));
     }
-    /// Throws error where the outcome has another number of objectives or constraints.
+    /// Throws error if the outcome has another number of objectives or constraints.
     void tell(SearchPoint const& point, Outcome const& outcome) {
         if (outcome.objectives.size() != options_.objectives || outcome.constraints.size() != options_.constraints) {
             fail("Bayes: an outcome of ", outcome.objectives.size(), " objectives and ", outcome.constraints.size(),

@@ -15,18 +15,18 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// The defaults are those of Cai et al. 2020 and Rajagopal and Bouganis 2021, section 6.4.
+/// Options of evolve(). The defaults are those of Cai et al. 2020 and Rajagopal and Bouganis 2021, section 6.4.
 struct EvolutionOptions {
     std::size_t population = 100, iterations = 500;
-    /// The share of a population from which the next is made.
+    /// The share of a population that become parents of the next.
     double parents = 0.25;
-    /// The share of what is made by mutation; the rest is made of two parents each.
+    /// The share of children made by mutation; the others are crossed from two parents.
     double mutants = 0.5;
-    /// The share of places where a mutant chooses anew.
+    /// The probability that a mutant chooses anew at a place.
     double mutation = 0.1;
-    /// How often one is made anew that breaks a bound.
+    /// The most attempts to make a child that keeps the bounds.
     std::size_t tries = 100;
-    /// With these it begins, where they keep the bounds.
+    /// Sub-networks of the first population, if they keep the bounds.
     std::vector<Subnet> start{};
     std::uint64_t seed = 1;
 };
@@ -39,20 +39,20 @@ struct ScoredSubnet {
 
 /// The result of a search.
 struct Evolution {
-    /// The last population and its parents, the best first; all keep the bounds, and no two are the same.
+    /// The last population and its parents, the best first. All keep the bounds, and all are different.
     std::vector<ScoredSubnet> best;
-    /// Sub-networks that were asked about, and those of them that kept the bounds.
+    /// The number of sub-networks that were judged, and of those that kept the bounds.
     std::size_t asked = 0, kept = 0;
 };
 
-/// For who wants no word of each iteration.
+/// Ignores the report of an iteration and goes on.
 struct IgnoreIterations {
     bool operator()(std::size_t, ScoredSubnet const&) const { return true; }
 };
 
 namespace detail {
 
-/// A population and how the next is made of it.
+/// A population, and how the next one is made from it.
 template <class Judge>
 class Breeder {
 public:
@@ -135,10 +135,10 @@ private:
 
 }  // namespace detail
 
-/// Searches a supernet by evolution: the best of a population become parents, of which mutation and crossover make the
-/// next. judge(Subnet const&) gives a score, of which more is better, or nothing where a bound is broken. After each
-/// iteration report(iterations done, the best) returns whether to go on. The same seed gives the same result. Throws
-/// error where none that keeps the bounds is found to begin with, or an option is impossible.
+/// Searches a supernet by evolution. The best of a population become parents; mutation and crossover of them make the
+/// next. judge(Subnet const&) returns a score, the more the better, or nothing if a bound is broken. report(iterations
+/// done, the best) is called after each iteration and returns whether to go on. The same seed gives the same result.
+/// Throws error if no sub-network that keeps the bounds is found for the first population, or an option is impossible.
 template <class Judge, class Report = IgnoreIterations>
     requires std::convertible_to<std::invoke_result_t<Judge&, Subnet const&>, std::optional<double>>
 [[nodiscard]] Evolution evolve(std::span<const std::size_t> choices, Judge&& judge,

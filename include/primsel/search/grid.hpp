@@ -12,18 +12,18 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// Each combination of some values of each parameter, the last parameter's first: all of its values where there are no
-/// more than `levels`, else as many, evenly from end to end.
+/// Proposes each combination of some values of each parameter; the last parameter changes fastest. A parameter with at
+/// most `levels` values has all of them; any other has `levels` values spread evenly from end to end.
 class Grid {
 public:
-    /// Throws error for fewer than two levels, or more combinations than can be counted.
+    /// Throws error for fewer than two levels, or if the number of combinations overflows.
     explicit Grid(Space space, std::size_t levels = 5) : seen_(std::move(space)) {
         if (levels < 2) fail("a grid needs at least two levels, not ", levels);
         for (Parameter const& parameter : seen_.space().parameters()) {
             const std::size_t count = parameter.count() == 0 ? levels : std::min(levels, parameter.count());
             std::vector<Value>& values = values_.emplace_back();
             for (std::size_t i = 0; i < count; ++i) {
-                // Where all values are taken, the middles of their shares.
+                // If all values are taken, these are the middles of their shares.
                 const double share = count == parameter.count()
                                          ? (static_cast<double>(i) + 0.5) / static_cast<double>(count)
                                          : static_cast<double>(i) / static_cast<double>(count - 1);

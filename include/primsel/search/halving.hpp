@@ -11,25 +11,26 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
+/// Options of SuccessiveHalving.
 struct HalvingOptions {
-    /// Steps (epochs) after which a trial is judged first.
+    /// The number of steps (epochs) of the first rung.
     std::size_t least_steps = 1;
-    /// It is judged again each time it took so many times as many steps; one in as many goes on.
+    /// Each rung has `factor` times the steps of the one before, and one in `factor` trials goes on.
     std::size_t factor = 3;
 };
 
-/// Hopeless trials are stopped early, without waiting for others to come as far: asynchronous successive halving (Li et
-/// al. 2020). A trial that reaches a rung goes on where it is among the best of those that reached the rung before it.
+/// Stops hopeless trials early, without waiting for others: asynchronous successive halving (Li et al. 2020). A trial
+/// goes on from a rung if its loss is among the best 1 / factor of the trials that have reached the rung so far.
 class SuccessiveHalving {
 public:
-    /// Throws error for no steps, or a factor below 2.
+    /// Throws error if `least_steps` is 0 or `factor` below 2.
     explicit SuccessiveHalving(HalvingOptions const& options = {}) : options_(options) {
         if (options_.least_steps < 1) fail("successive halving: judges after at least one step");
         if (options_.factor < 2) fail("successive halving: a factor of ", options_.factor, " stops nothing");
     }
 
-    /// Whether the trial goes on after so many steps; the loss is to be minimised, and stops it where it is not finite.
-    /// Between rungs every trial goes on. Told the same twice, it answers the same.
+    /// Whether the trial goes on after `steps` steps with this loss, the less the better. A loss that is not finite
+    /// stops it. Between rungs every trial goes on. A second call for the same trial and rung gives the first answer.
     [[nodiscard]] bool goes_on(std::size_t trial, std::size_t steps, double loss) {
         if (!is_finite(loss)) return false;
         if (!is_rung(steps)) return true;
@@ -37,7 +38,7 @@ public:
         const auto [place, added] = rung.try_emplace(trial);
         if (!added) return place->second.goes_on;
         place->second.loss = loss;
-        // Fewer than `factor` trials do not decide anything.
+        // Fewer than `factor` trials decide nothing: all go on.
         std::vector<double> losses;
         for (auto const& [number, entry] : rung) losses.push_back(entry.loss);
         std::ranges::sort(losses);
@@ -45,7 +46,7 @@ public:
         place->second.goes_on = stay == 0 || loss <= losses[stay - 1];
         return place->second.goes_on;
     }
-    /// The greatest loss with which another trial would go on after so many steps.
+    /// The largest loss with which another trial would go on from this rung; infinite if any would.
     [[nodiscard]] double limit(std::size_t steps) const {
         const auto rung = rungs_.find(steps);
         if (rung == rungs_.end()) return std::numeric_limits<double>::infinity();
@@ -55,7 +56,7 @@ public:
         const std::size_t stay = (losses.size() + 1) / options_.factor;
         return stay == 0 ? std::numeric_limits<double>::infinity() : losses[stay - 1];
     }
-    /// Those that are known, by the steps where they stop one.
+    /// The finite limits, by the steps of their rungs.
     [[nodiscard]] std::map<std::size_t, double> limits() const {
         std::map<std::size_t, double> all;
         for (auto const& [steps, rung] : rungs_) {

@@ -23,7 +23,7 @@ namespace primsel::inline PRIMSEL_ABI::search {
 
 namespace detail {
 
-/// Places in the order of values, from 1 on; equal ones share the mean of theirs.
+/// The rank of each value, from 1 on; equal values share the mean of their ranks.
 [[nodiscard]] inline std::vector<double> ranks_of(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -40,8 +40,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// How the orders of two series agree, from -1 to 1 (Spearman 1904); NaN where one of them does not change. They must
-/// be finite and equally long.
+/// The rank correlation of two series, from -1 to 1 (Spearman 1904); NaN if one of them is constant. They must be
+/// finite and of equal length.
 [[nodiscard]] inline double rank_correlation(std::span<const double> a, std::span<const double> b) {
     const std::vector<double> x = detail::ranks_of(a), y = detail::ranks_of(b);
     const double middle = 0.5 * static_cast<double>(x.size() + 1);
@@ -55,14 +55,16 @@ namespace detail {
 
 /// The influence of a parameter on a metric.
 struct Influence {
-    /// Rank correlation; NaN for a parameter that has no order or did not change.
+    /// The rank correlation; NaN if the parameter's values have no order or did not change.
     double correlation = std::numeric_limits<double>::quiet_NaN();
-    /// Its share of what the parameters tell of the metric; 0 to 1, all together 1, or 0 where they tell nothing.
+    /// The parameter's share of the metric's explained error, from 0 to 1. All shares sum to 1, or are 0 if the
+    /// parameters explain nothing.
     double importance = 0;
 };
 
-/// One for each parameter, by what was tried: importance is how much worse a forest predicts when the parameter's
-/// values are shuffled (Breiman 2001, section 10). Trials whose metric is not finite are left out.
+/// The influence of each parameter. Importance is the growth of a random forest's error when the parameter's values are
+/// shuffled (Breiman 2001, section 10). Trials whose metric is not finite are left out; with fewer than three others
+/// all importances are 0.
 [[nodiscard]] inline std::vector<Influence> influences(Space const& space, std::span<const SearchPoint> points,
                                                        std::span<const double> metric, std::uint64_t seed = 1) {
     std::vector<Influence> result(space.parameters().size());
@@ -117,7 +119,7 @@ struct Influence {
     return result;
 }
 
-/// The same of a sweep's trials; those that failed or have no such metric are left out.
+/// The same for a sweep's trials; those that failed or lack the metric are left out.
 [[nodiscard]] inline std::vector<Influence> trial_influences(Space const& space, std::span<const Trial> trials,
                                                              std::string const& metric, std::uint64_t seed = 1) {
     std::vector<SearchPoint> points;

@@ -22,7 +22,7 @@ namespace primsel::inline PRIMSEL_ABI::search {
     return to_string(Json(Json::Object{{"trial", trial}, {"measured", detail::json_of(measured)}}), 0,
                      JsonStrings::any);
 }
-/// Throws error for what is no measurement of that trial; `name` is what errors call it.
+/// Reads such a line; errors call it `name`. Throws error if it is no measurement of that trial.
 [[nodiscard]] inline TrialMeasurement parse_measurement(std::string_view name, std::string_view line,
                                                         std::uint64_t trial) {
     const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
@@ -35,12 +35,13 @@ struct NotMeasured {
     [[nodiscard]] std::optional<TrialMeasurement> operator()(Trial const&) const { return std::nullopt; }
 };
 
-/// Has trials measured by whoever takes their numbers from a queue: one after the other, and each is waited for. What
-/// the queue still has of before is not measured again.
+/// Has trials measured by workers that take their numbers from a queue, one trial after the other. Results of an
+/// earlier run that the queue still has are used.
 template <Queue Q>
 class MeasuredElsewhere {
 public:
-    /// After so long without an answer the queue is asked whether the message was set aside, and given it once more.
+    /// After `wait_seconds` without an answer, the queue is asked whether the message was set aside, and the message is
+    /// put again.
     explicit MeasuredElsewhere(Q& queue, double wait_seconds = 5) : queue_(&queue), wait_(wait_seconds) {}
 
     [[nodiscard]] std::optional<TrialMeasurement> operator()(Trial const& trial) {
@@ -70,8 +71,9 @@ private:
     std::map<std::uint64_t, std::string> answers_;
 };
 
-/// Takes numbers of trials from the queue and has them measured, until stop() says so or none comes for a while:
-/// measure(number) gives a TrialMeasurement, and what it throws is why there is none. Returns how many counted.
+/// Takes numbers of trials from the queue and measures them until stop() returns true or none comes for
+/// options.patience seconds. measure(number) returns a TrialMeasurement; an exception becomes its failure. Returns the
+/// number of results that counted.
 template <Queue Q, class Measure, class Stop>
 std::size_t work_on_measurements(Q& queue, WorkOptions const& options, Measure&& measure, Stop const& stop) {
     const auto result_of = [&](Lease const& lease) {

@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI::search {
 /// A value of a parameter.
 using Value = std::variant<std::int64_t, double, std::string>;
 
-/// A number in the fewest digits that read back as the same, a text as it is.
+/// The value as text; a number has the fewest digits that read back as the same number.
 [[nodiscard]] inline std::string text_of(Value const& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -33,17 +33,18 @@ using Value = std::variant<std::int64_t, double, std::string>;
 
 enum class Spacing { linear, logarithmic };
 
-/// The values of one quantity, and how they lie between 0 and 1: a real number, an integer, or one of some
-/// values. Each value has a share, its place from 0 to 1; each share stands for a value.
+/// A parameter of a search: a real number, an integer, or one of some values. Each value has a share, its place between
+/// 0 and 1; each share stands for a value.
 class Parameter {
 public:
-    /// Any number from low to high. Throws error, naming the parameter, for an impossible range.
+    /// A real number from low to high. Throws error, naming the parameter, if the range is impossible.
     [[nodiscard]] static Parameter real(std::string name, double low, double high, Spacing spacing = Spacing::linear) {
         Parameter parameter(std::move(name), Kind::real, spacing);
         parameter.set_range(low, high);
         return parameter;
     }
-    /// Any integer from low to high, each as likely as another where they are linear. Throws error likewise.
+    /// An integer from low to high; with linear spacing all are equally likely. Throws error, naming the parameter, if
+    /// the range is impossible or exceeds 2^52.
     [[nodiscard]] static Parameter integer(std::string name, std::int64_t low, std::int64_t high,
                                            Spacing spacing = Spacing::linear) {
         constexpr std::int64_t most = std::int64_t{1} << 52;
@@ -52,7 +53,8 @@ public:
         parameter.set_range(static_cast<double>(low), static_cast<double>(high));
         return parameter;
     }
-    /// One of these; numbers are put into their order. Throws error where there is none, or one twice.
+    /// One of these values; numbers are sorted. Throws error, naming the parameter, if there is none, one is not
+    /// finite, or one is there twice.
     [[nodiscard]] static Parameter values(std::string name, std::vector<Value> values) {
         Parameter parameter(std::move(name), Kind::values, Spacing::linear);
         if (values.empty()) fail("parameter ", parameter.name_, ": has no values");
@@ -70,22 +72,22 @@ public:
         parameter.values_ = std::move(values);
         return parameter;
     }
-    /// That value and no other.
+    /// This value alone.
     [[nodiscard]] static Parameter constant(std::string name, Value value) {
         return values(std::move(name), {std::move(value)});
     }
 
     [[nodiscard]] std::string const& name() const { return name_; }
-    /// How many values there are; 0: more than can be counted.
+    /// The number of values; 0 if they are real numbers of a range.
     [[nodiscard]] std::size_t count() const {
         if (kind_ == Kind::values) return values_.size();
         if (kind_ == Kind::integer) return static_cast<std::size_t>(high_ - low_) + 1;
         return low_ == high_ ? 1 : 0;
     }
-    /// Whether values that are near to each other are alike: of numbers, not of texts.
+    /// Whether the values are numbers, so that near values are alike.
     [[nodiscard]] bool is_ordered() const { return kind_ != Kind::values || ordered_; }
 
-    /// The value of a share; shares beyond 0 and 1 stand for the last ones.
+    /// The value of a share; shares below 0 or above 1 count as 0 or 1.
     [[nodiscard]] Value at(double share) const {
         share = std::clamp(share, 0.0, 1.0);
         if (kind_ == Kind::values) {
@@ -111,8 +113,8 @@ public:
         if (value.index() != (kind_ == Kind::integer ? 0U : 1U)) return false;
         return number_of(value) >= low_ && number_of(value) <= high_;
     }
-    /// A value that was read from a text, as this parameter has it: a real number may be written as an integer, a text
-    /// as it would be as a number. Throws error, naming the parameter, where it has none such.
+    /// The parameter's own value that equals a value read from a file: an integer may stand for a real number, and a
+    /// number's text for the number. Throws error, naming the parameter, if there is none.
     [[nodiscard]] Value read(Value const& value) const {
         if (has(value)) return value;
         if (kind_ == Kind::real && has(number_of(value))) return number_of(value);

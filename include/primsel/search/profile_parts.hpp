@@ -17,40 +17,41 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// The properties of a machine that times depend on: machines of one kind agree in all of them.
+/// The properties of a machine that measured times depend on. Machines of one kind agree in all of them.
 struct ProfiledMachine {
     std::string arch{}, cpu{}, compiler{}, version{};
     /// Floats in a vector.
     int lanes = 0;
     /// Seconds of the profiler's reference (docs/measure/profiler.md).
     double reference_seconds = 0;
-    /// The peak of multiply-adds in registers.
+    /// The peak of multiply-adds in registers, in flop/s.
     double peak_flops = 0;
 };
 
-/// One of the tables of a profile: its columns, and what the reference takes at the clock that its times are for.
+/// A table of a profile: its name, its input and subject columns, and the seconds of the reference at the clock that
+/// its times are for.
 struct ProfiledTable {
     std::string name{};
     std::vector<std::string> inputs{}, subjects{};
     double reference_seconds = 0;
 };
 
-/// The facts that a process needs to measure parts of a profile.
+/// The facts that a worker needs to measure parts of a profile.
 struct ProfileWork {
     ProfiledMachine machine{};
-    /// As a share, how far reference and peak of another machine may be from this one's.
+    /// The relative difference of reference and peak that another machine may have.
     double tolerance = 0.05;
-    /// That a time is of.
+    /// The number of images that a time is for.
     int images = 1;
-    /// Whether the primitives are those of a step of training.
+    /// Whether the primitives of a training step are measured.
     bool training = false;
     std::vector<ProfiledTable> tables{};
-    /// Tells samples apart.
+    /// A fingerprint of the configurations.
     std::string sample{};
 };
 
-/// Why times that are measured here are none of that machine's, with what is there and what is here; empty where they
-/// are.
+/// Says why times measured `here` do not belong to the machine `there`, with both values of the property that differs;
+/// empty if they do.
 [[nodiscard]] inline std::string difference(ProfiledMachine const& there, ProfiledMachine const& here,
                                             double tolerance) {
     const auto differ = [](std::string_view what, auto const& is, auto const& was) {
@@ -135,7 +136,7 @@ struct ProfilePart {
     std::string table{};
     std::vector<std::vector<int>> rows{};
 };
-/// Their times, in the order of the part's rows, and who measured them.
+/// The measured times of a part's rows, in their order, and the worker that measured them.
 struct ProfiledRows {
     std::string worker{};
     std::vector<std::vector<double>> seconds{};
@@ -150,8 +151,8 @@ struct ProfiledRows {
 namespace detail {
 inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
 }  // namespace detail
-/// Parses the line that line_of writes. Throws error for anything else, also for a table that the profile lacks and for
-/// numbers that are no configuration.
+/// Reads the line that line_of writes. Throws error for anything else, for a table that the profile lacks, and for
+/// numbers that are no configuration that can be measured.
 [[nodiscard]] inline ProfilePart parse_part(std::string_view name, std::string_view line,
                                             std::span<const ProfiledTable> tables) {
     const JsonCursor at = parse_json(std::string(name), line, detail::part_limits);
@@ -189,7 +190,7 @@ inline constexpr JsonLimits part_limits{.depth = 4, .values = 1'000'000};
             {"part", part.number}, {"table", part.table}, {"worker", measured.worker}, {"ns", std::move(rows)}}),
         0, JsonStrings::any);
 }
-/// Throws error for what is no result of that part, with so many times of each row.
+/// Reads such a line. Throws error if it is no result of that part, or a row has not `subjects` times.
 [[nodiscard]] inline ProfiledRows parse_rows(std::string_view name, std::string_view line, ProfilePart const& part,
                                              std::size_t subjects) {
     constexpr std::int64_t longest = 1'000'000'000'000'000;

@@ -19,7 +19,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// A trial handed out: its number and what is to be done, and the worker who has it until its time is over.
+/// A trial that is handed out: its number and message, the worker that holds it, and the lease's id.
 struct Lease {
     std::uint64_t number = 0;
     std::string message, worker, id;
@@ -29,23 +29,22 @@ struct QueuedResult {
     std::uint64_t number = 0;
     std::string message;
 };
-/// A message that was no trial, and why; without a number where nobody gave it one.
+/// A message that was no trial, with the reason; without a number if it had none.
 struct SetAside {
     std::optional<std::uint64_t> number{};
     std::string message, reason;
 };
 
-/// Trials, or parts of other work, handed out to workers, and results taken back: nothing is lost, nothing counted
-/// twice. A worker that is not heard of for as long as a lease lasts has its trial handed out again. Messages are texts
-/// that the queue does not read.
+/// Hands trials, or parts of other work, to workers and takes results back. Nothing is lost and nothing counts twice.
+/// If a worker does not renew its lease in time, its trial is handed out again. The queue does not read the messages.
 ///
-///     put(number, message)         hands a trial in; again with the same number, it does nothing
-///     take(worker, seconds)        a trial, waiting for one so long; nothing where none comes
-///     renew(lease)                 the lease begins anew; false where another has it now, or it is done
-///     finish(lease, result)        true once a number: whoever comes second is told false, and its result is dropped
-///     set_aside(lease, reason)     a message that is no trial is not handed out again
+///     put(number, message)         adds a trial; does nothing if the number is known
+///     take(worker, seconds)        a trial; waits up to `seconds` for one, then returns nothing
+///     renew(lease)                 starts the lease's time anew; false if the trial is done or another has it
+///     finish(lease, result)        true for the first result of a number; later ones return false and are dropped
+///     set_aside(lease, reason)     keeps a message that is no trial from being handed out again
 ///     next_result(seconds)         each result once, from the first on for each new queue object
-///     aside()                      all that were set aside
+///     aside()                      all messages that were set aside
 template <class Q>
 concept Queue = requires(Q queue, std::uint64_t number, std::string const& text, Lease const& lease, double seconds) {
     queue.put(number, text);
@@ -57,7 +56,7 @@ concept Queue = requires(Q queue, std::uint64_t number, std::string const& text,
     { queue.aside() } -> std::same_as<std::vector<SetAside>>;
 };
 
-/// A queue between the threads of a program.
+/// A queue between the threads of a program. The constructor throws error unless the lease's seconds are positive.
 class LocalQueue {
 public:
     explicit LocalQueue(double lease_seconds = 3600) : lease_(lease_seconds) {
@@ -94,7 +93,7 @@ public:
         trial->until = after(lease_.count());
         return true;
     }
-    /// Where a trial was handed out again, the first to finish counts.
+    /// If a trial was handed out again, the first result counts.
     [[nodiscard]] bool finish(Lease const& lease, std::string const& result) {
         const std::scoped_lock lock(mutex_);
         const auto found = trials_.find(lease.number);

@@ -13,7 +13,8 @@ namespace primsel::inline PRIMSEL_ABI::search {
 
 namespace detail {
 
-/// The first point of the whole space, from a drawn one on, that has not been seen; nothing where there is none.
+/// The first unseen point of a countable space, from a drawn one on; nothing if there is none or the space is not
+/// countable.
 [[nodiscard]] inline std::optional<SearchPoint> any_unseen(SeenPoints const& seen, Draw& draw) {
     const std::size_t count = seen.space().count();
     if (count == 0 || seen.all()) return std::nullopt;
@@ -33,7 +34,8 @@ namespace detail {
     return std::nullopt;
 }
 
-/// Points drawn evenly until one is new; of a small space that is almost used up, one that is left.
+/// Draws points evenly until one is unseen. After 64 attempts, as in a small space that is almost used up, takes any
+/// unseen one.
 [[nodiscard]] inline std::optional<SearchPoint> draw_unseen(SeenPoints const& seen, Draw& draw) {
     if (seen.all()) return std::nullopt;
     for (int attempt = 0; attempt < 64; ++attempt) {
@@ -47,7 +49,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Points drawn by the seed, each parameter evenly along its shares.
+/// Proposes points drawn by the seed, uniform in each parameter's shares.
 class RandomSearch {
 public:
     explicit RandomSearch(Space space, std::uint64_t seed = 1) : seen_(std::move(space)), seed_(seed) {}

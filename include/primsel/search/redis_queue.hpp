@@ -23,27 +23,29 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
+/// Options of a RedisQueue; times are in seconds.
 struct RedisQueueOptions {
-    /// Begins the names of its keys: queues of other names in the same server know nothing of each other.
+    /// The prefix of the queue's keys. Queues of other names in the same server are independent.
     std::string name = "primsel";
     double lease_seconds = 60;
-    /// How long a server that went away is waited for, each time; then the call throws error.
+    /// The time that each call waits for a server that went away, before it throws error.
     double patience = 3600;
-    /// How long the first connection may take.
+    /// The time that the first connection may take.
     double first_patience = 5;
 };
 
-/// A queue between programs, of one machine or several, in a Redis server: trials wait in a stream that a group of
-/// consumers reads, results come back in another. A worker that is gone has its trial handed out again once its lease
-/// is over. Whatever is not a trial, whoever put it there, is set aside with its reason. While the server is away every
-/// call waits; what a server that restarts has lost is put again by drive(), and done again.
+/// A queue between programs, on one or several machines, in a Redis server. Trials wait in a stream that a consumer
+/// group reads; results come back in another stream. A trial of a lost worker is handed out again once its lease ends.
+/// A message that is no trial is set aside with the reason. While the server is away every call waits; drive() puts
+/// trials again that a restarted server lost.
 ///
-/// Each call is one script, which the server runs as a whole. May be called by several threads, next_result by one.
+/// Each call is one script, which the server runs atomically. Several threads may call all members but next_result,
+/// which one thread may call.
 class RedisQueue {
 public:
-    /// `url`: redis://[[user]:password@]host[:port][/database], an IPv6 host in brackets, any byte of user and password
-    /// as %XX; or unix:/path/of/the/socket. Throws error for any other, where no server is found in time, and where it
-    /// refuses the login. No error has the password.
+    /// `url`: redis://[[user]:password@]host[:port][/database], with an IPv6 address in brackets and any byte of user
+    /// and password as %XX; or unix:/path/of/the/socket. Throws error for any other URL, if no server is found in time,
+    /// and if it refuses the login. No error message has the password.
     explicit RedisQueue(std::string const& url, RedisQueueOptions const& options = {})
         : redis_(url, options.first_patience),
           name_(options.name),
@@ -55,10 +57,10 @@ public:
         redis_.be_patient(options.patience);
     }
 
-    /// For messages, without the password.
+    /// The URL without the password, for messages.
     [[nodiscard]] std::string const& url() const { return redis_.url(); }
-    /// Also puts a trial again that vanished: one that no worker has and that is not done, or whose result was deleted.
-    /// One that still waits moves to the end.
+    /// Also puts a trial again that vanished: one that is not done and that no worker has, or whose result was deleted.
+    /// A trial that still waits moves to the end.
     void put(std::uint64_t number, std::string const& message) {
         (void)script(
             "redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[2])"
@@ -84,9 +86,9 @@ public:
                    {entry_of(lease), lease.worker, times_of(lease)})
                    .integer == 1;
     }
-    /// Where a trial was handed out again, the first to finish counts.
+    /// If a trial was handed out again, the first result counts.
     [[nodiscard]] bool finish(Lease const& lease, std::string const& result) {
-        // Asked again because the answer was lost, it says the same again.
+        // The token makes a repeated call, after a lost answer, return the same.
         return script(
                    "if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 0 then return 0 end"
                    " if redis.call('HSETNX', KEYS[3], ARGV[1], ARGV[2]) == 0 then"
@@ -123,15 +125,15 @@ public:
         return all;
     }
 
-    /// A text that goes with the queue, for whoever works there: the first that is kept stays. Returns that.
+    /// Keeps a text with the queue for its workers, unless one is kept already. Returns the kept one.
     std::string keep_about(std::string const& text) {
         return script("redis.call('SETNX', KEYS[6], ARGV[1]) return redis.call('GET', KEYS[6])", {text}).text;
     }
-    /// Empty where none was kept.
+    /// The kept text; empty if there is none.
     [[nodiscard]] std::string about() { return script("return redis.call('GET', KEYS[6]) or ''", {}).text; }
-    /// The lease in seconds for workers that are told none: the last that is kept stays.
+    /// Keeps the lease's seconds for workers that are given none; replaces the former value.
     void keep_lease(double seconds) { (void)script("return redis.call('SET', KEYS[8], ARGV[1])", {join(seconds)}); }
-    /// Nothing where none was kept.
+    /// The kept lease; nothing if there is none.
     [[nodiscard]] std::optional<double> kept_lease() {
         double seconds = 0;
         const std::string text = script("return redis.call('GET', KEYS[8]) or ''", {}).text;
@@ -180,7 +182,7 @@ private:
             put_aside("", entry.message, "is no trial: it has no number and message", entry.id);
         }
     }
-    /// Without a number: what somebody else put into the stream.
+    /// `number` is empty for a message that another program put into the stream.
     void put_aside(std::string const& number, std::string const& message, std::string const& reason,
                    std::string const& entry) {
         (void)script(
@@ -191,7 +193,7 @@ private:
             {number, message, reason, entry});
     }
 
-    /// {id, {field, value, ...}}; a number is there where the entry has both.
+    /// Reads {id, {field, value, ...}}. The entry has a number only if it has a message too.
     [[nodiscard]] static Entry entry_from(detail::RedisReply const& reply) {
         Entry entry;
         if (reply.elements.size() != 2) return entry;

@@ -21,8 +21,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// A table of a profile that others measure: its file, which must outlive whoever uses this, and the configurations
-/// that it is to have.
+/// A table of a profile that workers measure: its file, which must outlive its users, and the configurations that it is
+/// to have.
 struct ProfileTarget {
     std::string name;
     learn::DatasetFile* file = nullptr;
@@ -39,14 +39,13 @@ struct ProfileProgress {
     /// Results and messages that were refused, and why the last one was.
     std::size_t refused = 0;
     std::string refusal{};
-    /// Until all is done; NaN before the first row.
+    /// Estimated seconds until all is done; NaN before the first row.
     double seconds_left = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// A profile while others measure it: which part is next, and what is known. It does nothing itself. Parts are numbered
-/// by the configurations and not by what is missing, so that a run that was killed goes on with the same queue. A row
-/// that the file has is not added again. A part whose message or result was refused gets another number and is handed
-/// out again.
+/// The state of a profile while workers measure it: which part is next, and which rows are known. Parts are numbered by
+/// the configurations, not by the missing rows, so a killed run continues with the same queue. A row that the file has
+/// is not added again. A part whose message or result was refused is handed out again under another number.
 class ProfileRun {
 public:
     explicit ProfileRun(std::vector<ProfileTarget> targets, std::size_t rows_per_part = 1)
@@ -60,7 +59,7 @@ public:
         tries_.resize(parts_.size());
     }
 
-    /// Tells profiles of other tables, configurations or parts apart.
+    /// A fingerprint of the tables, configurations and parts.
     [[nodiscard]] std::string sample() const {
         network::Fingerprint print;
         print.add(step_);
@@ -73,7 +72,7 @@ public:
         return print.text();
     }
 
-    /// The next part; nothing where all are measured or under way. Throws error where one was refused too often.
+    /// The next part; nothing if all are measured or under way. Throws error if a part was refused three times.
     [[nodiscard]] std::optional<ProfilePart> next() {
         for (; free_ < parts_.size(); ++free_) {
             if (!is_whole(free_)) break;
@@ -93,8 +92,8 @@ public:
         return under_way_.emplace(place, part(place, tries_[place])).first->second;
     }
 
-    /// Adds what came of a part, of this run or one before. Returns whether the file has more rows now. Throws error
-    /// where it cannot be written.
+    /// Adds the result of a part, of this run or an earlier one. Returns whether it was new and valid. Throws error if
+    /// the file cannot be written.
     bool add(QueuedResult const& result) {
         if (parts_.empty() || result.number / parts_.size() >= most_tries) return false;
         const auto place = static_cast<std::size_t>(result.number % parts_.size());
@@ -119,7 +118,7 @@ public:
         std::erase(again_, place);
         return true;
     }
-    /// A message of that number cannot be read.
+    /// Notes that the message or result of this number was refused.
     void refuse(std::uint64_t number, std::string const& reason) {
         if (parts_.empty() || number / parts_.size() >= most_tries) return;
         const auto place = static_cast<std::size_t>(number % parts_.size());
@@ -131,7 +130,7 @@ public:
         if (under_way_.erase(place) > 0) again_.push_back(place);
     }
 
-    /// By their places.
+    /// The parts that are handed out, by their indices.
     [[nodiscard]] std::map<std::size_t, ProfilePart> const& under_way() const { return under_way_; }
     [[nodiscard]] ProfileProgress progress() const {
         ProfileProgress progress = progress_;
@@ -169,8 +168,8 @@ private:
     Timer timer_;
 };
 
-/// Hands the parts of a profile to workers, through a queue, and adds each result as it comes; report(run) after each.
-/// Results that the queue still has of before count, once. Returns when all is measured, or stop() says so.
+/// Hands the parts of a profile to workers through a queue, adds each result as it comes, and calls report(run) after
+/// each. Results of an earlier run that the queue still has count. Returns when all is measured or stop() returns true.
 template <Queue Q, class Report, class Stop>
 void drive(ProfileRun& run, Q& queue, DriveOptions const& options, Report const& report, Stop const& stop) {
     const auto ask_for_refused = [&] {
@@ -198,9 +197,9 @@ void drive(ProfileRun& run, Q& queue, DriveOptions const& options, Report const&
     }
 }
 
-/// Takes parts of the profile from the queue and has them measured, until stop() says so or none comes for a while:
-/// measure(table, configuration) gives the seconds of the table's subjects. What is no part of the profile is set
-/// aside. Returns how many parts counted.
+/// Takes parts of the profile from the queue and measures them until stop() returns true or none comes for
+/// options.patience seconds. measure(table, configuration) returns the seconds of the table's subjects. A message that
+/// is no part of the profile is set aside. Returns the number of results that counted.
 template <Queue Q, class Measure, class Stop>
 std::size_t work(ProfileWork const& profile, Q& queue, WorkOptions const& options, Measure&& measure,
                  Stop const& stop) {

@@ -19,8 +19,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// Takes trials of the sweep from the queue and has them done, as try_trial says, until stop() says so or none comes
-/// for a while. What is no trial of the sweep is set aside. Returns how many trials counted.
+/// Takes trials of the sweep from the queue and does them, as try_trial, until stop() returns true or none comes for
+/// options.patience seconds. A message that is no trial of the sweep is set aside. Returns the number of results that
+/// counted.
 template <Queue Q, class Function, class Stop>
 std::size_t work(Sweep const& sweep, Q& queue, WorkOptions const& options, Function&& function, Stop const& stop) {
     const auto result_of = [&](Lease const& lease) {
@@ -33,7 +34,7 @@ std::size_t work(Sweep const& sweep, Q& queue, WorkOptions const& options, Funct
 
 namespace detail {
 
-/// A trial that is done, into run and log; one that is kept is measured first.
+/// Adds a finished trial to run and log. One that is among the best is measured first.
 template <Searcher S, class Measure>
 bool take_trial(SweepRun<S>& run, TrialLog& log, Trial trial, Measure& measure) {
     if (!run.add(trial)) return false;
@@ -43,7 +44,7 @@ bool take_trial(SweepRun<S>& run, TrialLog& log, Trial trial, Measure& measure) 
     return true;
 }
 
-/// Takes a result of the queue into run and log; false where it changes nothing.
+/// Adds a result of the queue to run and log. Returns false if it changes nothing.
 template <Searcher S, class Measure>
 bool take_result(SweepRun<S>& run, TrialLog& log, QueuedResult const& result, Measure& measure) {
     Trial trial;
@@ -61,7 +62,7 @@ bool take_result(SweepRun<S>& run, TrialLog& log, QueuedResult const& result, Me
     }
     return take_trial(run, log, std::move(trial), measure);
 }
-/// Trials that nobody could read failed.
+/// Adds trials whose messages were set aside as failed ones. Returns whether there were any.
 template <Searcher S, Queue Q>
 bool take_aside(SweepRun<S>& run, TrialLog& log, Q& queue) {
     bool any = false;
@@ -80,12 +81,12 @@ bool take_aside(SweepRun<S>& run, TrialLog& log, Q& queue) {
 
 }  // namespace detail
 
-/// Hands the trials of a sweep to workers, through a queue, and logs each result as it comes; report(run) after each.
-/// The run must have begun with the log's trials. Results that the queue still has of before count, once. Returns when
-/// the budget is used up and nothing is under way.
+/// Hands the trials of a sweep to workers through a queue, logs each result as it comes, and calls report(run) after
+/// each. The run must have begun with the log's trials. Results of an earlier run that the queue still has count.
+/// Returns when the budget is used up and nothing is under way.
 ///
-/// measure(trial), an optional TrialMeasurement, is asked for each trial that nobody surpasses when it is done; the log
-/// has what it says, run has not.
+/// measure(trial) returns an optional TrialMeasurement. It is called for each finished trial that is among the best so
+/// far; only the log keeps its result.
 template <Searcher S, Queue Q, class Report, class Measure = NotMeasured>
 void drive(SweepRun<S>& run, TrialLog& log, Q& queue, DriveOptions const& options, Report const& report,
            Measure measure = {}) {
@@ -108,10 +109,10 @@ void drive(SweepRun<S>& run, TrialLog& log, Q& queue, DriveOptions const& option
     }
 }
 
-/// A sweep within this program, by so many threads: it goes on from the log. function as try_trial says, called by
-/// several threads at once where there are several; report(run) after each trial, measure as drive says: with one
-/// thread nothing else is done meanwhile. Throws error where the log cannot be
-/// written; whatever report throws ends the sweep as if it had been killed.
+/// Runs a sweep in this program with `threads` threads, and continues from the log. `function` is as for try_trial, and
+/// is called by several threads at once if there are several. report(run) is called after each trial; `measure` is as
+/// for drive. With one thread nothing else runs during a measurement. Throws error if the log cannot be written. An
+/// exception of report ends the sweep as if it had been killed.
 template <Searcher S, class Function, class Report, class Measure = NotMeasured>
 SweepRun<S> run_sweep(Sweep const& sweep, S searcher, TrialLog& log, std::size_t threads, Function&& function,
                       Report const& report, Measure measure = {}) {

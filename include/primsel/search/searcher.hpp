@@ -16,9 +16,9 @@ namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The outcome of a trial.
 struct Outcome {
-    /// To be minimised. Not finite: the trial failed.
+    /// Values to be minimised. One that is not finite means that the trial failed.
     std::vector<double> objectives;
-    /// The point may be chosen where none is above 0.
+    /// Values that must be at most 0 for a feasible point.
     std::vector<double> constraints{};
 
     [[nodiscard]] bool failed() const {
@@ -31,16 +31,16 @@ struct Outcome {
     friend bool operator==(Outcome const&, Outcome const&) = default;
 };
 
-/// Proposes the points that are tried. What it proposes next depends on its seed and on what it proposed and was told
-/// so far, in that order, and on nothing else; it may be told of points that it did not propose, as those of a search
-/// that was interrupted. Several may be asked for before the first is told: no point is proposed twice.
+/// Proposes the points to try. A proposal depends only on the searcher's seed, on its proposals so far and on what it
+/// was told, in that order. It may be told of points that it did not propose, such as those of an interrupted search.
+/// ask() may be called several times before tell(); no point is proposed twice.
 ///
 /// A minimal model:
 ///     struct Mine {
-///         primsel::Space all;
-///         std::optional<primsel::Point> ask();  // nothing where every point has been proposed
-///         void tell(primsel::Point const& point, primsel::Outcome const& outcome);
-///         primsel::Space const& space() const { return all; }
+///         primsel::search::Space all;
+///         std::optional<primsel::search::SearchPoint> ask();  // nothing if every point has been proposed
+///         void tell(primsel::search::SearchPoint const& point, primsel::search::Outcome const& outcome);
+///         primsel::search::Space const& space() const { return all; }
 ///     };
 template <class S>
 concept Searcher = requires(S searcher, S const& constant, SearchPoint const& point, Outcome const& outcome) {
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] bool all() const { return space_.count() != 0 && seen_.size() >= space_.count(); }
 
     void propose(SearchPoint const& point) { seen_.try_emplace(space_.text(point)); }
-    /// Throws error where the space has no such point.
+    /// Throws error if the point is not in the space.
     void tell(SearchPoint const& point, Outcome const& outcome) {
         space_.check(point);
         bool& told = seen_[space_.text(point)];
@@ -69,10 +69,10 @@ public:
         told = true;
         told_.emplace_back(point, outcome);
     }
-    /// Those proposed and not yet told of, in order.
+    /// The points proposed and not yet told of, in order.
     [[nodiscard]] std::vector<SearchPoint> const& waiting() const { return waiting_; }
     [[nodiscard]] std::vector<std::pair<SearchPoint, Outcome>> const& told() const { return told_; }
-    /// Proposes the point, of those who wait.
+    /// Proposes the point and adds it to the waiting ones.
     [[nodiscard]] SearchPoint wait_for(SearchPoint point) {
         propose(point);
         waiting_.push_back(point);

@@ -35,7 +35,7 @@ public:
     }
 
     [[nodiscard]] std::vector<Parameter> const& parameters() const { return parameters_; }
-    /// How many points there are; 0: more than can be counted.
+    /// The number of points; 0 if they are uncountable or the number overflows.
     [[nodiscard]] std::size_t count() const {
         std::size_t count = 1;
         for (Parameter const& parameter : parameters_) {
@@ -57,7 +57,7 @@ public:
         if (!has(point)) fail("the point ", text(point), " is not in the space");
     }
 
-    /// One share a parameter.
+    /// The point with these shares, one for each parameter.
     [[nodiscard]] SearchPoint at(std::span<const double> shares) const {
         SearchPoint point;
         for (std::size_t i = 0; i < parameters_.size(); ++i) point.values.push_back(parameters_[i].at(shares[i]));
@@ -75,7 +75,7 @@ public:
         }
         fail("there is no parameter ", name);
     }
-    /// "rate=0.1 kind=Filters", the same for equal points alone.
+    /// The point as text, such as "rate=0.1 kind=Filters". Different points have different texts.
     [[nodiscard]] std::string text(SearchPoint const& point) const {
         std::string text;
         for (std::size_t i = 0; i < point.values.size(); ++i) {
@@ -91,9 +91,9 @@ private:
     std::vector<Parameter> parameters_;
 };
 
-/// A point as numbers from which one learns: of a parameter whose values are ordered its share, of another as many as
-/// it has values, of which one is not 0 so that any two values are as far apart as both ends of a share. Constants have
-/// none.
+/// Turns a point into numbers to learn from. A parameter with ordered values is its share. Any other has one number for
+/// each value: 1 / sqrt(2) for the point's value, else 0, so that two values are at distance 1, like the ends of a
+/// share. Constants have none.
 class PointFeatures {
 public:
     explicit PointFeatures(Space const& space) : space_(space) {
@@ -105,10 +105,10 @@ public:
     }
 
     [[nodiscard]] std::size_t count() const { return count_; }
-    /// Where those of a parameter begin; those of the next begin where they end.
+    /// The index of a parameter's first feature; the parameter's features end where those of the next begin.
     [[nodiscard]] std::size_t first(std::size_t parameter) const { return first_[parameter]; }
 
-    /// From the shares of a point.
+    /// The features of a point with these shares.
     [[nodiscard]] std::vector<double> of(std::span<const double> shares) const {
         std::vector<double> features(count_, 0.0);
         for (std::size_t i = 0; i < shares.size(); ++i) {

@@ -18,9 +18,9 @@ namespace primsel::inline PRIMSEL_ABI::search {
 
 /// The costs of a sub-network. A cost that is not known is NaN.
 struct SubnetCosts {
-    /// Memory of a step of training, and of a run.
+    /// Bytes of a training step, and of a run.
     double training_bytes = 0, inference_bytes = 0;
-    /// The time of a run.
+    /// Seconds of a run.
     double seconds = 0;
 };
 /// The most that a sub-network may take.
@@ -28,7 +28,7 @@ struct SubnetBounds {
     double training_bytes = std::numeric_limits<double>::infinity(),
            inference_bytes = std::numeric_limits<double>::infinity(), seconds = std::numeric_limits<double>::infinity();
 
-    /// A cost that is not known keeps no bound but the infinite one.
+    /// Whether the costs keep the bounds. An unknown cost keeps only an infinite bound.
     [[nodiscard]] bool hold(SubnetCosts const& costs) const {
         const auto within = [](double value, double most) { return value <= most || is_infinite(most); };
         return within(costs.training_bytes, training_bytes) && within(costs.inference_bytes, inference_bytes) &&
@@ -36,13 +36,13 @@ struct SubnetBounds {
     }
 };
 
-/// The batches that are asked about.
+/// The batch sizes of training and inference.
 struct SubnetBatches {
     int training = 32, inference = 1;
 };
 
-/// The costs of an engine and a trainer of this library, by their plans: exact in memory, in some tenths of a second.
-/// Throws error as planning does.
+/// The costs of an engine and a trainer of this library, from their plans: memory is exact, a call takes some tenths of
+/// a second. Throws error as planning does.
 template <Supernet S>
 [[nodiscard]] SubnetCosts engine_costs(S const& supernet, Subnet const& subnet, SubnetBatches const& batches) {
     const forecast::EngineForecast run = forecast::forecast_inference(supernet.graph(subnet, batches.inference));
@@ -53,18 +53,19 @@ template <Supernet S>
             .seconds = run.seconds};
 }
 
-/// Forecasts what sub-networks take in some microseconds each, from what is known of a few.
+/// Forecasts the costs of sub-networks in some microseconds each, from the known costs of a few.
 template <class Policies = forecast::DefaultForecast>
 class SubnetForecasts {
 public:
-    /// From forecasters of a device; without one its costs are not known. `cautious`: so many deviations are added to
-    /// each.
+    /// Takes forecasters of a device; costs without a forecaster are unknown. `cautious` is the number of standard
+    /// deviations added to each forecast.
     SubnetForecasts(std::optional<forecast::Forecaster<Policies>> training,
                     std::optional<forecast::Forecaster<Policies>> inference, SubnetBatches const& batches,
                     double cautious = 1)
         : training_(std::move(training)), inference_(std::move(inference)), batches_(batches), cautious_(cautious) {}
 
-    /// From what sub-networks took. Throws error as Forecaster::fit does.
+    /// Fits forecasters to the costs of some sub-networks. Throws error as Forecaster::fit does, and unless there are
+    /// costs for each sub-network.
     template <Supernet S>
     [[nodiscard]] static SubnetForecasts fit(S const& supernet, std::span<const Subnet> subnets,
                                              std::span<const SubnetCosts> costs, SubnetBatches const& batches,
@@ -106,7 +107,7 @@ private:
     double cautious_;
 };
 
-/// Sub-networks to learn from: the smallest, the largest, and others drawn by the seed.
+/// Sub-networks to learn from: the smallest, the largest, and `count` - 2 others drawn by the seed.
 [[nodiscard]] inline std::vector<Subnet> sample_subnets(std::span<const std::size_t> choices, std::size_t count,
                                                         std::uint64_t seed = 1) {
     std::vector<Subnet> subnets;

@@ -18,11 +18,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// A sub-network of a supernet: which of its choices each place takes, counted from 0, the smallest.
+/// A sub-network of a supernet: the choice at each place, counted from 0, the smallest.
 using Subnet = std::vector<std::uint8_t>;
 
-/// A family of networks, each made of choices. choices() says how many there are at each place; convolutions() is
-/// conv_sizes() of graph(), without the work of making one.
+/// A family of networks, each given by choices. choices() returns the number of choices at each place. convolutions()
+/// equals conv_sizes() of graph(), without making a graph.
 template <class S>
 concept Supernet = requires(S const& supernet, Subnet const& subnet, int batch) {
     { supernet.choices() } -> std::convertible_to<std::vector<std::size_t>>;
@@ -30,7 +30,7 @@ concept Supernet = requires(S const& supernet, Subnet const& subnet, int batch) 
     { supernet.convolutions(subnet) } -> std::convertible_to<std::vector<forecast::ConvSizes>>;
 };
 
-/// Throws error unless it takes one of the choices at each place.
+/// Throws error unless the sub-network has a valid choice at each place.
 inline void check_subnet(std::span<const std::size_t> choices, Subnet const& subnet) {
     if (subnet.size() != choices.size()) {
         fail("search: a sub-network of ", subnet.size(), " choices, where there are ", choices.size());
@@ -40,14 +40,14 @@ inline void check_subnet(std::span<const std::size_t> choices, Subnet const& sub
         fail("search: choice ", static_cast<int>(subnet[i]), " at place ", i, ", where there are ", choices[i]);
     }
 }
-/// The one that takes the first, or the last choice at each place.
+/// The sub-network with the first choice at each place, or the last.
 [[nodiscard]] inline Subnet smallest_subnet(std::span<const std::size_t> choices) { return Subnet(choices.size(), 0); }
 [[nodiscard]] inline Subnet largest_subnet(std::span<const std::size_t> choices) {
     Subnet subnet;
     for (const std::size_t count : choices) subnet.push_back(static_cast<std::uint8_t>(count - 1));
     return subnet;
 }
-/// "0120...": a digit or letter a place.
+/// The sub-network as text, such as "0120": a digit or letter for each place.
 [[nodiscard]] inline std::string text_of(Subnet const& subnet) {
     std::string text;
     for (const std::uint8_t choice : subnet) text += "0123456789abcdefghijklmnopqrstuvwxyz?"[std::min<int>(choice, 36)];
@@ -56,7 +56,7 @@ inline void check_subnet(std::span<const std::size_t> choices, Subnet const& sub
 
 namespace detail {
 
-/// Where a convolution of a sub-network stands; stage 0 is the stem.
+/// The place of a convolution in a sub-network; stage 0 is the stem.
 struct SubnetPlace {
     int stage = 0, block = 0;
     std::string_view part;
@@ -65,7 +65,7 @@ struct SubnetPlace {
     }
 };
 
-/// Takes the layers of a sub-network as a Graph.
+/// Builds a sub-network as a Graph.
 struct SubnetGraph {
     Graph graph;
     using Value = std::size_t;
@@ -90,7 +90,7 @@ struct SubnetGraph {
     [[nodiscard]] int channels(Value of) const { return graph[of].shape.c; }
 };
 
-/// Takes the sizes of its convolutions alone.
+/// Collects the sizes of a sub-network's convolutions alone.
 struct SubnetConvolutions {
     std::vector<forecast::ConvSizes> sizes;
     using Value = Shape;
@@ -108,7 +108,8 @@ struct SubnetConvolutions {
     [[nodiscard]] static int channels(Value const& of) { return of.c; }
 };
 
-/// The multiple of 8 next to a number of channels, not less than nine tenths of it (Sandler et al., MobileNetV2, 2018).
+/// The multiple of 8 nearest to a number of channels, at least 8 and not below nine tenths of the number (Sandler et
+/// al., MobileNetV2, 2018).
 [[nodiscard]] inline int in_eights(double channels) {
     const int near = std::max(8, static_cast<int>(channels + 4) / 8 * 8);
     return near < 0.9 * channels ? near + 8 : near;
@@ -116,17 +117,17 @@ struct SubnetConvolutions {
 
 }  // namespace detail
 
-/// Residual networks of four stages of bottlenecks whose image size, widths, depths and expansions are chosen: the
-/// space of OFA-ResNet50 (Cai et al., Once for all: train one network and specialize it for efficient deployment, 2020)
-/// in its default; of smaller lists, a smaller one. Places: the size; whether the stem has a residual block; widths of
-/// the stem and the stages; depths of the stages; the expansion of each block there may be. That of a block which is
-/// not there changes nothing.
+/// Residual networks of four stages of bottlenecks, with a choice of image size, widths, depths and expansions. The
+/// default is the space of OFA-ResNet50 (Cai et al., Once for all: train one network and specialize it for efficient
+/// deployment, 2020); shorter lists make a smaller one. The places are: the image size; whether the stem has a residual
+/// block; the widths of the stem and of the stages; the depths of the stages; and the expansion of each possible block.
+/// The expansion of an absent block changes nothing.
 struct ResNetSupernet {
     std::vector<int> sizes{128, 144, 160, 176, 192, 224};
     std::vector<double> widths{0.65, 0.8, 1.0};
-    /// Blocks of a stage beyond the least.
+    /// Blocks of a stage beyond `least_blocks`.
     std::vector<int> depths{0, 1, 2};
-    /// Channels of a bottleneck for each of its result.
+    /// The ratio of a bottleneck's inner channels to its result's.
     std::vector<double> expansions{0.2, 0.25, 0.35};
     std::array<int, 4> least_blocks{2, 2, 4, 2};
     std::array<int, 4> channels{256, 512, 1024, 2048};
@@ -143,7 +144,7 @@ struct ResNetSupernet {
         counts.insert(counts.end(), blocks(), expansions.size());
         return counts;
     }
-    /// Throws error for what is no sub-network of it.
+    /// Throws error if the sub-network has not a valid choice at each place.
     [[nodiscard]] Graph graph(Subnet const& subnet, int batch = 1) const {
         check_subnet(choices(), subnet);
         detail::SubnetGraph to{Graph(batch)};
@@ -193,7 +194,7 @@ private:
         }
         to.classify(x, classes);
     }
-    /// The first of each stage but the first halves the image; its shortcut takes means of four pixels.
+    /// The first block of each stage but the first halves the image; its shortcut averages 2 x 2 pixels.
     template <class To, class Value>
     static Value bottleneck(To& to, int stage, int block, Value const& x, int inner, int out) {
         const int stride = stage > 1 && block == 0 ? 2 : 1;

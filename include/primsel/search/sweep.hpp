@@ -22,7 +22,7 @@ namespace primsel::inline PRIMSEL_ABI::search {
 
 enum class SweepMethod { grid, random, bayes };
 
-/// A goal of a sweep: the least of a metric, or the most.
+/// A goal of a sweep: to minimise or maximise a metric.
 struct SweepGoal {
     std::string metric;
     bool maximize = false;
@@ -41,12 +41,12 @@ struct Sweep {
     std::vector<SweepGoal> goals{};
     std::vector<MetricBound> bounds{};
     Space space;
-    /// None beyond so many trials or seconds is begun.
+    /// No trial begins after this number of trials, or after trials have taken this many seconds in sum.
     std::size_t trials = 100;
     double seconds = std::numeric_limits<double>::infinity();
     std::optional<HalvingOptions> early_terminate{};
     std::uint64_t seed = 1;
-    /// The script of a file that another program wrote; nothing is done with it.
+    /// The `program` of a file that another program wrote; it is ignored.
     std::string program{};
     /// Options of the file for the program that runs the sweep, by name; the library does nothing with them.
     std::vector<std::pair<std::string, std::vector<std::string>>> options{};
@@ -57,19 +57,19 @@ struct TrialTask {
     std::uint64_t number = 0;
     SearchPoint point{};
     std::uint64_t seed = 0;
-    /// After so many steps (epochs): a trial whose loss is greater is not worth its next ones.
+    /// By steps (epochs): a trial with a greater loss after them is stopped.
     std::map<std::size_t, double> limits{};
 };
 
-/// Times of a network that was measured alone on a machine.
+/// The measured times of a trial's network, which ran alone on a machine.
 struct TrialMeasurement {
-    /// From the image to the result, and what was predicted for that.
+    /// Milliseconds from the image to the result, measured and predicted.
     double milliseconds = 0, predicted = 0;
-    /// Images a second of several together.
+    /// Images per second of a batch.
     double images_per_second = 0;
     /// Milliseconds of each layer, in the order in which they run.
     std::vector<std::pair<std::string, double>> layers{};
-    /// Why it could not be measured; empty where it was.
+    /// The reason why it could not be measured; else empty.
     std::string failure{};
     friend bool operator==(TrialMeasurement const&, TrialMeasurement const&) = default;
 };
@@ -79,22 +79,22 @@ struct Trial {
     std::uint64_t number = 0;
     SearchPoint point{};
     std::uint64_t seed = 0;
-    /// By name; NaN for one that could not be had.
+    /// By name; NaN for a metric that could not be computed.
     std::map<std::string, double> metrics{};
-    /// The key of the plan that latency is of, and the version of the library.
+    /// The key of the plan whose latency was taken, and the version of the library.
     std::string plan{}, version{};
     double seconds = 0;
-    /// Its loss after so many steps, where trials are judged, and whether it was stopped there.
+    /// The loss after each rung's steps, and whether the trial was stopped there.
     std::map<std::size_t, double> rungs{};
     bool stopped = false;
-    /// The measurement of a trial that was kept, where somebody measures.
+    /// The measurement of the network, if one was taken.
     std::optional<TrialMeasurement> measured{};
-    /// Why it failed; empty where it did not.
+    /// The reason why the trial failed; else empty.
     std::string failure{};
 };
 
-/// The outcome that the searcher is told for a trial's metrics: goals to be minimised, bounds to be at most 0. A metric
-/// that is missing is NaN, and the trial one that failed.
+/// The outcome that the searcher is told: goals become objectives to be minimised, bounds become constraints to be at
+/// most 0. A missing metric is NaN, and its trial failed.
 [[nodiscard]] inline Outcome outcome_of(Sweep const& sweep, std::map<std::string, double> const& metrics) {
     const auto value = [&](std::string const& name) {
         const auto found = metrics.find(name);
@@ -116,8 +116,9 @@ struct Trial {
     return trial.failure.empty() ? outcome_of(sweep, trial.metrics) : outcome_of(sweep, {});
 }
 
-/// The loss by which halving compares trials of a sweep of one goal: the goal where the bounds are kept, and above all
-/// such values the excess where they are not; NaN where a metric is missing.
+/// The loss by which halving compares the trials of a sweep with one goal. If the bounds are kept, it is v / (1 + |v|),
+/// which orders trials as the value v to be minimised and is below 1. Else it is 1 + e / (1 + e) with the excess e. NaN
+/// if a metric is missing.
 [[nodiscard]] inline double halving_loss(Sweep const& sweep, std::map<std::string, double> const& metrics) {
     const Outcome outcome = outcome_of(sweep, metrics);
     if (outcome.failed() || outcome.objectives.empty()) return std::numeric_limits<double>::quiet_NaN();
@@ -127,8 +128,8 @@ struct Trial {
     return beyond > 0 ? 1 + beyond / (1 + beyond) : value / (1 + std::abs(value));
 }
 
-/// Places of the trials that nobody surpasses and that keep the bounds: of one goal the best, of two the front, by the
-/// first of them.
+/// The indices of the best trials that keep the bounds: for one goal the best, for two the Pareto front, ordered by the
+/// first goal.
 [[nodiscard]] inline std::vector<std::size_t> best_of(Sweep const& sweep, std::span<const Trial> trials) {
     std::vector<std::size_t> order, best;
     std::vector<Outcome> outcomes;
@@ -145,8 +146,9 @@ struct Trial {
     return best;
 }
 
-/// Latency while accuracy is at least the threshold, and beyond any such latency where it is not, the more the farther
-/// below: to be minimised. `whole_latency`: of the network that was not pruned.
+/// A metric to be minimised: latency / whole_latency if the accuracy is at least the threshold, else 1 + threshold -
+/// accuracy, which is above that of any network no slower than the whole one. `whole_latency` is the latency of the
+/// network before pruning.
 [[nodiscard]] inline double hybrid_metric(double latency, double accuracy, double threshold, double whole_latency) {
     return accuracy >= threshold ? latency / whole_latency : 1 + threshold - accuracy;
 }

@@ -18,7 +18,7 @@ namespace primsel::inline PRIMSEL_ABI::search {
 
 namespace detail {
 
-/// Reads a sweep; what is not understood is refused with its line.
+/// Reads a sweep. Throws error with the line for what is not understood.
 class SweepReader {
 public:
     [[nodiscard]] static Sweep read(Settings const& file) {
@@ -106,7 +106,7 @@ private:
         std::int64_t integer = 0;
         return at.is_number(integer);
     }
-    /// A number wherever it can be one.
+    /// The value as an integer or a real number if it can be read as one, else as text.
     [[nodiscard]] static Value value(Settings const& at) {
         std::int64_t integer = 0;
         if (at.is_number(integer)) return integer;
@@ -117,7 +117,7 @@ private:
     [[nodiscard]] static std::vector<primsel::search::Parameter> parameters(Settings const& at) {
         std::vector<primsel::search::Parameter> parameters;
         for (auto const& [name, settings] : at.members()) {
-            // Parameters name themselves in their errors; their place is put before.
+            // The errors of parameters lack their place in the file, which is added.
             try {
                 parameters.push_back(parameter(name, settings));
             } catch (error const& refused) {
@@ -143,7 +143,7 @@ private:
             return primsel::search::Parameter::values(std::move(name), std::move(all));
         }
         Settings const &low = at.at("min"), &high = at.at("max");
-        // Between integers lie integers, unless the file says otherwise.
+        // A range between integers has integers, unless the distribution says otherwise.
         bool integers = is_integer(low) && is_integer(high);
         Spacing spacing = Spacing::linear;
         if (distribution) {

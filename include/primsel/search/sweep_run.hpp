@@ -25,25 +25,26 @@ namespace primsel::inline PRIMSEL_ABI::search {
 /// How far a sweep has come.
 struct SweepProgress {
     std::size_t done = 0, failed = 0, under_way = 0;
-    /// Not begun yet; nothing where only the seconds are bounded.
+    /// Trials that are not begun; nothing if only the seconds are bounded.
     std::optional<std::size_t> left{};
     /// Seconds of all trials so far.
     double seconds = 0;
-    /// Until the sweep ends, as many trials at once as are under way; NaN before the first is done.
+    /// Estimated seconds until the sweep ends, with as many trials at once as are under way now; NaN before the first
+    /// is done.
     double seconds_left = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// A sweep while it runs: which trial is next, and what is known. It does nothing itself: somebody takes trials from
-/// it, has them done, here or elsewhere, in any order, and adds what came of them.
+/// The state of a sweep: which trial is next, and which results are known. It runs nothing itself: the caller takes
+/// trials, has them done in any order, and adds their results.
 ///
-/// The trials that it hands out follow from the sweep, the searcher and the trials that were added, in their order. So
-/// a sweep that was killed goes on from those that were kept, and where one trial is done after the other, it ends as
-/// if it had not been killed.
+/// The trials that it hands out depend only on the sweep, the searcher and the added trials, in their order. So a
+/// killed sweep continues from the trials that were kept. If one trial is done after the other, it ends as if it had
+/// not been killed.
 template <Searcher S>
 class SweepRun {
 public:
-    /// `done`: trials of before, in their order. Throws error where two goals are to stop trials early, or the searcher
-    /// has another space.
+    /// `done`: the trials of an earlier run, in their order. Throws error if trials are to be stopped early with two
+    /// goals, if the searcher has another space, or if two trials have the same number.
     SweepRun(Sweep sweep, S searcher, std::span<const Trial> done = {})
         : sweep_(std::move(sweep)), searcher_(std::move(searcher)) {
         if (!(searcher_.space() == sweep_.space)) fail("sweep: the searcher has another space");
@@ -57,12 +58,12 @@ public:
     }
 
     [[nodiscard]] Sweep const& sweep() const { return sweep_; }
-    /// Those that are done, in the order in which they were added.
+    /// The finished trials, in the order in which they were added.
     [[nodiscard]] std::vector<Trial> const& trials() const { return trials_; }
-    /// Those that were handed out and are not done, by their numbers.
+    /// The trials that are handed out and not finished, by their numbers.
     [[nodiscard]] std::map<std::uint64_t, TrialTask> const& under_way() const { return under_way_; }
 
-    /// The next trial; nothing where the budget is used up or every point has been proposed.
+    /// The next trial; nothing if the budget is used up or every point has been proposed.
     [[nodiscard]] std::optional<TrialTask> next() {
         if (trials_.size() + under_way_.size() >= sweep_.trials || seconds_ >= sweep_.seconds) return std::nullopt;
         std::optional<SearchPoint> point;
@@ -80,15 +81,15 @@ public:
         return under_way_.emplace(task.number, task).first->second;
     }
 
-    /// Takes a trial's result, which need not have been handed out here: it may be of an earlier run. Returns false,
-    /// and changes nothing, where a trial of its number is done. Throws error for a point of another space.
+    /// Adds a finished trial, which may be of an earlier run. Returns false and changes nothing if a trial of its
+    /// number is finished already. Throws error if its point is not in the space.
     bool add(Trial trial) {
         sweep_.space.check(trial.point);
         const auto task = under_way_.find(trial.number);
         if (task == under_way_.end()) {
             if (!numbers_.insert(trial.number).second) return false;
         } else {
-            // Somebody was still at another point with that number: this one is tried later.
+            // The number was used for another point by an earlier run; the point handed out now is tried later.
             if (task->second.point != trial.point) again_.push_back(task->second.point);
             under_way_.erase(task);
         }
@@ -101,10 +102,10 @@ public:
         return true;
     }
 
-    /// No trial gets this number any more: a queue knows it already.
+    /// Reserves a number that a queue knows already, so that no trial gets it.
     void skip(std::uint64_t number) { numbers_.insert(number); }
 
-    /// Places in trials(): see best_of.
+    /// Indices in trials(), as best_of.
     [[nodiscard]] std::vector<std::size_t> best() const { return best_of(sweep_, trials_); }
 
     [[nodiscard]] SweepProgress progress() const {

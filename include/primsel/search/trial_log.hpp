@@ -134,7 +134,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
     return trial;
 }
 
-/// A trial that is to be done as a message, and back; errors as of parse_trial.
+/// A task as a line of JSON, and back. parse_task throws error as parse_trial does.
 [[nodiscard]] inline std::string line_of(Space const& space, TrialTask const& task) {
     return to_string(Json(Json::Object{{"trial", task.number},
                                        {"parameters", detail::json_of(space, task.point)},
@@ -150,7 +150,8 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
             .limits = detail::steps_of(at["limits"])};
 }
 
-/// The first line of a log: the file of the sweep as it stood, and facts without which its trials are not comparable.
+/// The first line of a log: the name and text of the sweep's file, and facts that must be equal for trials to be
+/// comparable.
 struct TrialLogHeader {
     std::string file{}, sweep{};
     std::map<std::string, std::string> about{};
@@ -163,7 +164,7 @@ struct TrialLogHeader {
         Json(Json::Object{{"file", header.file}, {"sweep", header.sweep}, {"about", Json(std::move(about))}}), 0,
         JsonStrings::any);
 }
-/// Nothing where the line is a trial. Throws error for what is neither.
+/// Reads the first line of a log; nothing if it is a trial. Throws error if it is neither.
 [[nodiscard]] inline std::optional<TrialLogHeader> parse_log_header(std::string_view name, std::string_view line) {
     const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     if (at.find("trial")) return std::nullopt;
@@ -176,7 +177,7 @@ struct TrialLogHeader {
 
 namespace detail {
 
-/// The lines of a log, with what errors call each. Throws error where `each` does.
+/// Calls each(name in errors, line, number) for each line of a log.
 template <class Each>
 void for_lines(std::string const& path, std::string_view whole, Each const& each) {
     for (std::size_t number = 1; !whole.empty(); ++number) {
@@ -186,7 +187,8 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
     }
 }
 
-/// Whole lines. Throws error, naming the line, for what is no trial of the space, or a second one of its number.
+/// The trials of whole lines. Throws error, naming the line, if one is no trial of the space, or two have the same
+/// number.
 [[nodiscard]] inline std::vector<Trial> trials_of(std::string const& path, std::string_view whole, Space const& space) {
     std::vector<Trial> trials;
     std::set<std::uint64_t> numbers;
@@ -200,14 +202,14 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
 
 }  // namespace detail
 
-/// Whether a text without a whole line is where the writer of a log was stopped.
+/// Whether a text without a whole line is the beginning of a log, as a killed writer leaves it.
 [[nodiscard]] inline bool is_torn_log(std::string_view text) {
     constexpr std::string_view header = R"({"file":)", trial = R"({"trial":)";
     const auto begins = [&](std::string_view line) { return text.starts_with(line) || line.starts_with(text); };
     return begins(header) || begins(trial);
 }
 
-/// Reads the first line of a log. Throws error where it says nothing of its sweep, or there is no whole line.
+/// Reads the first line of a log. Throws error if there is no whole line, or it is no header.
 [[nodiscard]] inline TrialLogHeader read_log_header(std::string const& path) {
     const SharedBytes file = read_file(path);
     const std::size_t end = file.text().find('\n');
@@ -216,19 +218,18 @@ void for_lines(std::string const& path, std::string_view whole, Each const& each
     if (!header) fail(path, ": line 1: does not say of which sweep the trials are");
     return *header;
 }
-/// The trials of a log, which somebody else may be writing: of a last line that is not whole nothing is said. Throws
-/// error as TrialLog does.
+/// The trials of a log that may still be written to; an incomplete last line is ignored. Throws error as TrialLog does.
 [[nodiscard]] inline std::vector<Trial> read_trials(std::string const& path, Space const& space) {
     const SharedBytes file = read_file(path);
     return detail::trials_of(path, file.text().substr(0, file.text().rfind('\n') + 1), space);
 }
 
-/// The trials of a sweep, a line each, kept as they come: a sweep that was killed goes on from them.
+/// The log of a sweep's trials, one line each, written as they finish. A killed sweep continues from it.
 class TrialLog {
 public:
-    /// Opens or creates the file. A last line that was cut short is dropped, and warning() says so. Throws error,
-    /// naming the line, for any other that is no trial of the space, or a second one of its number; and where a log
-    /// that has a header says other facts than the one that is given.
+    /// Opens or creates the file. An incomplete last line is dropped, and warning() says so. Throws error, naming the
+    /// line, if another is no trial of the space or repeats a number; and if the log's header has other facts than
+    /// `header`.
     TrialLog(std::string const& path, Space space, TrialLogHeader const& header = {})
         : file_(path), space_(std::move(space)) {
         const std::string_view text = file_.text();
@@ -251,11 +252,11 @@ public:
         }
     }
 
-    /// Those of the file, in its order, and those added.
+    /// The trials of the file, in its order, and those added.
     [[nodiscard]] std::vector<Trial> const& trials() const { return trials_; }
-    /// Empty where there is nothing to say.
+    /// A warning about an incomplete last line; else empty.
     [[nodiscard]] std::string const& warning() const { return warning_; }
-    /// Throws error where it cannot be written.
+    /// Appends a trial. Throws error if the file cannot be written.
     void add(Trial trial) {
         file_.append(line_of(space_, trial) + '\n');
         trials_.push_back(std::move(trial));

@@ -13,9 +13,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
-/// Has a trial done. function(trial, goes_on) finds number, point and seed there, and adds metrics and the key of the
-/// plan; after each step it may ask goes_on(steps, metrics), and ends where the answer is no. What it throws is why the
-/// trial failed.
+/// Does a trial. function(trial, goes_on) reads number, point and seed from `trial`, and adds metrics and the key of
+/// the plan. After each step it may call goes_on(steps, metrics), and must end if that returns false. An exception
+/// becomes the trial's failure.
 template <class Function>
 [[nodiscard]] Trial try_trial(Sweep const& sweep, TrialTask const& task, Function&& function) {
     Trial trial{.number = task.number, .point = task.point, .seed = task.seed, .version = PRIMSEL_VERSION};

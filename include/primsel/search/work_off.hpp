@@ -14,19 +14,21 @@
 
 namespace primsel::inline PRIMSEL_ABI::search {
 
+/// Options of a worker.
 struct WorkOptions {
     std::string name = "worker";
-    /// How often the queue is told that the worker is alive while what it does takes its time; 0: never.
+    /// Seconds between two renewals of a lease while a trial is done; 0: none.
     double renew_seconds = 0;
-    /// With nothing to do for so long, the worker goes home.
+    /// Seconds without a trial after which the worker returns.
     double patience = 1e9;
 };
 
+/// Options of drive().
 struct DriveOptions {
-    /// The number of trials that wait or are done at once.
+    /// The number of trials that wait or are done at the same time.
     std::size_t ahead = 1;
-    /// After so long without a result the queue is asked for trials that were set aside, and given all that are under
-    /// way once more, which it has unless it lost them.
+    /// Seconds without a result after which the queue is asked for trials that were set aside, and all trials under way
+    /// are put again, in case the queue lost them.
     double wait_seconds = 5;
 };
 
@@ -74,9 +76,9 @@ private:
 
 }  // namespace detail
 
-/// Takes from the queue what is to be done and has it done, until stop() says so or nothing comes for a while.
-/// result_of(lease) is the text that goes back; where it throws error, the message is set aside for that reason.
-/// Returns how many results counted.
+/// Takes messages from the queue and works on them until stop() returns true or none comes for options.patience
+/// seconds. result_of(lease) returns the result's text; if it throws error, the message is set aside with that reason.
+/// Returns the number of results that counted.
 template <Queue Q, class Function, class Stop>
 std::size_t work_off(Q& queue, WorkOptions const& options, Function&& result_of, Stop const& stop) {
     constexpr double poll_seconds = 0.1;

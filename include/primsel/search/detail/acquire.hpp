@@ -20,18 +20,18 @@
 
 namespace primsel::inline PRIMSEL_ABI::search::detail {
 
-/// A value for each objective, then one for each constraint.
+/// The values of the objectives, then those of the constraints.
 [[nodiscard]] inline std::vector<double> columns_of(Outcome const& outcome) {
     std::vector<double> columns = outcome.objectives;
     columns.insert(columns.end(), outcome.constraints.begin(), outcome.constraints.end());
     return columns;
 }
 
-/// How much each point promises, by all that was told.
+/// Scores points by all outcomes that were told.
 template <class Known>
 class Prospects {
 public:
-    /// Some trial must have succeeded.
+    /// At least one trial must have succeeded.
     Prospects(SeenPoints const& seen, PointFeatures const& features, std::size_t objectives, std::size_t constraints,
               Known const& known)
         : space_(seen.space()),
@@ -52,7 +52,8 @@ public:
         if (objectives_ == 2) set_reference();
     }
 
-    /// Logarithms; those of points that promise nothing are -infinity or near it.
+    /// The logarithm of each point's expected improvement times its probability of being feasible; -infinity or nearly
+    /// so if it has no prospect.
     [[nodiscard]] std::vector<double> scores(std::vector<std::vector<double>> const& all_shares) const {
         std::vector<Guess> guesses = guess(all_shares);
         std::vector<double> scores;
@@ -72,7 +73,7 @@ public:
         }
         return scores;
     }
-    /// Shares of the best points so far.
+    /// The shares of the best points so far.
     [[nodiscard]] std::vector<std::vector<double>> best_tried(SeenPoints const& seen, std::size_t count) const {
         std::vector<std::pair<double, std::size_t>> order;
         for (std::size_t i = 0; i < seen.told().size(); ++i) {
@@ -96,7 +97,7 @@ private:
         std::vector<double> mean, deviation;
     };
 
-    /// A column that was told of no trial that succeeded cannot be learned; one that failed counts as bad as any.
+    /// Gives failed trials the worst value of each column among the others.
     void give_failed_the_worst(SeenPoints const& seen, std::vector<std::vector<double>>& rows) const {
         for (std::size_t column = 0; column < columns_; ++column) {
             double worst = -std::numeric_limits<double>::infinity();
@@ -108,7 +109,7 @@ private:
             }
         }
     }
-    /// NaN for those that are learned.
+    /// The computed values of a point; NaN for those that are learned.
     [[nodiscard]] std::vector<double> known_columns(SearchPoint const& point) const {
         std::vector<double> columns(columns_, std::numeric_limits<double>::quiet_NaN());
         const Outcome computed = known_(point);
@@ -140,7 +141,8 @@ private:
             if (!learned_[column]) continue;
             Eigen::VectorXd values(rows.size());
             for (std::size_t i = 0; i < rows.size(); ++i) values[static_cast<Eigen::Index>(i)] = rows[i][column];
-            // For one objective only the order matters; for a constraint, where 0 is; for two objectives, their areas.
+            // A single objective may be warped, since only its order matters. A constraint must keep its zero, and two
+            // objectives their areas.
             if (column == 0 && objectives_ == 1) {
                 values = warped(values);
                 for (std::size_t i = 0; i < rows.size(); ++i) rows[i][0] = values[static_cast<Eigen::Index>(i)];
@@ -161,7 +163,7 @@ private:
             front_ = front_of(std::move(front_));
         }
     }
-    /// Trials under way come out as expected.
+    /// Takes trials under way to come out as expected.
     void suppose(std::vector<SearchPoint> const& waiting) {
         if (waiting.empty()) return;
         std::vector<std::vector<double>> shares;
@@ -178,7 +180,7 @@ private:
         }
         for (Guess const& guess : guesses) take_as_tried(guess.mean);
     }
-    /// A tenth of the range beyond the worst.
+    /// The reference point lies a tenth of the range beyond the worst values.
     void set_reference() {
         const auto beyond = [&](std::size_t i) {
             const double range = worst_[i] - least_[i];
@@ -226,8 +228,8 @@ struct AcquireOptions {
     std::size_t candidates = 512, rounds = 24;
 };
 
-/// Looks for the point that promises most, as `prospects` says, among those not seen: from many points everywhere and
-/// some near the best ones on, in steps that shrink where they do not help.
+/// Finds the unseen point with the best score: from many points everywhere and some near the best ones, by random steps
+/// that shrink when they do not help.
 template <class Prospects>
 class Acquire {
 public:
@@ -257,7 +259,7 @@ private:
     };
     static constexpr std::size_t tries = 12;
 
-    /// The shares of the point that is meant, unless it has been seen.
+    /// Adds the shares of the point at `shares`, unless it has been seen.
     bool add(std::vector<std::vector<double>>& all, std::vector<double> const& shares) const {
         const SearchPoint point = space_.at(shares);
         if (seen_.contains(point)) return false;

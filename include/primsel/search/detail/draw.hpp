@@ -11,12 +11,12 @@
 
 namespace primsel::inline PRIMSEL_ABI::search::detail {
 
-/// Random numbers, the same with every standard library.
+/// Random numbers that are the same with every standard library.
 class Draw {
 public:
-    /// `round`: the same seed has other numbers in each.
+    /// Each pair of seed and `round` gives other numbers.
     Draw(std::uint64_t seed, std::uint64_t round) {
-        // The parts of one text: neighbouring seeds and rounds have nothing in common.
+        // A seed sequence makes neighbouring seeds and rounds independent.
         std::seed_seq parts{seed & 0xffffffffU, seed >> 32U, round & 0xffffffffU, round >> 32U};
         generator_.seed(parts);
     }
@@ -33,8 +33,8 @@ private:
     std::mt19937_64 generator_;
 };
 
-/// Points that fill the unit cube evenly, however many are taken: multiples of the powers of a generalised golden ratio
-/// (Roberts 2018), from a start that is drawn.
+/// Points that fill the unit cube evenly, whatever their number: multiples of the powers of a generalised golden ratio
+/// (Roberts 2018), from a random start.
 class EvenPoints {
 public:
     EvenPoints(std::size_t dimensions, Draw& draw) {

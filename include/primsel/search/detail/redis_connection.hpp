@@ -30,7 +30,7 @@ struct RedisReply {
     std::vector<RedisReply> elements;
 };
 
-/// While it lives, writing to a server that went away is an error for this thread, and no signal.
+/// Blocks SIGPIPE for this thread while it lives, so that writing to a server that went away is an error and no signal.
 class NoPipeSignal {
 public:
     NoPipeSignal() {
@@ -55,16 +55,16 @@ private:
     bool was_pending_ = false;
 };
 
-/// A connection that comes back: a call waits while the server is away, and is then made again.
+/// A connection that is restored: a call waits while the server is away, and is then repeated.
 class RedisConnection {
 public:
     /// `patience`: seconds that a call waits for a server that is away.
     RedisConnection(std::string const& url, double patience) : url_(url), patience_(patience) {}
 
-    /// For messages, without the password.
+    /// The URL without the password, for messages.
     [[nodiscard]] std::string const& url() const { return url_.shown; }
     void be_patient(double seconds) { patience_ = seconds; }
-    /// The command's words may hold any bytes. Throws error for what the server refuses, and where it stays away.
+    /// Sends a command, whose words may hold any bytes. Throws error if the server refuses it or stays away.
     RedisReply call(std::vector<std::string> const& words) {
         using Clock = std::chrono::steady_clock;
         const NoPipeSignal no_signal;
@@ -91,7 +91,7 @@ private:
         void operator()(redisReply* reply) const { freeReplyObject(reply); }
     };
 
-    /// Why there is no connection; empty where there is one.
+    /// Connects if needed. Returns the reason if there is no connection; else empty.
     [[nodiscard]] std::string connect() {
         if (context_) return {};
         const timeval timeout{5, 0};
@@ -103,7 +103,7 @@ private:
         } else if (context_->err != 0) {
             why = std::string(static_cast<const char*>(context_->errstr));
         } else {
-            // A server that hangs is one that is away.
+            // A server that does not answer in 30 s counts as away.
             redisSetTimeout(context_.get(), timeval{30, 0});
             try {
                 why = log_in();
@@ -116,7 +116,7 @@ private:
         return why;
     }
 
-    /// Why the server is away; empty where it let us in. Throws error where it does not.
+    /// Logs in. Returns the reason if the server is away; else empty. Throws error if it refuses the login.
     [[nodiscard]] std::string log_in() {
         std::vector<std::vector<std::string>> commands;
         if (!url_.password.empty()) {
@@ -132,7 +132,8 @@ private:
         return {};
     }
 
-    /// Why the server is away; empty where it answered. Throws error for what it refuses.
+    /// Sends a command once. Returns the reason if the server is away; else empty. Throws error if it refuses the
+    /// command.
     [[nodiscard]] std::string send(std::vector<std::string> const& words, RedisReply& into) {
         std::vector<const char*> texts;
         std::vector<std::size_t> sizes;
@@ -142,7 +143,7 @@ private:
         if (!reply) return std::string(static_cast<const char*>(context_->errstr));
         if (reply->type == REDIS_REPLY_ERROR) {
             const std::string_view why(reply->str, reply->len);
-            // It starts, stops, or is busy with a script.
+            // The server is starting, stopping, or busy with a script.
             for (const char* soon : {"LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}) {
                 if (why.find(soon) != std::string_view::npos) return std::string(why);
             }

@@ -9,7 +9,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::search::detail {
 
-/// Where a Redis server is, and how to log in there.
+/// The address of a Redis server and its login.
 struct RedisUrl {
     /// The URL for messages, without user and password.
     std::string shown;
@@ -21,8 +21,8 @@ struct RedisUrl {
     std::string user, password;
     int database = 0;
 
-    /// redis://[[user]:password@]host[:port][/database], where an IPv6 address is in brackets and any byte of user and
-    /// password may be %XX; or unix:path. Throws error, which never has the password, for any other.
+    /// Reads redis://[[user]:password@]host[:port][/database], with an IPv6 address in brackets and any byte of user
+    /// and password as %XX; or unix:path. Throws error for any other URL; no message has the password.
     explicit RedisUrl(std::string_view url) : shown(url) {
         constexpr std::string_view unix_scheme = "unix:", redis_scheme = "redis://";
         if (url.starts_with(unix_scheme)) {
@@ -71,7 +71,7 @@ private:
         password = decoded(text.substr(colon + 1));
         if (password.empty()) fail("queue ", shown, ": a user without a password");
     }
-    /// Any %XX is the byte of that hexadecimal number; any other % is itself.
+    /// Replaces each %XX by the byte of that hexadecimal number; any other % stays.
     [[nodiscard]] static std::string decoded(std::string_view text) {
         const auto digit = [](char letter) {
             constexpr std::string_view digits = "0123456789abcdef";

@@ -10,8 +10,8 @@
 
 namespace primsel::inline PRIMSEL_ABI::search::detail {
 
-/// Values of mean 0 and deviation 1 through a curve that bends at 0 (Yeo and Johnson 2000): more for a power farther
-/// from 1.
+/// The Yeo-Johnson transform (Yeo and Johnson 2000) of values with mean 0 and standard deviation 1. The farther the
+/// power is from 1, the more it bends.
 [[nodiscard]] inline Eigen::VectorXd bent(Eigen::VectorXd const& values, double power) {
     return values.unaryExpr([power](double y) {
         if (y >= 0) return std::abs(power) < 1e-9 ? std::log1p(y) : (std::pow(y + 1, power) - 1) / power;
@@ -20,8 +20,8 @@ namespace primsel::inline PRIMSEL_ABI::search::detail {
     });
 }
 
-/// The values in their order, the long tail of large ones drawn in so that they look most like normally distributed
-/// ones: a Gaussian process learns them better (Cowen-Rivers et al. 2022).
+/// The standardised values in the same order, transformed so that they are as near to normally distributed as possible:
+/// the long tail of large ones is drawn in. A Gaussian process learns them better (Cowen-Rivers et al. 2022).
 [[nodiscard]] inline Eigen::VectorXd warped(Eigen::VectorXd const& values) {
     const auto n = static_cast<double>(values.size());
     const double mean = values.mean(), spread = std::sqrt((values.array() - mean).square().mean());
