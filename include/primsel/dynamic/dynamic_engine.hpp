@@ -142,11 +142,9 @@ public:
     [[nodiscard]] JointPlans const& plans() const { return plans_; }
     /// The plan, the simplified graph and the program of sub-network number `configuration`. Throw std::out_of_range if
     /// there is none.
-    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place_buffers(configuration)); }
-    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place_buffers(configuration)); }
-    [[nodiscard]] Program const& program(int configuration) const {
-        return *programs_.at(place_buffers(configuration));
-    }
+    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(index_of(configuration)); }
+    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(index_of(configuration)); }
+    [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(index_of(configuration)); }
     [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
     /// The number of threads that compute groups side by side in this sub-network; 0 if all threads share each layer.
     [[nodiscard]] std::size_t side_by_side(int configuration) const { return program(configuration).lanes(); }
@@ -160,9 +158,7 @@ private:
     [[nodiscard]] engine::WantedTensor result() const noexcept {
         return {"result", 0, in_use_->out_shapes()[0], in_use_->out_floats()};
     }
-    [[nodiscard]] static std::size_t place_buffers(int configuration) {
-        return static_cast<std::size_t>(configuration) - 1;
-    }
+    [[nodiscard]] static std::size_t index_of(int configuration) { return static_cast<std::size_t>(configuration) - 1; }
     void check(std::vector<Configuration> const& configurations) const {
         if (configurations.empty()) fail("dynamic: no configurations");
         if (plans_.plans.size() != configurations.size()) {

@@ -92,7 +92,7 @@ public:
     OperatingPoint const& decide(std::span<const CoreState> states) noexcept {
         observe(states);
         switched_ = false;
-        const RemovedGroups best = choose();
+        const Judged best = choose();
         if (best.point == none) {
             patience_.nothing_better();
         } else if (current_ == none) {
@@ -162,7 +162,7 @@ private:
 
     /// Within the budget with the headroom left unused, within it, or beyond it.
     enum class Standing { roomy, tight, beyond };
-    struct RemovedGroups {
+    struct Judged {
         std::size_t point = none;
         Standing standing = Standing::beyond;
         double over = Budget::unlimited;
@@ -184,7 +184,7 @@ private:
         }
     }
 
-    [[nodiscard]] RemovedGroups judge(std::size_t i) const noexcept {
+    [[nodiscard]] Judged judge(std::size_t i) const noexcept {
         const OperatingPoint point = expected(i);
         const double over = excess(point, budget_);
         if (over > 1) return {i, Standing::beyond, over};
@@ -193,24 +193,24 @@ private:
         const bool roomy = i == current_ || excess(point, costs) <= 1 - options_.headroom;
         return {i, roomy ? Standing::roomy : Standing::tight, over};
     }
-    [[nodiscard]] bool is_better(RemovedGroups const& a, RemovedGroups const& b) const noexcept {
+    [[nodiscard]] bool is_better(Judged const& a, Judged const& b) const noexcept {
         if (a.standing != b.standing) return a.standing < b.standing;
         if (a.standing == Standing::beyond && a.over != b.over) return a.over < b.over;
         return prefers_(expected(a.point), expected(b.point));
     }
-    [[nodiscard]] RemovedGroups choose() const noexcept {
-        RemovedGroups best;
+    [[nodiscard]] Judged choose() const noexcept {
+        Judged best;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             if (!can_use(i)) continue;
-            const RemovedGroups choice = judge(i);
+            const Judged choice = judge(i);
             if (best.point == none || is_better(choice, best)) best = choice;
         }
         return best;
     }
-    [[nodiscard]] bool must_leave(RemovedGroups const& best) const noexcept {
+    [[nodiscard]] bool must_leave(Judged const& best) const noexcept {
         if (best.point == current_) return false;
         if (!can_use(current_)) return true;
-        const RemovedGroups present = judge(current_);
+        const Judged present = judge(current_);
         if (present.standing != Standing::beyond) return false;
         return best.standing != Standing::beyond || best.over < present.over * (1 - options_.headroom);
     }

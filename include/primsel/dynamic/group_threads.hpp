@@ -59,7 +59,7 @@ namespace detail {
 [[nodiscard]] inline std::size_t fastest(Program& program, std::span<const Arrangement> arrangements,
                                          ExecutorRef executor) {
     if (arrangements.size() == 1) return 0;
-    constexpr int rotates = 5, runs = 4;
+    constexpr int rounds = 5, runs = 4;
     constexpr double enough = 0.02;
     const std::vector<float> image(program.in_floats(), 0.5F);
     std::vector<float> result(program.out_floats());
@@ -67,7 +67,7 @@ namespace detail {
     program.rearrange(*std::ranges::max_element(arrangements, {}, [](Arrangement const& a) { return a.layout.bytes; }));
     program.run(image.data(), result.data(), executor);
     const Timer since;
-    for (int turn = 0; turn < rotates && (turn == 0 || since.seconds() < enough); ++turn) {
+    for (int round = 0; round < rounds && (round == 0 || since.seconds() < enough); ++round) {
         for (std::size_t i = 0; i < arrangements.size(); ++i) {
             program.rearrange(arrangements[i]);
             const Timer own;

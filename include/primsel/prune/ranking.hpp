@@ -120,11 +120,11 @@ template <Criterion C>
         ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
         if (std::ranges::none_of(groups, may_go)) continue;
         std::span<const float> values = weights.at(graph[i].name + ".weight").values;
-        std::vector<float> rotated;
+        std::vector<float> columns;
         Filters rows{graph[i].name, groups.size(), values, {}};
         if ((type == GroupType::channels) != detail::has_rows_of_channels(graph[i].layer)) {
-            rotated = detail::by_columns(graph, i, values);
-            rows.weights = rotated;
+            columns = detail::by_columns(graph, i, values);
+            rows.weights = columns;
         }
         if (type == GroupType::filters) {
             if (const auto norm = detail::norm_behind(graph, i, uses)) {

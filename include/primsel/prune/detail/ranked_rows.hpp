@@ -57,16 +57,16 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
     const std::size_t parts = core::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
-    std::vector<float> rotated;
-    rotated.reserve(values.size());
+    std::vector<float> columns;
+    columns.reserve(values.size());
     for (std::size_t c = 0; c < channels; ++c) {
         const std::size_t part = c / width, first = part * filters / parts, last = (part + 1) * filters / parts;
         for (std::size_t filter = first; filter < last; ++filter) {
             const auto kernel = values.subspan((filter * width + c % width) * depth, depth);
-            rotated.insert(rotated.end(), kernel.begin(), kernel.end());
+            columns.insert(columns.end(), kernel.begin(), kernel.end());
         }
     }
-    return rotated;
+    return columns;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::prune::detail
