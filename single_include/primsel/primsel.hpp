@@ -990,9 +990,9 @@ using Weight = std::pair<std::size_t, std::size_t>;
 
 }  // namespace engine::detail
 
-/// Buffers that live at the same time do not overlap; others may share room. The smallest of the layouts that come of
-/// placing first the largest, those that live longest, that weigh most by both, that begin first, and that end last;
-/// the first that is as small as can be ends the search.
+/// Places the buffers so that those alive at the same time do not overlap. Tries five greedy orders: by size, lifetime,
+/// size times lifetime, first step and last step. Returns the smallest layout; stops at one that reaches the lower
+/// bound.
 [[nodiscard]] inline ArenaLayout place_buffers(std::span<const Lifetime> buffers) {
     const std::size_t least = engine::detail::most_alive(buffers);
     const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };
@@ -1189,8 +1189,7 @@ enum class Axis { c, h, w };
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The faults that a layer can have on its inputs. One enumeration, so that a Network<...> can say it with
-/// static_assert and a graph from a file with an error.
+/// The faults of a layer on given input shapes. A Network type reports them by static_assert, Graph::add by an error.
 enum class Fault {
     none,
     wrong_input_count,
@@ -1237,8 +1236,8 @@ enum class Fault {
     return "";
 }
 
-/// The values that a weight may have. A variance is positive where no epsilon is added to it. Scales and shifts may be
-/// infinite (masks are), and constants whatever they are.
+/// The values that a weight may have. Variances must be positive if epsilon is 0. Scales and shifts may be infinite, as
+/// in masks, but not NaN. Constants may have any value.
 enum class WeightValues { finite, not_negative, positive, not_nan, any };
 
 /// The dimensions of a weight, in PyTorch's order.
@@ -1276,7 +1275,8 @@ struct Extent {
     friend constexpr bool operator==(Extent const&, Extent const&) = default;
 };
 
-/// Zeros around an image: one number for all sides, two for top-and-bottom and left-and-right, or all four.
+/// Rows and columns added around an image: one number for all sides, two for top-and-bottom and left-and-right, or all
+/// four.
 struct Padding {
     int top = 0, bottom = 0, left = 0, right = 0;
     constexpr Padding() = default;
@@ -1291,27 +1291,27 @@ struct Padding {
 
 namespace layer::detail {
 
-/// Whether a parameter is a size.
+/// Whether a parameter is from 1 to max_extent.
 [[nodiscard]] constexpr bool is_size(int value) { return value >= 1 && value <= max_extent; }
 [[nodiscard]] constexpr bool is_size(Extent value) { return is_size(value.h) && is_size(value.w); }
 [[nodiscard]] constexpr bool is_size(Shape const& value) {
     return is_size(value.c) && is_size(value.h) && is_size(value.w);
 }
-/// Whether a parameter is a size or 0.
+/// Whether a parameter is from 0 to max_extent.
 [[nodiscard]] constexpr bool is_size_or_0(int value) { return value >= 0 && value <= max_extent; }
 [[nodiscard]] constexpr bool is_size_or_0(Padding const& value) {
     return is_size_or_0(value.top) && is_size_or_0(value.bottom) && is_size_or_0(value.left) &&
            is_size_or_0(value.right);
 }
 
-/// The impossible one among the parameters of what walks over an image.
+/// Names the impossible parameter of a sliding window and its valid range; "" if all are possible.
 [[nodiscard]] constexpr std::string_view impossible_window(Extent stride, Padding const& padding, Extent dilation) {
     if (!is_size(stride)) return "the stride must be from 1 to 2^29";
     if (!is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
     if (!is_size(dilation)) return "the dilation must be from 1 to 2^29";
     return "";
 }
-/// Rows or columns that a kernel or window reaches over.
+/// The rows or columns that a dilated kernel or window spans.
 [[nodiscard]] constexpr std::int64_t dilated(int size, int dilation) { return (std::int64_t{size} - 1) * dilation + 1; }
 [[nodiscard]] constexpr std::int64_t padded_h(Shape const& shape, Padding const& padding) {
     return std::int64_t{shape.h} + padding.top + padding.bottom;
@@ -1377,13 +1377,13 @@ enum class ActivationKind {
     atanh,
 };
 
-/// An elementwise function. What alpha and beta are:
-/// - leaky_relu: the slope below zero;
+/// An elementwise function of one input; the output has the input's shape. alpha and beta mean:
+/// - leaky_relu: alpha is the slope below zero;
 /// - elu: alpha * (exp(x) - 1) below zero;
-/// - hard_sigmoid: alpha * x + beta, held between 0 and 1;
-/// - clip: the lowest and the highest value;
-/// - power: the exponent.
-/// round takes the even one of two neighbours that are as near; softplus is log(1 + exp(x)).
+/// - hard_sigmoid: alpha * x + beta, clamped to [0, 1];
+/// - clip: alpha is the lowest value, beta the highest;
+/// - power: alpha is the exponent.
+/// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
@@ -1427,7 +1427,7 @@ struct Tanh {
 struct Sqrt {
     static constexpr ActivationParams params{ActivationKind::sqrt};
 };
-/// Held between Low and High; both are std::ratio.
+/// Clamps x to [Low, High]; both are std::ratio.
 template <class Low, class High>
 struct Clip {
     static constexpr ActivationParams params{ActivationKind::clip, as_float<Low>, as_float<High>};
@@ -1437,7 +1437,7 @@ template <class Alpha = std::ratio<1>>
 struct Elu {
     static constexpr ActivationParams params{ActivationKind::elu, as_float<Alpha>};
 };
-/// Slope * x + Offset, held between 0 and 1; both are std::ratio.
+/// Slope * x + Offset, clamped to [0, 1]; both are std::ratio.
 template <class Slope = std::ratio<1, 6>, class Offset = std::ratio<1, 2>>
 struct HardSigmoid {
     static constexpr ActivationParams params{ActivationKind::hard_sigmoid, as_float<Slope>, as_float<Offset>};
@@ -1469,7 +1469,7 @@ struct AddParams {
     friend constexpr bool operator==(AddParams const&, AddParams const&) = default;
 };
 
-/// The inputs one after the other along an axis.
+/// Concatenates one or more inputs along an axis. Their other extents must be equal.
 struct ConcatParams {
     Axis axis = Axis::c;
 
@@ -1511,14 +1511,15 @@ enum class BinaryKind {
     keep,
 };
 
-/// An elementwise function of two inputs a and b. Along each of c, h and w they are equally long, or one of them has a
-/// single element there that meets all of the other's.
+/// An elementwise function of two inputs a and b. Along each of c, h and w their extents are equal, or one of them is 1
+/// and is broadcast.
 /// - prelu: a where a >= 0, a * b elsewhere;
-/// - power: a to the b-th;
-/// - minimum, maximum: NaN where either is;
-/// - modulo, remainder: what a division leaves, with the sign of b and of a;
-/// - equal, greater, greater_or_equal: 1 where a is so beside b, 0 elsewhere;
-/// - keep: b where a is not 0, 0 elsewhere, whatever b is there.
+/// - power: a to the power of b;
+/// - minimum, maximum: NaN where a or b is NaN;
+/// - modulo: the remainder of a / b with the sign of b;
+/// - remainder: the remainder of a / b with the sign of a;
+/// - equal, greater, greater_or_equal: 1 where the comparison of a with b holds, 0 elsewhere;
+/// - keep: b where a is not 0, 0 elsewhere, even where b is NaN or infinite.
 struct BinaryParams {
     BinaryKind kind = BinaryKind::add;
 
@@ -1544,8 +1545,8 @@ struct BinaryParams {
     friend constexpr bool operator==(BinaryParams const&, BinaryParams const&) = default;
 };
 
-/// Matrix products: of each h x w matrix of the first input, one a channel, with that of the second. An input with one
-/// channel meets all of the other's.
+/// Batched matrix product. Each channel of an input is an h x w matrix; the output's channel is the first input's
+/// matrix times the second's: c x m x k and c x k x n give c x m x n. An input with one channel is broadcast.
 struct MatMulParams {
     [[nodiscard]] static constexpr std::string_view name() { return "matmul"; }
     static constexpr void each_field(auto const&) {}
@@ -1578,10 +1579,10 @@ template <Extent value>
 struct Dilation {};
 template <int value>
 struct Groups {};
-/// Rows and columns of a transposed convolution's result beyond the last that it reaches.
+/// Rows and columns added to a transposed convolution's result at the bottom and right: PyTorch's output_padding.
 template <Extent value>
 struct OutputPad {};
-/// No bias: a batch norm follows.
+/// The layer has no bias, as is usual before a batch norm.
 struct NoBias {};
 /// Pooling rounds its output size up.
 struct CeilMode {};
@@ -1650,10 +1651,10 @@ struct ConvTransposeParams {
     int k = 1;
     Extent kernel{1};
     Extent stride{1};
-    /// Taken away from the result.
+    /// Rows and columns cropped from the result's borders.
     Padding padding{};
     Extent dilation{1};
-    /// Rows and columns of the result beyond the last that the transpose reaches.
+    /// Rows and columns added to the result at the bottom and right: PyTorch's output_padding.
     int extra_h = 0, extra_w = 0;
     int groups = 1;
     bool bias = true;
@@ -1695,7 +1696,7 @@ struct ConvTransposeParams {
     friend constexpr bool operator==(ConvTransposeParams const&, ConvTransposeParams const&) = default;
 
 private:
-    /// Rows and columns before the padding is taken away.
+    /// Rows and columns of the result before the padding is cropped.
     [[nodiscard]] constexpr std::int64_t whole_h(Shape const& in) const {
         return (std::int64_t{in.h} - 1) * stride.h + layer::detail::dilated(kernel.h, dilation.h) + extra_h;
     }
@@ -1842,7 +1843,7 @@ struct ConvWeightGradientParams {
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A fully connected layer of k outputs. Weights: `<name>.weight`, of k x (c * h * w) in chw order, and `<name>.bias`,
-/// of k. An image is read as it is: no flatten is needed before it.
+/// of k. It flattens its input itself. Output: k x 1 x 1.
 struct DenseParams {
     int k = 1;
     bool bias = true;
@@ -1900,9 +1901,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// stays.
 struct NonMaxSuppressionParams {
     int boxes_per_class = 1;
-    /// A box goes where intersection / union with a better one that stays is larger.
+    /// A box is dropped if its intersection over union with a better box that is kept is larger than this.
     float iou_threshold = 0.0F;
-    /// A box goes where its score is not larger. Minus infinity: none does.
+    /// A box is dropped if its score is not larger than this. Minus infinity disables the threshold.
     float score_threshold = -std::numeric_limits<float>::infinity();
     /// The boxes are given as centre x, centre y, width, height.
     bool centers = false;
@@ -1917,7 +1918,7 @@ struct NonMaxSuppressionParams {
         if (!impossible().empty()) return Fault::impossible_parameter;
         const Shape boxes = inputs[0], scores = inputs[1];
         if (boxes.w != 4 || boxes.c != scores.c || boxes.h != scores.w) return Fault::shapes_differ;
-        // Positions are floats.
+        // Positions are stored as floats, which are exact up to 2^24.
         if (boxes.h > 1 << 24 || rows(scores) > max_extent) return Fault::too_large;
         return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
@@ -1930,7 +1931,7 @@ struct NonMaxSuppressionParams {
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = 1, .h = static_cast<int>(rows(inputs[1])), .w = 3};
     }
-    /// The most boxes that stay in a class.
+    /// The largest number of boxes that are kept for a class of an image.
     [[nodiscard]] constexpr int kept(Shape const& scores) const { return std::min(boxes_per_class, scores.w); }
     friend constexpr bool operator==(NonMaxSuppressionParams const&, NonMaxSuppressionParams const&) = default;
 
@@ -1940,10 +1941,10 @@ private:
     }
 };
 
-/// Rows of each channel of the first input, c x h x w, by their positions, the elements of the second, of which there
-/// may be any number n, in any shape: c x n x w. Fractions are cut off. Zeros where there is no such row, or NaN.
+/// Selects rows of the first input, c x h x w, by the row numbers in the second input, n elements of any shape. Output:
+/// c x n x w. Fractions of a row number are truncated. A row number that is out of range or NaN gives a row of zeros.
 struct GatherParams {
-    /// -1 is the last row, -2 the one before, and so on; if not, there are no such rows.
+    /// Whether negative numbers count from the end: -1 is the last row. If false, they are out of range.
     bool from_end = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
@@ -1996,12 +1997,13 @@ struct BatchNormParams {
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
 };
 
-/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c; none where the numbers are
-/// known, which are then those of all channels.
+/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c. If `known`, it has no weights
+/// and computes x * factor + shift for all channels.
 struct ScaleParams {
     bool known = false;
     float factor = 1.0F, shift = 0.0F;
-    /// Whether training changes the weight, and the bias: a scale or a bias alone has a constant for the other.
+    /// Whether the weight and the bias are trainable. A layer that only scales has a constant bias, and one that only
+    /// shifts a constant weight.
     bool trains_weight = true, trains_bias = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
@@ -2046,7 +2048,7 @@ struct LrnParams {
     friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
 };
 
-/// exp(x) over its sum along an axis: of each pixel's channels, unless told otherwise.
+/// exp(x) divided by its sum along an axis; by default over each pixel's channels.
 struct SoftmaxParams {
     Axis axis = Axis::c;
 
@@ -2166,7 +2168,7 @@ struct MaxPoolIndicesParams {
     friend constexpr bool operator==(MaxPoolIndicesParams const&, MaxPoolIndicesParams const&) = default;
 };
 
-/// Pooling over the whole image: one value a channel.
+/// Pooling over the whole image. Output: c x 1 x 1.
 struct GlobalPoolParams {
     PoolKind kind = PoolKind::average;
 
@@ -2354,7 +2356,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The image as one vector of channels, in chw order.
+/// Flattens the image in chw order. Output: (c * h * w) x 1 x 1.
 struct FlattenParams {
     [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
     static constexpr void each_field(auto const&) {}
@@ -2369,7 +2371,7 @@ struct FlattenParams {
     friend constexpr bool operator==(FlattenParams const&, FlattenParams const&) = default;
 };
 
-/// The same elements, in chw order, under another shape.
+/// Gives the elements, in chw order, another shape with the same number of elements.
 struct ReshapeParams {
     Shape shape;
 
@@ -2392,7 +2394,7 @@ struct ReshapeParams {
 /// offset + i0 * strides[0] + i1 * strides[1] + ... of the input in chw order. Any transpose, broadcast, and slice with
 /// steps is one of these, and so is depth-to-space.
 struct AsStridedParams {
-    /// Extents as they are walked; together as many elements as the shape.
+    /// The tensor's extents, outermost first; their product is the number of elements of the shape.
     Dims dims;
     std::array<std::ptrdiff_t, Dims::max_rank> strides{};
     std::ptrdiff_t offset = 0;
@@ -2431,7 +2433,7 @@ struct AsStridedParams {
     friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
 };
 
-/// Does nothing when a trained network runs; a step of training drops `rate` of the elements.
+/// Dropout: the identity at inference. In a training step it sets each element to 0 with probability `rate`.
 struct DropoutParams {
     float rate = 0.5F;
 
@@ -2450,8 +2452,8 @@ struct DropoutParams {
 
 enum class PadMode { constant, reflect, edge };
 
-/// A border: a value, or the image mirrored at its first and last pixels (which are not repeated), or these repeated.
-/// front and back are channels before the first and after the last; with a constant only.
+/// Pads the image with a constant value, by reflection at its first and last pixels (which are not repeated), or by
+/// repeating them. front and back are channels added before the first and after the last; only constant mode has them.
 struct PadParams {
     Padding padding{};
     float value = 0.0F;
@@ -2538,16 +2540,17 @@ enum class ResizeMode { nearest, linear };
 /// - align_corners: x * (input size - 1) / (result size - 1);
 /// - asymmetric: x * scale.
 enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
-/// Which pixel is nearest to a place between two.
+/// How a position between two pixels is rounded to the nearest pixel.
 enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-/// The image in another size, as ONNX's Resize: each channel by itself. Without antialiasing.
+/// Resizes each channel to another height and width, as ONNX's Resize without antialiasing.
 struct ResizeParams {
     Extent size;
     ResizeMode mode = ResizeMode::nearest;
     ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
     ResizeRounding rounding = ResizeRounding::round_prefer_floor;
-    /// Input size / result size where a file gives a factor that leads to a size only after rounding; 0: of the sizes.
+    /// Input size / result size, for a file whose scale factor gives the result's size only after rounding. 0: computed
+    /// from the sizes.
     float scale_h = 0.0F, scale_w = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
@@ -2575,7 +2578,7 @@ namespace layer {
 struct Flatten {
     static constexpr FlattenParams params{};
 };
-/// Rate is a std::ratio: the share that training drops.
+/// Dropout with probability Rate, a std::ratio, in training; the identity at inference.
 template <class Rate = std::ratio<1, 2>>
 struct DropoutOf {
     static constexpr DropoutParams params{as_float<Rate>};
@@ -2609,17 +2612,18 @@ template <int groups>
 struct ChannelShuffle {
     static constexpr ChannelShuffleParams params{groups};
 };
-/// The channels [first, last), or so many rows (Axis::h) or columns (Axis::w).
+/// The channels [first, last), or those rows (Axis::h) or columns (Axis::w).
 template <int first, int last, Axis axis = Axis::c>
 struct Slice {
     static constexpr SliceParams params{first, last, axis};
 };
-/// The same elements, in chw order, as C x H x W.
+/// Gives the elements, in chw order, the shape C x H x W.
 template <int C, int H, int W>
 struct Reshape {
     static constexpr ReshapeParams params{Shape{.c = C, .h = H, .w = W}};
 };
-/// The image in another size, as PyTorch's interpolate. Options: Bilinear (default: the nearest pixel), AlignCorners.
+/// Resizes the image to a height and width, as PyTorch's interpolate. Options: Bilinear (default: the nearest pixel),
+/// AlignCorners (only with Bilinear).
 template <Extent size, class... Options>
 struct Resize {
 private:
@@ -2698,7 +2702,7 @@ struct PoolGradientParams {
     friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
 };
 
-/// The gradient of a pooling over whole images of the given shape. Inputs as for PoolGradientParams.
+/// The gradient of a global pooling of images of the given shape. Inputs as for PoolGradientParams.
 struct GlobalPoolGradientParams {
     PoolKind kind = PoolKind::average;
     Shape input{};
@@ -2731,7 +2735,7 @@ struct ActivationGradientParams {
     ActivationParams activation{};
     static constexpr bool training = true;
 
-    /// Whether the derivative is anything but 0 or undefined.
+    /// Whether the function has a derivative that is not 0 everywhere.
     [[nodiscard]] static constexpr bool differentiable(ActivationKind kind) {
         switch (kind) {
             case ActivationKind::sign:
@@ -2744,7 +2748,7 @@ struct ActivationGradientParams {
                 return true;
         }
     }
-    /// Whether the function's result tells its derivative, so that its input need not be kept.
+    /// Whether the derivative can be computed from the function's result, so that its input need not be kept.
     [[nodiscard]] static constexpr bool from_result(ActivationParams const& params) {
         switch (params.kind) {
             case ActivationKind::relu:
@@ -2963,7 +2967,7 @@ struct LayerWork {
 /// - work(inputs): LayerWork; without it, one operation for each element of the output;
 /// - in_place: a constexpr bool, whether dst may be src[0];
 /// - scratch_floats(inputs, workers): the floats that args.scratch has room for;
-/// - each_weight(input, visit) as LayerParams has it: args.weights has all values, in the order of the visits;
+/// - each_weight(input, visit) as in LayerParams: args.weights holds all values, in the order of the visits;
 /// - channel_wise: a constexpr bool, whether channel i of the output depends on channel i of the inputs alone, and each
 ///   weight has a row a channel. Pruning and grouping need it to leave channels out.
 template <class P>
@@ -2998,7 +3002,7 @@ struct CheckOwnLayer {
     static constexpr bool value = OwnLayer<P>;
 };
 
-/// Whether a layer of the user's own takes these inputs: its own answer, and whether its output is within bounds.
+/// Whether a layer of the user's own supports these inputs: asks its own supports() and checks its output's size.
 template <OwnLayer P>
 [[nodiscard]] constexpr Support own_supports(P const& params, std::span<const Shape> inputs) {
     if (inputs.empty()) return Support::no("it reads at least one input");
@@ -3033,7 +3037,7 @@ struct OwnLayerTable {
     /// Values as text.
     void (*each_field)(const void*, VisitRef<std::string_view> const&);
     void (*each_weight)(const void*, Shape input, VisitRef<WeightDims, WeightValues> const&);
-    /// The op in the layout of a name; run is null where there is none.
+    /// Returns the op in the layout of that name; its run is null if the layer does not run in that layout.
     OpEntry const& (*op)(std::string_view layout);
 };
 
@@ -3080,7 +3084,7 @@ public:
     }
     [[nodiscard]] OpEntry const& op(std::string_view layout) const { return table_->op(layout); }
 
-    /// Null where they are those of another type.
+    /// Returns the parameters as a P, or null if they are of another type.
     template <OwnLayer P>
     [[nodiscard]] P const* as() const {
         return table_ == table_of<P>() ? static_cast<P const*>(data()) : nullptr;
@@ -3125,16 +3129,16 @@ struct Own {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/training.hpp
-// Layers that only a training step has: parameters that it changes, normalisation by the statistics of the batch, and
-// sums over it. Results with of_batch belong to the whole batch: there is one of them, not one an image. All such
-// vectors have the shape n x 1 x 1, which every layout places alike.
+// Layers that only a training step has: trainable parameters, normalisation by the statistics of the batch, and sums
+// over the batch. A layer with of_batch has one result for the whole batch, not one an image. Vectors of the batch have
+// the shape n x 1 x 1, which every layout stores alike.
 
 #include <cstdint>
 #include <limits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Values that whoever runs the graph owns and may change between runs. No inputs.
+/// A tensor that the caller owns and may change between runs. No inputs. Output: its shape, of the batch.
 struct ParameterParams {
     Shape shape{};
     static constexpr bool training = true, of_batch = true;
@@ -3149,7 +3153,8 @@ struct ParameterParams {
     friend constexpr bool operator==(ParameterParams const&, ParameterParams const&) = default;
 };
 
-/// Values of the batch once for each image. Input: a parameter, n x 1 x 1 of the batch.
+/// Repeats a vector of the batch for each image. Input: a parameter, n x 1 x 1 of the batch. Output: n x 1 x 1 an
+/// image.
 struct RepeatParams {
     static constexpr bool training = true;
 
@@ -3182,7 +3187,7 @@ struct BatchStatisticsParams {
 
 namespace layer::detail {
 
-/// Checks the inputs of a normalisation: x, statistics, gamma, beta, then dy and sums as far as there are any.
+/// Checks the first `count` of these inputs of a normalisation: x, statistics, gamma, beta, dy, sums.
 [[nodiscard]] constexpr Fault check_normalize(std::span<const Shape> inputs, std::size_t count) {
     if (inputs.size() != count) return Fault::wrong_input_count;
     const Shape x = inputs[0];
@@ -3324,7 +3329,7 @@ using AnyLayer =
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
                  AsStridedGradientParams, ResizeGradientParams, OwnLayerParams>;
 
-/// Whether a type is the parameters of one of these kinds.
+/// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
 inline constexpr bool is_kind_of_layer = false;
 template <class Params, class... Kinds>
@@ -3334,18 +3339,18 @@ inline constexpr bool is_kind_of_layer<Params, std::variant<Kinds...>> = (std::s
     return core::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 
-/// The parameters of a layer of the user's own, or null where the layer is another.
+/// Returns the parameters of the user's own type P, or null if the layer is of another type.
 template <OwnLayer P>
 [[nodiscard]] P const* own_params(AnyLayer const& layer) {
     const auto* own = std::get_if<OwnLayerParams>(&layer);
     return own == nullptr ? nullptr : own->as<P>();
 }
 
-/// Whether only a training step has such layers.
+/// Whether layers with these parameters occur only in the graph of a training step.
 template <class Params>
 inline constexpr bool trains = requires { Params::training; };
 
-/// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
+/// Whether the layer has one result for the whole batch, computed from all images, instead of one result an image.
 [[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
     return core::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }
@@ -4048,26 +4053,26 @@ struct Node {
     friend bool operator==(Node const&, Node const&) = default;
 };
 
-/// One of several weights that are a single one: all of a group have the same values.
+/// A weight that shares its values with the others of its group.
 struct SharedWeight {
     std::string group;
-    /// A matrix that has them as the transposed of another of the group, for which this is false.
+    /// Whether this weight is a matrix that holds the group's values transposed.
     bool transposed = false;
     friend bool operator==(SharedWeight const&, SharedWeight const&) = default;
 };
-/// By the names of the weights.
+/// Maps the names of weights to their groups.
 using SharedWeights = std::map<std::string, SharedWeight, std::less<>>;
 
 /// A network as layers in an order in which they can run. The only intermediate representation; a plain value. Its
 /// outputs are results of some of its nodes: by default of the last.
 class Graph {
 public:
-    /// Images that run together, all through the graph.
+    /// batch: the number of images in a run. Throws error unless it is at least 1.
     explicit Graph(int batch = 1) : batch_(batch) {
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
-    /// Says what a type lacks that is no kind of layer in layer/all.hpp.
+    /// A compile-time error that names the member a type lacks to be a layer.
     template <class Layer>
         requires(!network::detail::MakesLayer<Layer>)
     std::size_t add(std::string const&, Layer const&, std::vector<std::size_t> const&, Epilogue const& = {}) {
@@ -4130,7 +4135,7 @@ public:
         if (nodes_.empty()) fail("graph: no layers");
         return {nodes_.size() - 1};
     }
-    /// Throws error when there are none, or a position that no layer has.
+    /// Sets the positions of the outputs. Throws error if the list is empty or a position is out of range.
     void set_outputs(std::vector<std::size_t> outputs) {
         if (outputs.empty()) fail("graph: no outputs");
         for (const std::size_t output : outputs) {
@@ -4151,7 +4156,7 @@ public:
         if (all.size() > 1) fail("graph: two outputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
         return all[0];
     }
-    /// Weights that change between runs, by name: those that are trained. All others are constant.
+    /// The names of the trainable weights, which change between runs. All others are constant.
     [[nodiscard]] std::set<std::string, std::less<>> const& trainable() const { return trainable_; }
     void set_trainable(std::set<std::string, std::less<>> weights) { trainable_ = std::move(weights); }
     /// Weights that several layers share. Training keeps them equal, pruning takes the same filters from all of them,
@@ -4199,7 +4204,7 @@ private:
     return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
 }
 
-/// A line a layer: name, kind, inputs, output shape.
+/// Prints a line for each layer: name, kind, inputs, output shape.
 inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
     for (Node const& node : graph.nodes()) {
         out << node.name << ": " << layer_kind(node.layer);
@@ -4346,7 +4351,8 @@ public:
     ValueFile(ValueFile const&) = delete;
     ValueFile& operator=(ValueFile const&) = delete;
     virtual ~ValueFile() = default;
-    /// Copies its bytes from `offset` on. Throws error, naming the file, when it was changed since it was opened.
+    /// Copies the file's bytes from `offset` on to dst. Throws error, naming the file, if it changed since it was
+    /// opened.
     virtual void read(std::size_t offset, std::span<std::byte> dst) const = 0;
 };
 
@@ -4631,10 +4637,10 @@ namespace network {
     return specs;
 }
 
-/// A weight of which another one before it in the graph, the owner, has the values.
+/// The owner of a shared weight's values: an earlier weight of the graph.
 struct WeightOwner {
     std::string name;
-    /// Whether this one has them as the transposed of the owner's matrix.
+    /// Whether the weight is the transpose of the owner's matrix.
     bool transposed = false;
 };
 /// The weights that share what another one owns, by name. The owner is the first of its group in the graph.
@@ -4669,7 +4675,8 @@ struct WeightOwner {
     return scale == nullptr || (weight.ends_with(".bias") ? scale->trains_bias : scale->trains_weight);
 }
 
-/// The number of values that training learns: those of all weights but running statistics, of shared ones once.
+/// The number of values in all weights except running statistics; shared weights count once. Constants count too,
+/// though they are not trainable.
 [[nodiscard]] inline double parameter_count(Graph const& graph) {
     double count = 0;
     for (WeightSpec const& spec : own_weight_specs(graph)) {
@@ -4736,7 +4743,7 @@ inline void transpose_into(const float* src, std::size_t rows, std::size_t colum
 
 }  // namespace network
 
-/// The weights, and those that they lack of the graph's shared ones, by what their owners or others of the group have.
+/// Adds the shared weights of the graph that are missing, with the values of others of their group.
 [[nodiscard]] inline Weights with_shared(Graph const& graph, Weights weights) {
     const auto owners = weight_owners(graph);
     if (owners.empty()) return weights;
@@ -4849,8 +4856,8 @@ namespace network {
 enum class WeightCheck { shapes, values };
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
-/// (see WeightValues), when weights differ that are shared, or when there are some that the graph does not know: all of
-/// them in one message, which names the weights' source.
+/// (see WeightValues), when shared weights differ, or when a weight is not in the graph. One message lists all faults
+/// and names the weights' source.
 inline void check_weights(Graph const& graph, Weights const& weights, WeightCheck check = WeightCheck::values) {
     std::string faults;
     std::size_t known = 0;
@@ -4885,8 +4892,8 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
 
-/// Checks the values of one node's weights, whose names and dimensions are known to be right, but for that of this
-/// name: for who is about to read them anyway. Throws what check_weights would throw of all.
+/// Checks the values of one node's weights, except the weight named `but_for`. Names and dimensions must have been
+/// checked before. Throws the error of check_weights.
 inline void check_values(Graph const& graph, Node const& node, Weights const& weights, std::string_view but_for = "") {
     for (WeightSpec const& spec : weight_specs(graph, node)) {
         if (spec.name != but_for && !network::value_fault(spec, weights.at(spec.name).values).empty())
@@ -4939,8 +4946,8 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 
 }  // namespace network::detail
 
-/// The weights of one node of a graph, for which check_weights has found no fault. Of a convolution and a dense layer
-/// those of `count` outputs from `first` on, or of all.
+/// Prepares the weights of one node; check_weights must have found no fault in them. For a convolution or dense layer,
+/// only those of the outputs [first, first + count).
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
     std::vector<double> factor, shift;
@@ -5097,7 +5104,7 @@ namespace primsel::inline PRIMSEL_ABI {
             .dilation_w = conv.dilation.w,
             .groups = conv.groups};
 }
-/// That of a layer of a graph, which must be a convolution.
+/// The shape of a layer of a graph, which must be a convolution.
 [[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
 }
@@ -5110,7 +5117,7 @@ struct ConvTask {
     std::string kernel{};
     bool packs = false;
 };
-/// That of a layer of a graph; nothing where it needs no primitive.
+/// The task of a layer of a graph; nothing if it needs no primitive.
 [[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
     Node const& node = graph[layer];
     if (std::holds_alternative<ConvParams>(node.layer)) {
@@ -5130,7 +5137,7 @@ struct ConvTask {
     return std::nullopt;
 }
 
-/// Whether a forward primitive stands for the gradient of the input, with a turned kernel.
+/// Whether a forward primitive computes the gradient of the input, with a rotated kernel.
 [[nodiscard]] inline bool turns_kernel(PrimitiveEntry const& entry, ConvTask const& task) {
     return task.pass == Pass::input_gradient && entry.pass == Pass::forward;
 }
@@ -5206,7 +5213,7 @@ struct PlannedTransform {
 struct PlannedStrips {
     std::vector<std::string> layers;
     int rows = 0;
-    /// In place of the layers' own.
+    /// Predicted for the whole chain; replaces the seconds of its layers.
     double seconds = 0;
     friend bool operator==(PlannedStrips const&, PlannedStrips const&) = default;
 };
@@ -5223,9 +5230,9 @@ public:
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.
     bool optimal = false;
-    /// No assignment is predicted to take less; 0 where nothing is known of that.
+    /// A lower bound on the predicted seconds of every assignment; 0 if unknown.
     double bound_seconds = 0;
-    /// Spent making it.
+    /// Seconds spent on predicting and on solving.
     double predict_seconds = 0, solve_seconds = 0;
 
     /// Throws error when no layer has the name, and says which have.
@@ -5579,19 +5586,18 @@ namespace primsel::inline PRIMSEL_ABI {
 /// measurement.
 inline constexpr std::size_t most_strip_layers = 4;
 
-/// The layer is a convolution that may be one of a chain: its kernel does not change, and every row of its result reads
-/// the image.
+/// Whether a layer can be in a chain: a convolution with a fixed kernel, each row of whose result reads the image.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
     if (!std::holds_alternative<ConvParams>(graph[node].layer)) return false;
     const ConvTask task = *conv_task(graph, node);
     return !task.packs && rows_read_image(task.shape);
 }
-/// The primitive computes rows by themselves, in hwc.
+/// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc.
 [[nodiscard]] inline bool joins_strips(Kernels const& kernels, PrimitiveEntry const& entry) {
     return entry.by_rows && entry.fuses_epilogue && kernels.layouts[entry.in_layout].name == hwc::name &&
            kernels.layouts[entry.out_layout].name == hwc::name;
 }
-/// The layer may be one of a chain as the plan computes it.
+/// Whether a layer can be in a chain by the primitive that the plan chose for it.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, Kernels const& kernels, PlannedLayer const& planned,
                                        std::size_t node) {
     const auto primitive = kernels.find_if_any(planned.primitive);
@@ -5599,14 +5605,14 @@ inline constexpr std::size_t most_strip_layers = 4;
            planned.in_layout == hwc::name && planned.out_layout == hwc::name;
 }
 
-/// The node behind this one alone uses its result, as its image. uses: graph.uses().
+/// Whether only the next node uses this node's result, and as its image. uses: graph.uses().
 [[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& uses) {
     return node + 1 < graph.size() && uses[node] == 1 && !graph[node + 1].inputs.empty() &&
            graph[node + 1].inputs[0] == node;
 }
 
-/// For each layer of a chain, the most rows of its result that are there at once when the last layer makes `rows`:
-/// those of the last layer itself, and of each other layer those that the next one reads.
+/// For each layer of a chain, the most rows of its result that memory holds at once when the last layer makes `rows`:
+/// for the last layer `rows`, for each other layer those that the next one reads.
 [[nodiscard]] inline std::vector<int> strip_rows(std::span<const ConvShape> chain, int rows) {
     std::vector<int> result(chain.size(), rows);
     for (std::size_t i = chain.size() - 1; i > 0; --i) {
@@ -5615,7 +5621,7 @@ inline constexpr std::size_t most_strip_layers = 4;
     }
     return result;
 }
-/// Floats of these rows, of all layers but the last.
+/// The floats of these rows, summed over all layers but the last.
 [[nodiscard]] inline std::size_t strip_floats(std::span<const ConvShape> chain, int rows) {
     const std::vector<int> held = strip_rows(chain, rows);
     std::size_t floats = 0;
@@ -5638,8 +5644,7 @@ inline constexpr std::size_t most_strip_layers = 4;
     return (all + strips - 1) / strips;
 }
 
-/// Convolutions, each of which alone reads the one before it, that may be computed in strips of these rows of the last
-/// one's result.
+/// Consecutive convolutions that can be computed in strips: only the next one reads each result.
 struct StripChain {
     std::size_t first = 0;  ///< node
     std::vector<ConvShape> shapes;
@@ -5839,40 +5844,43 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The run of a network that a kernel is part of, as far as it decides what the kernel takes. Distances count the bytes
-/// that pass through the caches between two uses of the same bytes (reuse distance): they say which level of memory the
-/// second use reads from.
+/// The facts about a run of a network that affect a kernel's time. A reuse distance is the number of bytes that pass
+/// through the caches between two uses of the same data. It decides which memory level the second use reads from.
 struct RunContext {
     int batch = 1;  ///< images
     /// Each run packs the kernel, because weights change between runs.
     bool packs = false;
     /// All images go through a layer before any goes through the next, as in a step of training.
     bool layer_by_layer = false;
-    /// Reuse distance of what the layer reads and writes where it goes layer by layer; 0: its own bytes.
+    /// Reuse distance of the layer's inputs and output, if the network runs layer by layer. 0 stands for the layer's
+    /// own bytes.
     double data_reuse_bytes = 0;
     /// Reuse distance of the layer's weights; 0: they come from memory.
     double weight_reuse_bytes = 0;
-    /// Operations of convolutions between two uses of the weights: the longer they lie idle, the more of them other
-    /// programs push out of shared caches.
+    /// Operations of convolutions between two uses of the weights. They give the time between the uses, during which
+    /// other programs evict the weights from shared caches.
     double weight_reuse_operations = 0;
 
     friend bool operator==(RunContext const&, RunContext const&) = default;
 };
 
-/// Seconds of a primitive for a convolution: all images of the batch, without bias and activation.
+/// Asks for the seconds of a primitive on all images of the batch, without bias and activation. `shape` is that of one
+/// image; `primitive` is a position in Kernels::primitives.
 struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
     RunContext run = {};
 };
-/// Seconds of changing a tensor from one layout to another.
+/// Asks for the seconds of a layout transform of all images of the batch. `shape` is that of one image; `from` and `to`
+/// are positions in Kernels::layouts.
 struct TransformQuery {
     Shape shape;
     std::size_t from, to;
     RunContext run = {};
 };
-/// Seconds of any other layer in a layout. A ConvParams layer stands for the pass that adds bias and residual (the
-/// second input where there is one) and clamps, after a primitive that does not.
+/// Asks for the seconds of any other layer on all images of the batch. `layout` is a position in Kernels::layouts. A
+/// ConvParams layer stands for the pass that adds bias and residual (the second input, if there is one) and clamps; it
+/// follows primitives that do not do so themselves.
 struct OpQuery {
     AnyLayer const* layer;
     std::span<const Shape> inputs;
@@ -5881,9 +5889,9 @@ struct OpQuery {
     RunContext run = {};
 };
 
-/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
-/// where the model has no price, which forbids it. May throw error, as set-up may. An answer depends on every field of
-/// its question, but for the fields of RunContext that `M::ignores`, if it is there, names.
+/// Predicts seconds. Each call answers queries of one kind: seconds[i] for queries[i]. An answer is >= 0, or infinite
+/// if the model has no price, and the planner then does not use that choice. predict may throw error. An answer may
+/// depend on every field of its query except the fields of RunContext that the optional list `M::ignores` names.
 template <class M>
 concept CostModel =
     requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
@@ -5894,7 +5902,7 @@ concept CostModel =
         model.predict(kernels, ops, seconds);
     };
 
-/// Whether answers of a model may ignore this field of RunContext.
+/// Returns whether M::ignores names this field of RunContext.
 template <CostModel M>
 [[nodiscard]] constexpr bool ignores(std::string_view field) {
     if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::end(M::ignores);
@@ -6081,29 +6089,32 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The work of an op, whatever the machine: bytes that an image moves, bytes of the working set that they belong to,
-/// operations, bytes of packed weights, and the reuse distance of the weights as in RunContext.
+/// The machine-independent work of an op. For one image: the bytes that it moves and its operations. For the whole op:
+/// the bytes of its packed weights. `working_set` is in bytes and selects the memory level that serves `bytes`.
+/// `run_bytes` and `run_operations` are RunContext::weight_reuse_bytes and weight_reuse_operations.
 struct OpWork {
     double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
-/// The terms of an op's time, in seconds: the traffic and the arithmetic of an image, of which the longer bounds it,
-/// and the traffic of its weights.
+/// The terms of an op's time, in seconds: memory traffic and arithmetic of one image, and the traffic of the weights.
+/// The larger of the first two bounds an image.
 struct OpTerms {
     double memory = 0, arithmetic = 0, weights = 0;
 };
 
-/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights, its
-/// calls; all of these `times` times. `besides` is what a step of training adds: packing a kernel that changes, writing
-/// the gradient of one, and the traffic of images that come from farther than the batch itself would.
+/// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights and
+/// its calls. The layer spends these terms `times` times. `besides` is added once, for a step of training: packing
+/// weights that changed, writing their gradient, and reading images from a slower memory level than the batch alone
+/// would need.
 struct ConvTerms {
     double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
 
-/// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
-/// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
-/// kernels' Arch, measured once, unless others are given.
+/// A cost model that needs no training: the roofline (Williams et al. 2009) of each phase of each primitive. A phase
+/// takes the larger of its operations / the machine's rate for them and its bytes / the bandwidth of the memory level
+/// that holds its working set. Reading the weights adds the part that prefetching does not hide. The machine's figures
+/// are measured once for the kernels' Arch, or given to the constructor. predict throws error if no Machine was given
+/// and the kernels have none.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
@@ -6136,21 +6147,23 @@ public:
             seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
-    /// The share of the shorter of reading from memory and computing that prefetching hides. On the profiles in
-    /// bench/profiles, 0.5 chooses better than 0, 0.25, 0.75 and 1 (test/cost/pretrained.cpp).
+    /// The share of min(compute, reading the weights) that prefetching hides. On the profiles in bench/profiles,
+    /// selection with 0.5 has less regret than with 0, 0.25, 0.75 or 1 (test/cost/pretrained.cpp).
     static constexpr double hidden = 0.5;
 
-    /// The seconds of these terms, with what prefetching the weights hides.
+    /// Returns times * (compute + weights - hidden_share * min(compute, weights)) + besides, in seconds, where compute
+    /// is the sum of products, rest and calls.
     [[nodiscard]] static double seconds(ConvTerms const& of, double hidden_share = hidden) {
         const double compute = of.products + of.rest + of.calls;
         return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights)) + of.besides;
     }
-    /// The terms of a primitive that does this work for an image and reads packed weights of `packed_bytes` bytes.
+    /// Returns the terms of a primitive that does `work` for each image and reads `packed_bytes` bytes of packed
+    /// weights. `run_bytes` and `run_operations` are the reuse distance of the weights, as in OpWork.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1, double run_bytes = 0,
                                          double run_operations = 0) {
-        // A network takes all images of a batch at once (see Schedule) where weights are larger than images, and then
-        // reads the weights once.
+        // A layer whose packed weights are at least as large as its input and output of one image runs all images of
+        // the batch at once (see Schedule) and reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
         ConvTerms result{
@@ -6162,9 +6175,10 @@ public:
         }
         return result;
     }
-    /// The terms where all images go through the layer before the next layer runs. `work` is that of the whole batch or
-    /// of one image, which then comes from the memory level that holds the batch, or from farther by the reuse
-    /// distance.
+    /// Returns the terms of a layer in a network that runs layer by layer: all images pass the layer before the next
+    /// layer starts. `work` is that of the whole batch if `whole_batch`, else of one image. Images are then read from
+    /// the memory level that holds the batch, or that holds `apart` bytes if these are more. `apart` is
+    /// RunContext::data_reuse_bytes.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                             ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
         ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
@@ -6180,7 +6194,7 @@ public:
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
         return terms(machine_of(kernels), kernels, query);
     }
-    /// The terms of an op; for a convolution, those of the pass that adds its bias and what comes after.
+    /// Returns the terms of an op. For ConvParams, they are those of the pass that adds bias and residual and clamps.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         return terms(machine_of(kernels), work(kernels, query));
     }
@@ -6219,7 +6233,9 @@ public:
     }
 
 private:
-    /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
+    /// Returns the bandwidth, in bytes a second, at which a layer reads its weights. Between two runs of the layer the
+    /// other layers evict its weights from every cache that is smaller than their reuse distance. Without a reuse
+    /// distance, weights come from memory.
     [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
         if (!(run_bytes > 0)) return machine.bandwidth.back();
         return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
@@ -6235,7 +6251,7 @@ private:
                                           query.run.data_reuse_bytes)
                                : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
                                        query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
-        // Gradients of weights lie apart until the update.
+        // The gradient of the weights is written to memory, where the update reads it.
         if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();
         if (query.run.packs) {
@@ -6245,9 +6261,9 @@ private:
         return result;
     }
 
-    /// Seconds to call a kernel and start its loops. Only the order of magnitude is known: it is a choice, and the
-    /// coefficients of calls (cost/pretrained/convs.hpp) multiply it. Between 0 and 5 microseconds the
-    /// regret on the profiles changes by less than 2e-4 (test/cost/pretrained.cpp).
+    /// Seconds to call a kernel and start its loops. The value is a choice of the right order of magnitude. The
+    /// coefficients of calls (cost/pretrained/convs.hpp) multiply it. Between 0 and 5 microseconds the regret on the
+    /// profiles changes by less than 2e-4 (test/cost/pretrained.cpp).
     static constexpr double overhead = 1e-6;
     /// Vector operations for each weight that a step of training packs. Fitted to the times of steps of six networks on
     /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
@@ -6268,8 +6284,9 @@ private:
             case Rate::gemm:
                 return machine.matmul_flops;
             case Rate::registers:
-                // Winograd's transforms reach half of the FMA peak: one operation where a multiply-add does two. Of the
-                // shares 0.3 to 0.8 it has the least regret (bench/results/2026-11-28-cost-coefficients.md).
+                // Winograd's transforms reach half of the FMA peak: they do one operation where a multiply-add does
+                // two. Among the shares 0.3 to 0.8, 0.5 has the least regret
+                // (bench/results/2026-11-28-cost-coefficients.md).
                 return 0.5 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.fma_flops);
             case Rate::vector:
                 return machine.vector_flops;
@@ -6564,21 +6581,21 @@ struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
     /// any.
     std::optional<Family> family = std::nullopt;
-    /// The same with a single primitive.
+    /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
     /// Only primitives that compute each output from the pixels it depends on alone: with Winograd's algorithm a pixel
     /// that is infinite, NaN or huge spoils its whole tile.
     bool exact_support = false;
-    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
+    /// The largest arena in bytes. make_fitting_plan (engine/fit.hpp) keeps to it; make_plan ignores it.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     std::vector<Refused> refused = {};
     /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
     bool strips = true;
-    /// Threads that run the plan, which costs are not predicted for.
+    /// The number of threads that run the plan. Only the predictions for strips depend on it.
     std::size_t workers = 1;
-    /// Whether the plan keeps the other primitives for each convolution, to explain itself. Without, it is made faster.
+    /// Whether the plan keeps all candidates of each convolution for explain(). Planning is faster without.
     bool keep_candidates = true;
 };
 
@@ -6607,20 +6624,20 @@ struct Alternative {
     std::size_t primitive = 0;
     std::size_t in_layout = 0, out_layout = 0;
     double seconds = 0;
-    /// Its strips, of Pricing::chains, and the seconds that it takes by itself.
+    /// The position of its chain in Pricing::chains, and the seconds of the node when it is computed by itself.
     std::size_t chain = no_chain;
     double by_itself = 0;
 };
-/// Those of each node of a graph.
+/// The alternatives of each node of a graph.
 using Alternatives = std::vector<std::vector<Alternative>>;
 
-/// Whether a pass of its own must add bias and residual and clamp after the primitive.
+/// Whether an extra pass must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
     const auto* conv = std::get_if<ConvParams>(&node.layer);
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
-/// The questions to a cost model and its answers, all of a kind at once.
+/// Asks a cost model for every price that a plan needs, one batch of questions for each kind, and keeps the answers.
 template <CostModel Model>
 class Pricing {
 public:
@@ -6650,7 +6667,7 @@ public:
     Pricing(Pricing const&) = delete;  // questions refer to it
     Pricing& operator=(Pricing const&) = delete;
 
-    /// Seconds of the change of layout of a node's result; 0 where nothing need move.
+    /// Seconds of changing the layout of a node's result; 0 where the bytes stay as they are.
     [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
         const std::size_t query = transform_of_[place_of(shape_of_[node], from, to)];
         return query == nothing ? 0 : transform_seconds_[query];
@@ -6692,9 +6709,9 @@ private:
     PlanOptions const& options_;
 
 public:
-    /// The ways to run each node by itself: of those with the same layouts only the cheapest.
+    /// The ways to run each node by itself; of those with the same layouts, only the cheapest.
     Alternatives alternatives;
-    /// Those in chains, by each primitive that can.
+    /// The ways to run each node in a chain, one for each primitive that computes rows by themselves.
     Alternatives in_chains;
     std::vector<StripChain> chains;
 
@@ -6719,7 +6736,8 @@ private:
             (void)kernels_.find(refused.primitive);
         }
     }
-    /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
+    /// Throws error, and names the question, unless the answer is a cost: not negative, and infinite where the model
+    /// has no price.
     template <class... What>
     [[nodiscard]] static double priced(double seconds, What const&... what) {
         if (is_nan(seconds) || !(seconds >= 0))
@@ -6735,7 +6753,8 @@ private:
                          ", from layout ", kernels_.layouts[query.from].name, " to ", kernels_.layouts[query.to].name);
         }
     }
-    /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
+    /// The rank of a primitive against the one that the options name: 0 for that one, 1 for its substitute, 2 for
+    /// others.
     [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
         const bool wanted = (!options_.family || entry.family == *options_.family) &&
                             (options_.primitive.empty() || entry.id == options_.primitive);
@@ -6756,7 +6775,7 @@ private:
     [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
         return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
     }
-    /// Each change of layout is asked once for all results of a shape.
+    /// Asks for each change of layout once, for all results of one shape.
     void ask_transforms() {
         std::map<std::tuple<int, int, int>, std::size_t> shapes;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -6806,7 +6825,7 @@ private:
         });
         return found == asked.end() ? i : *found;
     }
-    /// Networks repeat themselves: of layers that differ in their names alone, the first is asked for.
+    /// Networks repeat layers: of those that differ in their names alone, only the first is asked for.
     void ask() {
         ask_transforms();
         std::vector<std::size_t> asked;
@@ -6846,7 +6865,7 @@ private:
                 alternatives[i].push_back({});  // images come in the first layout
             } else if (std::holds_alternative<ConstantParams>(node.layer) ||
                        std::holds_alternative<ParameterParams>(node.layer)) {
-                // Stored in whichever is wanted.
+                // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
@@ -6948,7 +6967,7 @@ private:
              to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
 
-    /// Primitives that compute rows of a layer by themselves.
+    /// The primitives that can compute some rows of a layer without the others.
     std::vector<std::vector<detail::PricedPrimitive>> by_rows_;
     std::vector<ConvQuery> convs_;
     std::vector<OpQuery> ops_;
@@ -6987,13 +7006,14 @@ struct Reading {
     std::size_t reader, position;
 };
 
-/// Nodes are layers, alternatives their layout pairs and chains, edges the changes of layout between them; layers of a
-/// chain take it all or none, and results must leave in the first layout. Readers that want the same layout share one
-/// copy: for a result with several readers a node of its own chooses in which layouts it is there for them.
+/// The PBQP of a plan. A node is a layer. Its alternatives are pairs of layouts, alone or in a chain. An edge costs the
+/// change of layout between two layers, and forbids that one runs in a chain without the other. The network's results
+/// are in the first layout. Readers that want the same layout share one copy: a result with several readers has one
+/// more node, which chooses the layouts in which it is copied.
 template <class Prices>
 class Formulation {
 public:
-    /// alternatives: some of those that the prices are of. All must outlive this.
+    /// alternatives: those of `pricing`, or some of them. All arguments must outlive this.
     Formulation(Graph const& graph, Prices const& prices, Alternatives const& alternatives)
         : graph_(graph), prices_(prices), alternatives_(alternatives) {
         std::vector<std::vector<Reading>> readings(graph.size());
@@ -7016,7 +7036,7 @@ public:
         }
     }
 
-    /// Its first nodes are the graph's.
+    /// The first nodes are the graph's, in its order.
     PbqpProblem problem;
 
     /// Throws error, naming solver and layer, unless the solution takes one of the alternatives of each node. Whether
@@ -7046,7 +7066,7 @@ private:
     [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
         return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
     }
-    /// One of two layers that follow each other in a chain is in its strips without the other.
+    /// Whether one of two neighbours in a chain runs in its strips and the other does not.
     [[nodiscard]] bool divides_chain(std::size_t writer, Alternative const& write, Reading const& reading,
                                      Alternative const& read) const {
         if (write.chain == read.chain || reading.position > 0) return false;
@@ -7110,7 +7130,7 @@ private:
     Graph const& graph_;
     Prices const& prices_;
     Alternatives const& alternatives_;
-    std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
+    std::vector<std::size_t> copied_;  // the layer whose copies each node after the graph's chooses
 };
 
 }  // namespace plan
@@ -7260,7 +7280,7 @@ public:
         add(params.epsilon);
         if (params.momentum != BatchNormParams{}.momentum) add(params.momentum);
     }
-    /// Which of them are trained changes nothing that is computed.
+    /// trains_weight and trains_bias add nothing: they do not change what is computed.
     void add(ScaleParams const& params) { add(params.known), add(params.factor), add(params.shift); }
     void add(OwnLayerParams const& params) {
         add(params.name());
@@ -7285,7 +7305,8 @@ private:
 
 }  // namespace network
 
-/// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
+/// Returns a 64-bit FNV-1a hash as sixteen hexadecimal digits. It covers the batch, the names, parameters, inputs and
+/// epilogues of the layers, and the outputs. It ignores weights and which of them are trainable or shared.
 [[nodiscard]] inline std::string fingerprint(Graph const& graph) {
     network::Fingerprint print;
     print.add(graph.batch());
@@ -7313,7 +7334,7 @@ namespace network::detail {
 [[nodiscard]] inline std::uint64_t structure_of(Node const& node, std::vector<std::uint64_t> inputs) {
     Fingerprint print;
     AnyLayer layer = node.layer;
-    // Sums do not mind the order; what is folded shows as a bias.
+    // A sum is commutative. A folded layer counts as a bias.
     if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
     if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
     if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
@@ -7327,9 +7348,8 @@ namespace network::detail {
 
 }  // namespace network::detail
 
-/// Sixteen hexadecimal digits that are the same for graphs that compute the same function of their weights in the same
-/// layers, whatever the layers are called, in whichever order they stand, and whether a bias is their own or was folded
-/// into them.
+/// Returns a hash as sixteen hexadecimal digits that is equal for graphs of the same layers, connected alike. Layer
+/// names, the order of the layers, and whether a bias is the layer's own or was folded into it make no difference.
 [[nodiscard]] inline std::string structure(Graph const& graph) {
     std::vector<std::uint64_t> nodes;
     for (Node const& node : graph.nodes()) {
@@ -7351,7 +7371,8 @@ namespace network::detail {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Sixteen hexadecimal digits of what a plan may choose from.
+/// Returns a 64-bit FNV-1a hash, as sixteen hexadecimal digits, of the primitives with their layouts and of the
+/// layouts.
 [[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
     network::Fingerprint print;
     for (PrimitiveEntry const& entry : kernels.primitives)
@@ -7372,9 +7393,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
 /// and chains of convolutions in strips of rows included. Images come and results go in the kernels' first layout.
-/// Throws error when a layer cannot be computed at all, with each primitive's reason; when the options name a layer or
-/// primitive that is not there or bound the error by what is no bound; when the model's answer is no cost; and when the
-/// solver's is no choice, or a forbidden one.
+/// Throws error when no primitive can compute a layer, with each one's reason; when the options name an unknown layer
+/// or primitive, or bound the error by a negative number or NaN; when the model's answer is not a cost; and when the
+/// solver's answer is not an allowed choice.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -7887,7 +7908,7 @@ struct Arrangement {
 
 namespace engine::detail {
 
-/// Which steps read and write each tensor.
+/// The steps that read and write each tensor.
 class TensorUses {
 public:
     struct Use {
@@ -8000,7 +8021,7 @@ private:
         if (uses_[tensor].empty()) result.first = 0;
         return result;
     }
-    /// Scratch of a lane is for one worker.
+    /// Bytes of a tensor. Scratch in a lane is sized for one worker, since one worker runs the lane.
     [[nodiscard]] std::size_t bytes(std::size_t tensor) const {
         if (owner(tensor) > 0) {
             ScheduledStep const& step = schedule_.steps[uses_[tensor][0].step];
@@ -8077,7 +8098,7 @@ public:
     [[nodiscard]] float* arena() noexcept { return arena_.data(); }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
 
-    /// Another arena instead, when programs no longer need as much: they must be rearranged. Throws std::bad_alloc.
+    /// Replaces the arena. Programs that use it must be rearranged then. Throws std::bad_alloc.
     void replace_arena(std::size_t bytes) {
         arena_ = AlignedBuffer();
         arena_ = AlignedBuffer(floats_for_bytes(bytes));
@@ -8233,7 +8254,7 @@ public:
     [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
     /// Bytes of packed weights, including those that a room shares with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
-    /// Steps of a run: those that take one image count once for each image of a batch.
+    /// The number of steps of a run. A step that takes one image counts once for each image of the batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
@@ -8516,7 +8537,7 @@ private:
         if (faulty && graph.trainable().empty()) check_weights(graph, weights);
     }
 
-    /// The address `bytes` bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
+    /// Returns the address `bytes` bytes after data. Kernels take pointers to floats for every type of element.
     [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
         return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
     }
@@ -9667,11 +9688,11 @@ struct Path {};
 /// The sum of branches that all read the same input; each is a layer or a Path. An empty Path is the input itself.
 template <class... Branches>
 struct Sum {};
-/// The channels of the branches, one after the other.
+/// The branches' results, concatenated along the channels. All branches read the same input.
 template <class... Branches>
 struct Concat {};
-/// An elementwise function of two branches. Along each of c, h and w they are equally long, or one of them has a single
-/// element there that meets all of the other's.
+/// An elementwise function of two branches. Along each of c, h and w their extents are equal, or one of them is 1 and
+/// is broadcast.
 template <BinaryKind kind, class... Branches>
 struct Binary {};
 /// The product of two branches.
@@ -9680,8 +9701,8 @@ using Product = Binary<BinaryKind::multiply, Branches...>;
 /// The layers' result plus their input (He et al. 2016).
 template <class... Layers>
 using Residual = Sum<Path<Layers...>, Path<>>;
-/// The input times the layers' result, which may have a single element a channel or a pixel: squeeze-and-excite (Hu et
-/// al. 2018), and functions such as x * sigmoid(x).
+/// The input times the layers' result, which is broadcast along axes of extent 1: squeeze-and-excite (Hu et al. 2018),
+/// and functions such as x * sigmoid(x).
 template <class... Layers>
 using Gated = Product<Path<>, Path<Layers...>>;
 /// A name for a layer, or a prefix for the names of the layers in a Path, Sum, Concat or Product: `stem`,
@@ -9689,14 +9710,15 @@ using Gated = Product<Path<>, Path<Layers...>>;
 /// An empty name is no prefix: the layers inside are named as those around them.
 template <FixedString name, class Layer>
 struct Named {};
-/// Layers that make one together. The last bears the name of the whole, those before it are named inside: `norm`,
-/// `norm.reduce_mean1`. Without a name, it is named by its kind and count.
+/// Several layers that count as one layer of the given kind. The last layer takes the name of the whole; the name is
+/// the prefix of those before it: `norm`, `norm.reduce_mean1`. Without a name, the whole is named by its kind and
+/// count.
 template <FixedString kind, class Last, class... Before>
 struct Whole {};
 
 }  // namespace primsel::inline PRIMSEL_ABI::layer
 // primsel/layer/composite.hpp
-// Layer types that are made of others: what one of PyTorch's modules computes takes several layers of the graph.
+// Layer types that are composed of several layers of the graph, each of which does the work of one PyTorch module.
 
 #include <cstddef>
 #include <ratio>
@@ -9718,7 +9740,7 @@ template <int groups, Shape in, class Layer>
 using IfGroupsDivide =
     std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
 
-/// The same over groups of channels and all pixels.
+/// (x - mean) / sqrt(variance + Epsilon) over each group of channels and all pixels.
 template <int groups, class Epsilon, Shape in>
 using NormalizedGroups =
     IfGroupsDivide<groups, in,
@@ -9761,8 +9783,8 @@ template <class Kind = ActivationKind>
 using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, layer::detail::Erf<Kind>,
                    ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
 
-/// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
-/// `<name>.weight`, of as many.
+/// slope * x below zero, with one trained slope for all channels (slopes = 1) or one for each channel. Weight:
+/// `<name>.weight`, of `slopes` values.
 template <int slopes = 1>
 using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes>>>;
 
@@ -9770,7 +9792,7 @@ using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes
 template <FixedString name, int channels>
 using LayerScale = Named<"", Product<Path<>, Named<name, Parameter<channels>>>>;
 
-/// A gate for each channel, worked out from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
+/// A gate for each channel, computed from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
 /// 2018): x * Gate(fc2(Activation(fc1(mean of x)))).
 template <int channels, int squeezed, class Activation = Relu, class Gate = Sigmoid>
 using SqueezeExcite =
@@ -9781,8 +9803,8 @@ using SqueezeExcite =
 template <class Epsilon = std::ratio<1, 100'000>>
 using LayerNorm = Whole<"layer_norm", Scale, layer::detail::Normalized<Axis::c, Epsilon>>;
 
-/// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
-/// after it has those of affine=True.
+/// Instance normalisation: (x - mean) / sqrt(variance + Epsilon) over each channel's pixels. It has no weights, as
+/// PyTorch's InstanceNorm2d by default; add a Scale after it for those of affine=True.
 template <class Epsilon = std::ratio<1, 100'000>>
 struct InstanceNorm {
     template <Shape in>
@@ -9798,11 +9820,12 @@ struct GroupsOnly {
     static constexpr bool expands = true;
 };
 }  // namespace detail
-/// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
+/// Group normalisation over each of `groups` groups of channels and all pixels (Wu and He 2018). Weights:
+/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
 template <int groups, class Epsilon = std::ratio<1, 100'000>>
 using GroupNorm = Whole<"group_norm", Scale, layer::detail::GroupsOnly<groups, Epsilon>>;
 
-/// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
+/// Scales the image's height and width by an integer factor, as PyTorch's Upsample. Options as for Resize.
 template <Extent factor, class... Options>
 struct Upsample {
     template <Shape in>
@@ -9810,8 +9833,7 @@ struct Upsample {
     static constexpr bool expands = true;
 };
 
-/// Blocks of so many rows and columns in place of factor * factor channels (Shi et al. 2016), as PyTorch's
-/// PixelShuffle.
+/// Moves factor * factor channels into blocks of factor x factor pixels (Shi et al. 2016), as PyTorch's PixelShuffle.
 template <int factor>
 struct PixelShuffle {
     template <Shape in>
@@ -10347,7 +10369,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace network::detail {
 
-/// The parameters of an Input; of what is none, those of some image.
+/// In::params, or a placeholder if In is not an Input.
 template <class In>
 inline constexpr InputParams input_of{};
 template <class In>
@@ -10413,7 +10435,7 @@ struct Network {
     // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
     static_assert(output_shape.size() > 0);
 
-    /// The same as a value, for so many images at once.
+    /// Returns the network as a graph for a batch of images.
     [[nodiscard]] static Graph graph(int batch = 1) {
         Graph graph(batch);
         graph.add("input", network::detail::input_of<In>, {});
@@ -10540,7 +10562,7 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
 
-    /// Layers that there are or were.
+    /// The number of layers, removed ones included.
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     /// The layer as it is now. Its shape is that of the graph it came from, and no shape at all for a new layer:
     /// graph() infers them. Throws error where there is no such layer, or no longer.
@@ -10557,16 +10579,16 @@ public:
     [[nodiscard]] bool is_output(std::size_t layer) const {
         return std::ranges::find(outputs_, known(layer)) != outputs_.end();
     }
-    /// How many inputs read it; each result of the graph counts as read once more.
+    /// The number of inputs that read this layer; each result of the graph counts as one more.
     [[nodiscard]] std::size_t uses(std::size_t layer) const {
         return readers_[known(layer)].size() + static_cast<std::size_t>(std::ranges::count(outputs_, layer));
     }
 
-    /// Another layer of the same name in the same place, with the same inputs and epilogue.
+    /// Replaces the layer's kind and parameters; its name, inputs and epilogue stay.
     void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
     /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
     void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
-    /// A new layer that nobody reads yet.
+    /// Adds a layer that no other layer reads yet, and returns its number. Throws error if an input does not exist.
     std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
         nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
@@ -10575,8 +10597,8 @@ public:
         link(nodes_.size() - 1);
         return nodes_.size() - 1;
     }
-    /// A new layer that reads this one; all that read this one, and the result that it may be, read the new one
-    /// instead.
+    /// Adds a layer that reads this one, and returns its number. All other readers of this layer, and results of the
+    /// graph, then read the new one.
     std::size_t insert_after(std::size_t layer, std::string name, AnyLayer added) {
         (void)known(layer);
         const std::size_t next = insert(std::move(name), std::move(added), {});
@@ -10584,13 +10606,13 @@ public:
         rewire(next, {layer});
         return next;
     }
-    /// A new layer between this one and the input that it reads at that place.
+    /// Adds a layer between this one and its input number `place`, and returns its number.
     std::size_t insert_before(std::size_t layer, std::size_t place, std::string name, AnyLayer added) {
         const std::size_t before = insert(std::move(name), std::move(added), {input_at(layer, place)});
         rewire(layer, place, before);
         return before;
     }
-    /// The layer reads another one at that place.
+    /// Makes `source` the layer's input number `place`.
     void rewire(std::size_t layer, std::size_t place, std::size_t source) {
         (void)input_at(layer, place);
         (void)known(source);
@@ -10598,17 +10620,17 @@ public:
         nodes_[layer].inputs[place] = source;
         link(layer);
     }
-    /// As many inputs as are listed, in their order.
+    /// Replaces all inputs of the layer.
     void rewire(std::size_t layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
         unlink(known(layer));
         nodes_[layer].inputs = std::move(inputs);
         link(layer);
     }
-    /// All that read the first layer, results included, read the second.
+    /// Makes all readers of layer `of`, results of the graph included, read layer `by`.
     void replace_readers(std::size_t of, std::size_t by) { redirect(known(of), known(by)); }
-    /// Takes a layer out: all that read it read its one input. Throws error, naming it, where it has none or several,
-    /// unless nobody reads it.
+    /// Removes a layer; its readers then read its input. Throws error, naming the layer, if it is read and does not
+    /// have exactly one input.
     void remove(std::size_t layer) {
         Node const& node = nodes_[known(layer)];
         if (uses(layer) > 0) {
@@ -10621,7 +10643,7 @@ public:
         unlink(layer);
         removed_[layer] = true;
     }
-    /// Takes out what no result needs.
+    /// Removes the layers on which no result depends.
     void remove_unneeded() {
         std::vector<std::size_t> unread;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -11105,7 +11127,7 @@ consteval bool supports_any() {
     }
 }
 
-/// Ops of the network's kinds of layers, and primitives that support one of its convolutions.
+/// Selects the ops of the network's kinds of layers and the primitives that support one of its convolutions.
 template <class Net>
 struct CompileFor {
     template <class Primitive>
@@ -11416,15 +11438,16 @@ PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, Fo
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A primitive's seconds as a sum of Analytical's terms (ConvTerms) with fitted coefficients. They are near 1 wherever
-/// the roofline is right, and so mean the same on any machine and for any instruction set.
+/// Fitted coefficients of one primitive: its seconds are the sum of coefficient * term over Analytical's terms
+/// (ConvTerms). A coefficient is near 1 where the roofline is right. Coefficients have no unit, so one set serves all
+/// machines and instruction sets.
 struct ConvCoefficients {
-    /// Its matrix products, its other steps, its weights' way from memory, its calls.
+    /// Matrix products, other steps, traffic of the weights, calls: as_terms has this order.
     static constexpr std::size_t terms = 4;
     using Terms = std::array<double, terms>;
-    /// The coefficients of a primitive that was never measured. Those of products and other steps are the
-    /// roofline's. Those of weights and calls are choices between the roofline's and the medians over the primitives in
-    /// bench/profiles, which are 0.54 and 2.2 if nothing pulls them (test/cost/pretrained.cpp).
+    /// The coefficients towards which fits are regularised. Those of products and other steps are the roofline's, 1.
+    /// Those of weights and calls are choices between 1 and the medians over the primitives in bench/profiles, which
+    /// are 0.54 and 2.2 without regularisation (test/cost/pretrained.cpp).
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -11435,8 +11458,9 @@ struct ConvCoefficients {
     return {of.products, of.rest, of.weights, of.calls};
 }
 
-/// Predicts convolutions by coefficients that are sorted by their primitives. Primitives without coefficients take what
-/// Analytical says, and so do grouped convolutions, which profiles lack: their steps have other proportions.
+/// Predicts seconds[i] for queries[i]. `coefficients` must be sorted by primitive id. Primitives without coefficients,
+/// and all grouped convolutions, get Analytical's prediction: the profiles that coefficients are fitted to have no
+/// grouped convolutions.
 inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
                                  Kernels const& kernels, std::span<const ConvQuery> queries,
                                  std::span<double> seconds) {
@@ -11467,11 +11491,11 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An op's seconds in a layout as a sum of Analytical's terms (OpTerms) and of the rows that its loops run over, with
-/// fitted coefficients. The op "conv" is the pass that adds bias and activation to a
-/// convolution.
+/// Fitted coefficients of one op in one layout: its seconds are the sum of coefficient * term (see op_terms). The op
+/// "conv" is the pass that adds bias and activation to a convolution.
 struct OpCoefficients {
-    /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
+    /// The call, the memory traffic and the arithmetic of all images, the traffic of the weights, and the contiguous
+    /// rows of all images.
     static constexpr std::size_t terms = 5;
     using Terms = std::array<double, terms>;
 
@@ -11479,19 +11503,23 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-/// One timed op: its layout, its work and its seconds.
+/// One timed op: its layout, its work for one image, and the seconds of the whole batch.
 struct OpTime {
     std::string op, layout;
     int batch = 1;
     OpWork work{};
-    /// Rows of values that follow each other, in an image.
+    /// The number of contiguous rows of one image (see op_rows).
     double rows = 0;
     double seconds = 0;
 };
 
+/// Returns the terms that OpCoefficients::values multiply: {1, batch * memory, batch * arithmetic, weights, batch *
+/// rows}. The first and the last are counts, the others seconds; `rows` is that of one image.
 [[nodiscard]] inline OpCoefficients::Terms op_terms(OpTerms const& of, int batch, double rows) {
     return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows};
 }
+/// Returns the number of contiguous rows that the op's loops run over for one image: the pixels in hwc, c * h in other
+/// layouts. It is that of the larger of output and first input, or of the output alone for ConvParams.
 [[nodiscard]] inline double op_rows(Kernels const& kernels, OpQuery const& query) {
     const bool pass = std::holds_alternative<ConvParams>(*query.layer),
                by_pixel = kernels.layouts[query.layout].name == hwc::name;
@@ -11503,7 +11531,8 @@ struct OpTime {
     return pass || query.inputs.empty() ? rows : std::max(rows, rows_of(query.inputs[0]));
 }
 
-/// Changes the times of the ops that have coefficients in their layouts.
+/// Overwrites seconds[i] for each query whose op has coefficients in its layout. Leaves the others, and ops without any
+/// work, as they are.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -11516,12 +11545,12 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-        // A guard for shapes unlike those of the networks that coefficients are fitted to. A tenth of the roofline is a
+        // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
         // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
         seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
     }
 }
-/// Ops in layouts that have no coefficients take what Analytical says.
+/// Predicts seconds[i] for queries[i]: by coefficients, or by Analytical for ops that have none in their layout.
 inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
                         std::span<const OpQuery> queries, std::span<double> seconds) {
     analytical.predict(kernels, queries, seconds);
@@ -11825,21 +11854,22 @@ struct ops_training_avx512 {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Coefficients of ops, fitted to the times of kernels of one Arch: what `primsel pretrain --ops` writes into a header.
+/// Coefficients of ops, fitted to times of kernels of one Arch. `primsel pretrain --ops` writes them into a header.
 template <class M>
 concept OpModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
     std::span<const OpCoefficients>(M::ops);
 };
 
-/// Coefficients of primitives, sorted by id, fitted to times of several machines and instruction sets: what
-/// `primsel pretrain --convolutions` writes into a header.
+/// Coefficients of primitives, sorted by id, fitted to times of several machines and instruction sets. `primsel
+/// pretrain --convolutions` writes them into a header.
 template <class M>
 concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
 
-/// The terms of Analytical, of this machine's speeds, with coefficients fitted to what was measured at the factory: for
-/// convolutions by the first of Models that has some, for other layers by all that are of the kernels' Arch, the last
-/// of them where several know a layer. What has none, and changes of layout, as Analytical says.
+/// Weighs Analytical's terms, for the speeds of this machine, by coefficients that were fitted in advance. Convolutions
+/// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
+/// several have the layer, the last one counts. Layout transforms, and whatever has no coefficients, get Analytical's
+/// prediction.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
@@ -11885,7 +11915,7 @@ private:
     Analytical analytical_;
 };
 
-/// With the coefficients that come with the library.
+/// SemiEmpirical with the coefficients that come with the library.
 using SemiEmpiricalCosts = SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2,
                                          pretrained::ops_sse4_2, pretrained::ops_training_avx512>;
 
@@ -23532,7 +23562,7 @@ namespace primsel::inline PRIMSEL_ABI::engine::detail {
 #endif
 }
 
-/// Says so on the standard error stream, once a process.
+/// Prints slow_build()'s reason to the standard error stream, once a process.
 inline void warn_of_slow_build() noexcept {
     static std::atomic<bool> said = false;
     if (const char* const reason = slow_build(); reason != nullptr && !said.exchange(true)) {
@@ -24015,7 +24045,7 @@ public:
     /// and gives the same bits for the same images on every call and for every number of threads. Spans of any other
     /// size are a bug of the caller's: it stops the program with a message.
     void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
-    /// The same for any number of inputs and results, in the order of in_shapes() and out_shapes().
+    /// Runs a network of any number of inputs and results, in the order of in_shapes() and out_shapes().
     void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
         engine_.run(srcs, dsts);
     }
@@ -24143,7 +24173,7 @@ namespace primsel::inline PRIMSEL_ABI::core {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Larger files are refused, unless the caller says otherwise.
+/// The default limit of a file's size in bytes: 64 GiB.
 inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
 
 namespace io {
@@ -24163,14 +24193,14 @@ public:
 
     [[nodiscard]] bool is_open() const { return number_ >= 0; }
     [[nodiscard]] int number() const { return number_; }
-    /// False with a reason in errno when something written earlier is lost.
+    /// Closes the file. Returns false, with the reason in errno, if data written earlier is lost.
     bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
 private:
     int number_;
 };
 
-/// When the file's contents were last changed.
+/// The time of the last change of a file's contents.
 [[nodiscard]] inline timespec time_of_change(struct stat const& status) {
 #if defined(__APPLE__)
     return status.st_mtimespec;
@@ -24182,7 +24212,7 @@ private:
 // No system call moves more than about 2 GiB at once.
 inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
 
-/// False with a reason in errno.
+/// Writes all bytes. Returns false, with the reason in errno, if that fails.
 inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), bytes_per_call));
@@ -24197,7 +24227,8 @@ inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
-/// Calls use(name) with names of new files beside `path` until it gives no error, or another than EEXIST.
+/// Calls use(name) with names for a new file beside `path` until it returns true or fails with another reason than
+/// EEXIST. Returns the name, or an empty one with the reason in errno.
 template <class Use>
 [[nodiscard]] std::string name_beside(std::string const& path, Use const& use) {
     for (int attempt = 0;; ++attempt) {
@@ -24206,7 +24237,7 @@ template <class Use>
         if (errno != EEXIST) return {};
     }
 }
-/// Whether a file has such a name; `suffix` follows the name of the file beside which it is.
+/// Whether name_beside made such a name; `suffix` is the part behind the name of the file beside which it lies.
 [[nodiscard]] inline bool is_suffix_beside(std::string_view suffix) {
     const auto skip_digits = [&suffix] {
         const std::size_t digits = std::min(suffix.find_first_not_of("0123456789"), suffix.size());
@@ -24220,8 +24251,8 @@ template <class Use>
     };
     return skip(".") && skip_digits() && skip("-") && skip_digits() && suffix == ".tmp";
 }
-/// Removes new files beside `path` whose writers were killed: nobody has them locked. Process ids would not do, as the
-/// writers may be on other machines or in other containers.
+/// Removes new files beside `path` that killed writers left: those that nobody has locked. Process ids would not tell,
+/// since a writer may run on another machine or in another container.
 inline void remove_left_beside(std::string const& path) {
     const std::string folder = folder_of(path), name = path.substr(path.rfind('/') + 1);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
@@ -24233,18 +24264,18 @@ inline void remove_left_beside(std::string const& path) {
         struct stat opened {
         }, named{};
         if (!file.is_open() || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) continue;
-        // Its writer may have renamed it since it was opened.
+        // The writer may have renamed the file since it was opened here.
         const bool is_same = ::fstat(file.number(), &opened) == 0 && ::lstat(left.c_str(), &named) == 0 &&
                              opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
         if (is_same && S_ISREG(opened.st_mode)) ::unlink(left.c_str());
     }
 }
-/// Opens a new file beside `path` for writing, locks it and tells its name, which is empty where it has none. Negative
-/// with a reason in errno.
+/// Opens a new file beside `path` for writing and locks it. Sets `name` to its name, or leaves it empty if the file has
+/// none. Returns a negative number, with the reason in errno, if that fails.
 inline int open_beside(std::string const& path, std::string& name) {
     int number = -1;
 #if defined(O_TMPFILE)
-    // Without a name, it is gone when its writer is killed. A name is given through /proc.
+    // A file without a name vanishes if its writer is killed. It gets its name through /proc.
     if (::access("/proc/self/fd", X_OK) == 0) {
         number = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     }
@@ -24260,15 +24291,15 @@ inline int open_beside(std::string const& path, std::string& name) {
         });
         if (number < 0) return number;
         ::flock(number, LOCK_EX);
-        // Before it was locked, another writer may have taken it for one that was left.
+        // Between its creation and its lock, another writer may have removed it as a leftover.
         struct stat status {};
         if (::fstat(number, &status) != 0 || status.st_nlink > 0) return number;
         ::close(number);
     }
 }
 
-/// A new file beside `path`, gone at the end of the scope unless it took the place of `path`. Removes those that
-/// writers left that were killed.
+/// A new file beside `path`. The destructor removes it, unless replace() gave it the name `path`. The constructor
+/// removes files that killed writers left.
 class TemporaryFile {
 public:
     explicit TemporaryFile(std::string path)
@@ -24281,9 +24312,9 @@ public:
 
     [[nodiscard]] bool is_open() const { return descriptor_.is_open(); }
     [[nodiscard]] int number() const { return descriptor_.number(); }
-    /// Only once everything is on the disk. False with a reason in errno.
+    /// Flushes the file to the disk and renames it to `path`. Returns false, with the reason in errno, if that fails.
     bool replace() {
-        // Not every file system can tell (EINVAL).
+        // Some file systems cannot flush (EINVAL).
         if (::fsync(number()) != 0 && errno != EINVAL) return false;
         if (name_.empty()) {
             const std::string open = join("/proc/self/fd/", number());
@@ -24291,7 +24322,7 @@ public:
                 return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
             });
         }
-        // It stays locked until it has the name.
+        // The file stays locked until it has the name.
         if (name_.empty() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
         name_.clear();
         return true;
@@ -24304,11 +24335,11 @@ private:
 
 }  // namespace io
 
-/// A regular file, open for reading, and what it was like then. Throws error, naming the file, when it cannot be read,
-/// is no regular file or is larger than the limit.
+/// A regular file that is open for reading, with its size and time of change when it was opened. The constructor throws
+/// error, naming the file, if it cannot be read, is no regular file, or is larger than `limit` bytes.
 class OpenFile {
 public:
-    // Opening a pipe would wait for who writes to it.
+    // Without O_NONBLOCK opening a pipe would block until something writes to it.
     explicit OpenFile(std::string path, std::size_t limit = file_size_limit)
         : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
         if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) io::fail_of_system(path_, "cannot read");
@@ -24317,7 +24348,8 @@ public:
     }
     [[nodiscard]] std::string const& path() const { return path_; }
     [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
-    /// Reads bytes from `offset` on; false when the file ends before them. Throws error when the system cannot read.
+    /// Reads dst.size() bytes from `offset` on. Returns false if the file ends before them. Throws error if the system
+    /// cannot read.
     [[nodiscard]] bool read(std::size_t offset, std::span<std::byte> dst) const {
         while (!dst.empty()) {
             const ssize_t count =
@@ -24329,7 +24361,7 @@ public:
         }
         return true;
     }
-    /// Whether it has the size and the time of its last change that it had when it was opened.
+    /// Whether the file still has the size and time of change that it had when it was opened.
     [[nodiscard]] bool is_unchanged() const {
         struct stat now {};
         if (::fstat(number(), &now) != 0 || now.st_size != status_.st_size) return false;
@@ -24345,19 +24377,19 @@ private:
     struct stat status_ {};
 };
 
-/// Bytes that copies share, as those of a whole file.
+/// Bytes that copies of this object share, such as those of a whole file.
 struct SharedBytes {
     std::span<const std::byte> bytes;
-    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
+    /// Keeps the bytes alive; null if they live elsewhere.
     std::shared_ptr<const void> owner;
 
     [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
+    /// Deleted, since the bytes may end with the temporary: keep the object in a variable while its text is used.
     std::string_view text() const&& = delete;
 };
 
-/// The whole file, read into memory that starts at a cache line.
-/// Throws error, naming the file, when it cannot be read or became shorter meanwhile.
+/// Reads the whole file into memory that starts at a cache line. Throws error, naming the file, if it cannot be read,
+/// became shorter meanwhile, or does not fit the memory.
 [[nodiscard]] inline SharedBytes read_file(OpenFile const& file) {
     const std::size_t size = file.size();
     std::shared_ptr<AlignedBuffer> buffer;
@@ -24370,21 +24402,21 @@ struct SharedBytes {
     if (!file.read(0, bytes)) fail(file.path(), ": became shorter while it was read");
     return {bytes, std::move(buffer)};
 }
-/// Throws error, naming the file, also when it is no regular file or is larger than the limit.
+/// Reads the whole file. Throws error, naming the file, also if it is no regular file or larger than `limit` bytes.
 [[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
     return read_file(OpenFile(path, limit));
 }
 
 namespace io::detail {
 
-/// Where write_file writes to.
+/// The file that write_file writes to.
 struct WrittenFile {
-    /// Links followed.
+    /// The path with symbolic links resolved.
     std::string path;
     bool exists = false, is_regular = true;
     mode_t permissions = 0;
 
-    /// Throws error when the system says that it must not be written.
+    /// Throws error if the file is a folder or must not be written.
     explicit WrittenFile(std::string const& name) : path(name) {
         struct stat status {};
         exists = ::stat(name.c_str(), &status) == 0;
@@ -24400,8 +24432,8 @@ struct WrittenFile {
 
 }  // namespace io::detail
 
-/// Throws error, naming the file and the system's reason, when write_file could not write to it: to be known before
-/// hours of work. Changes nothing of the file, and makes none.
+/// Throws error, naming the file and the system's reason, if write_file could not write to it. Call it before hours of
+/// work. Neither changes nor creates the file.
 inline void require_writable(std::string const& path) {
     const io::detail::WrittenFile target(path);
     if (target.is_regular && !io::TemporaryFile(target.path).is_open()) {
@@ -24409,12 +24441,11 @@ inline void require_writable(std::string const& path) {
     }
 }
 
-/// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
-/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. What a writer left
-/// beside it that was killed is removed. A symbolic link is followed; what is no regular file, as /dev/stdout, is
-/// written to directly.
-/// Throws error, naming the file and the system's reason. A file beyond the size that the process may write
-/// (RLIMIT_FSIZE) is an error only where the program ignores SIGXFSZ; otherwise the system ends it.
+/// Writes the parts one after the other to a new file beside `path`, which replaces `path` only when every byte is on
+/// the disk. Until then, and after an error such as a full disk, `path` is unchanged. Files that killed writers left
+/// beside it are removed. A symbolic link is followed. A file that is not regular, such as /dev/stdout, is written to
+/// directly. Throws error, naming the file and the system's reason. Exceeding the process's limit of file size
+/// (RLIMIT_FSIZE) is an error only if the program ignores SIGXFSZ; otherwise the system ends the program.
 inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
     const auto require = [&path](bool done) {
         if (!done) io::fail_of_system(path, "cannot write");
@@ -24449,8 +24480,7 @@ inline void write_file(std::string const& path, std::string_view text) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The format of a file that begins with these bytes, if it is one that is often saved under another's name; else
-/// empty.
+/// The name of the format that a file begins with, if it is one often saved under another's name; else empty.
 [[nodiscard]] inline std::string_view foreign_format(std::string_view text) {
     using namespace std::string_view_literals;
     struct Format {
@@ -24482,7 +24512,7 @@ namespace primsel::inline PRIMSEL_ABI {
     for (Format const& format : formats) {
         if (text.size() >= format.at && text.substr(format.at).starts_with(format.magic)) return format.name;
     }
-    // HTML begins after a mark of byte order and blanks, in letters of any case.
+    // HTML may begin with a byte order mark and blanks, in letters of any case.
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
     for (const std::string_view begin : {"<!doctype html"sv, "<html"sv, "<head"sv, "<!--"sv}) {
@@ -24494,7 +24524,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return "";
 }
 
-/// Throws error when the file, which shall be `wanted`, is of such a format.
+/// Throws error if the text is of such a format, and not a file of the format `wanted`.
 inline void refuse_foreign_format(std::string const& name, std::string_view wanted, std::string_view text) {
     const std::string_view format = foreign_format(text);
     if (!format.empty()) fail(name, ": not ", wanted, ": it is ", format);
@@ -24502,7 +24532,7 @@ inline void refuse_foreign_format(std::string const& name, std::string_view want
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/io/json.hpp
-// The door to RapidJSON: its events-only parser, without its document.
+// The only header that includes RapidJSON. It uses the event parser alone, not the document.
 
 // primsel/core/read_number.hpp
 // Numbers read from text, independent of the locale.
@@ -24584,7 +24614,7 @@ template <class T>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A JSON value that never changes; copies share what they hold. The members of an object keep their order.
+/// An immutable JSON value. Copies share strings, arrays and objects. The members of an object keep their order.
 class Json {
 public:
     using Array = std::vector<Json>;
@@ -24594,7 +24624,7 @@ public:
     // NOLINTBEGIN(google-explicit-constructor): {"nodes", 3} is meant to convert
     Json(std::nullptr_t = nullptr) : type_(type_of<std::nullptr_t>), integer_(0) {}
     Json(std::same_as<bool> auto value) : type_(type_of<bool>), boolean_(value) {}
-    /// Throws error when the value does not fit 64 bits with a sign.
+    /// Throws error if the value does not fit a signed 64-bit integer.
     template <std::integral T>
         requires(!std::same_as<T, bool>)
     Json(T value) : type_(type_of<std::int64_t>), integer_(static_cast<std::int64_t>(value)) {
@@ -24608,7 +24638,7 @@ public:
     Json(Object value) : Json(std::make_shared<const Object>(std::move(value))) {}
     // NOLINTEND(google-explicit-constructor)
 
-    /// The value as one of the Types; nothing when it is of another.
+    /// A pointer to the value if it has type T, one of Types; else null.
     template <class T>
     [[nodiscard]] const T* get() const {
         static_assert(Types::contains<T>, "a Json holds one of Json::Types");
@@ -24652,19 +24682,19 @@ private:
     std::shared_ptr<const void> held_;
 };
 
-/// Which strings are written. JSON's are UTF-8; `any` also escapes the control characters that JSON bears and a
-/// terminal does not, as printable() does, and writes a byte that is not UTF-8 as the lone half of a pair, "\udc80" to
-/// "\udcff": as Python does, whose os.fsencode gives the bytes back.
+/// The strings that to_string(Json) accepts. utf8: valid UTF-8 only, as JSON demands. any: control characters that
+/// disturb a terminal are escaped as by printable(), and a byte that is not UTF-8 becomes a lone surrogate, "\udc80" to
+/// "\udcff", as in Python, whose os.fsencode gives the bytes back.
 enum class JsonStrings { utf8, any };
 
-/// The most that a text may make the parser build; a text that needs more is refused.
+/// Limits of what the parser builds; a text that exceeds them is refused.
 struct JsonLimits {
     std::size_t depth = 64;
     std::size_t values = std::size_t{1} << 24;
 };
 
-/// A place in a parsed document, which it keeps alive. Whatever is not as asked for throws error with the document's
-/// name and the way to the place: "plan.json: nodes[3].primitive: expected a string, not an integer".
+/// A place in a parsed document, which it keeps alive. An access that does not fit the value throws error with the
+/// document's name and the path to the place: "plan.json: nodes[3].primitive: expected a string, not an integer".
 class JsonCursor {
 public:
     struct Member;
@@ -24683,7 +24713,7 @@ public:
         if (integer > high) fail("expected at most ", high, ", not ", integer);
         return integer;
     }
-    /// Integers are numbers too.
+    /// The number; an integer is converted.
     [[nodiscard]] double number() const {
         const auto* integer = at_->get<std::int64_t>();
         return integer != nullptr ? static_cast<double>(*integer) : expect<double>("a number");
@@ -24704,7 +24734,7 @@ public:
         if (index >= array.size()) fail("expected more than ", array.size(), " elements");
         return {document_, &array[index]};
     }
-    /// The member of an object; searches from the first one on.
+    /// The member with this key, or nothing. Searches from the first member on.
     [[nodiscard]] std::optional<JsonCursor> find(std::string_view key) const {
         for (auto const& [name, value] : expect<Json::Object>("an object")) {
             if (name == key) return JsonCursor{document_, &value};
@@ -24717,13 +24747,13 @@ public:
         return *found;
     }
 
-    /// The document's name and the way to this place.
+    /// The document's name and the path to this place.
     [[nodiscard]] std::string path() const {
         std::string steps;
         find_steps(document_->root, steps);
         return steps.empty() ? document_->name : join(document_->name, ": ", steps);
     }
-    /// Throws error: the path and the parts.
+    /// Throws error with the path and the parts.
     template <class... Parts>
     [[noreturn]] void fail(Parts const&... parts) const {
         primsel::fail(path(), ": ", parts...);
@@ -24745,7 +24775,8 @@ private:
         return *value;
     }
 
-    // Nobody pays for the way until somebody asks: it is searched for. True when `at_` is below `from`.
+    // Appends the path from `from` to `at_`; returns whether `at_` is below `from`. The path is searched for only when
+    // an error needs it.
     bool find_steps(Json const& from, std::string& steps) const {
         if (&from == at_) return true;
         const std::size_t before = steps.size();
@@ -24807,7 +24838,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace io {
 
-/// How many of the first bytes are UTF-8; all of them if they all are.
+/// The number of bytes before the first that is not valid UTF-8; the text's size if all of it is valid.
 [[nodiscard]] inline std::size_t utf8_prefix(std::string_view text) {
     rapidjson::MemoryStream stream(text.data(), text.size());
     while (stream.Tell() < text.size()) {
@@ -24818,10 +24849,12 @@ namespace io {
     return text.size();
 }
 
-/// Builds a Json from RapidJSON's events, whose names are RapidJSON's. An event that returns false ends the parsing.
+/// Builds a Json from RapidJSON's events; the members' names are RapidJSON's. Parsing ends at an event that returns
+/// false.
 class JsonBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonBuilder> {
 public:
-    /// Parses `text` in place: what stands before `at` may have changed in its copy.
+    /// `text` is the original text. `at` reads a copy, whose part before the present position parsing in place may have
+    /// overwritten.
     JsonBuilder(JsonLimits limits, std::string_view text, rapidjson::InsituStringStream& at)
         : limits_(limits), text_(text), at_(at) {}
 
@@ -24927,9 +24960,9 @@ private:
 
 }  // namespace io
 
-/// Reads a JSON text (RFC 8259). `name` is what errors call it: a path, as a rule.
-/// Throws error with line and column when it is not JSON, has a number beyond double precision, a string that is not
-/// UTF-8 or a key twice in one object, or needs more than the limits.
+/// Reads a JSON text (RFC 8259). Errors call it `name`, usually a path. Throws error with line and column if it is not
+/// JSON, has a number beyond double precision, a string that is not UTF-8, the same key twice in one object, or exceeds
+/// the limits.
 [[nodiscard]] inline JsonCursor parse_json(std::string const& name, std::string_view text, JsonLimits limits = {}) {
     const auto refuse = [&](std::size_t offset, std::string_view reason) {
         if (!text.starts_with('{')) refuse_foreign_format(name, "JSON", text);
@@ -24937,14 +24970,14 @@ private:
         const auto line = 1 + std::count(before.begin(), before.end(), '\n');
         fail(name, ':', line, ':', offset - (before.rfind('\n') + 1) + 1, ": not valid JSON: ", reason);
     };
-    // RapidJSON counts with 32 bits and takes a zero byte for the end.
+    // RapidJSON counts in 32 bits and treats a zero byte as the end.
     constexpr std::size_t most = std::size_t{1} << 30;
     if (text.size() > most) fail(name, ": ", text.size(), " bytes are more than the ", most, " allowed for JSON");
     if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse(zero, "a zero byte");
 
-    // Parsing in place and without numbers leaves RapidJSON 1.1's own stack and number conversion unused: the one adds
-    // to null pointers, the other reads outside its table of powers. The builder's limit of depth bounds the recursion.
-    // Vector code, where the user turned it on, reads 16 bytes at a time.
+    // Parsing in place, with numbers as texts, avoids RapidJSON 1.1's stack, which adds to null pointers, and its
+    // number conversion, which reads outside its table of powers. The builder's limit of depth bounds the recursion.
+    // RapidJSON's vector code, if the user enables it, reads 16 bytes at a time.
     std::vector<char> copy(text.size() + 16);
     std::copy(text.begin(), text.end(), copy.begin());
     rapidjson::InsituStringStream stream(copy.data());
@@ -24957,7 +24990,7 @@ private:
     return {name, builder.take()};
 }
 
-/// Throws error as read_file and parse_json do.
+/// Reads a JSON file. Throws error as read_file and parse_json do.
 [[nodiscard]] inline JsonCursor read_json(std::string const& path, JsonLimits limits = {}) {
     const SharedBytes file = read_file(path);
     return parse_json(path, file.text(), limits);
@@ -24974,7 +25007,7 @@ public:
 
     void print(Json const& json) {
         if (const auto* array = json.get<Json::Array>()) {
-            // An array of scalars, as a shape, stays on one line.
+            // An array of scalars, such as a shape, stays on one line.
             const bool lines = std::any_of(array->begin(), array->end(), [](Json const& element) {
                 return element.get<Json::Array>() != nullptr || element.get<Json::Object>() != nullptr;
             });
@@ -25051,10 +25084,10 @@ private:
         char digits[32];
         const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
         const std::string_view shortest(digits, static_cast<std::size_t>(end - digits));
-        // "inf" and "nan"; a comparison would be gone with -ffast-math.
+        // Finds "inf" and "nan". A comparison would be optimised away by -ffast-math.
         if (shortest.find('n') != std::string_view::npos) fail("JSON: the number ", shortest, " is not finite");
         text_ += shortest;
-        // A floating-point number stays one.
+        // A floating-point number reads back as one.
         if (shortest.find_first_of(".e") == std::string_view::npos) text_ += ".0";
     }
 
@@ -25066,17 +25099,17 @@ private:
 
 }  // namespace io::detail
 
-/// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
-/// and what holds them take a line per member; without, all is on one line.
-/// Throws error for a number that is not finite and, unless strings may be any, for one that is not UTF-8, which JSON
-/// cannot say.
+/// The value as JSON text. Numbers have the fewest digits that read back as the same double. With an indent, the
+/// members of objects, and of arrays that hold objects or arrays, are on lines of their own; with indent 0 all is on
+/// one line. Throws error for a number that is not finite, and for a string that is not UTF-8 unless `strings` is
+/// JsonStrings::any.
 [[nodiscard]] inline std::string to_string(Json const& json, int indent = 0, JsonStrings strings = JsonStrings::utf8) {
     io::detail::JsonPrinter printer(indent, strings);
     printer.print(json);
     return printer.take();
 }
 
-/// Throws error as write_file and to_string(Json) do.
+/// Writes a JSON file with an indent of 2. Throws error as write_file and to_string(Json) do.
 inline void write_json(std::string const& path, Json const& json) { write_file(path, to_string(json, 2) + '\n'); }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -25092,12 +25125,12 @@ inline void write_json(std::string const& path, Json const& json) { write_file(p
 #include <utility>
 #include <vector>
 
-// Weights of a file are read when they are packed, from the descriptor that was opened for the file's description: a
-// file that was replaced or removed stays as it was, and one that was changed or cut is noticed by each read. Mapping
-// it would save a copy, but whoever cuts a mapped file ends the program that reads it.
+// Weights of a file are read when they are packed, from the descriptor through which its header was read. A file that
+// is replaced or removed meanwhile stays readable as it was, and each read notices if it was changed or cut. Mapping
+// the file would save a copy, but a program that reads a mapped file is killed when somebody cuts it.
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A file that is held open, so that weights can be read from it.
+/// A file that is kept open so that weights can be read from it.
 class HeldFile final : public ValueFile {
 public:
     /// Throws error as OpenFile does.
@@ -25114,10 +25147,10 @@ private:
     OpenFile file_;
 };
 
-/// Values of fewer bytes are copied rather than read from their file when they are needed.
+/// Tensors of fewer bytes are read at once instead of when they are needed. A choice: 16 KiB.
 inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
 
-/// `size` floats of a file, from this byte on.
+/// A tensor of `size` floats of a file, from byte `offset` on.
 [[nodiscard]] inline WeightTensor weight_of_file(std::vector<std::int64_t> dims, std::shared_ptr<const HeldFile> file,
                                                  std::size_t offset, std::size_t size) {
     if (size * sizeof(float) >= least_bytes_in_file) {
@@ -25129,8 +25162,8 @@ inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
     return {std::move(dims), view, std::move(values)};
 }
 
-/// The same weights, without the memory into which `file` was read: those that lie there are read again when they are
-/// needed. Weights that are the same bytes stay the same floats.
+/// The same weights without the memory `bytes` into which `file` was read: tensors in that memory are read again from
+/// the file when they are needed. Tensors that share bytes still share floats.
 [[nodiscard]] inline Weights left_in_file(Weights const& weights, SharedBytes const& bytes,
                                           std::shared_ptr<const HeldFile> const& file) {
     const std::byte *const begin = bytes.bytes.data(), *const end = begin + bytes.bytes.size();
@@ -25175,10 +25208,10 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: safetensors files are little-endian");
 
-/// Texts by their names, which a file may carry beside its tensors.
+/// Names and texts that a file may carry beside its tensors.
 using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
 
-/// Longer headers are refused, as the format demands.
+/// The longest header in bytes; the format itself has this limit.
 inline constexpr std::size_t safetensors_header_limit = 100'000'000;
 
 namespace io {
@@ -25209,7 +25242,7 @@ struct TensorEntry {
     std::size_t end;
 };
 
-/// Batch normalisation's count of training steps, an integer that no inference needs.
+/// Whether a tensor is batch normalisation's count of training steps, an integer that inference does not need.
 [[nodiscard]] inline bool is_step_count(std::string_view name) {
     return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
 }
@@ -25221,7 +25254,8 @@ struct TensorEntry {
     at.fail("unknown dtype ", at.string());
 }
 
-/// Throws error unless the offsets lie in the data and the shape fills what is between them.
+/// Reads a tensor's description. Throws error unless the offsets lie in the data, the shape fills the bytes between
+/// them, and the dtype is supported.
 [[nodiscard]] inline TensorEntry read_entry(std::string_view name, JsonCursor const& at, std::size_t data_bytes) {
     for (auto const& [key, value] : at.members()) {
         if (key != "dtype" && key != "shape" && key != "data_offsets") value.fail("unknown member");
@@ -25249,7 +25283,7 @@ struct TensorEntry {
     return entry;
 }
 
-/// Throws error unless the tensors fill the data without overlap or hole. Sorts them by their place.
+/// Sorts the tensors by their offsets. Throws error unless they fill the data without overlap or hole.
 inline void require_full_cover(JsonCursor const& header, std::vector<TensorEntry>& entries, std::size_t data_bytes) {
     std::sort(entries.begin(), entries.end(), [](TensorEntry const& left, TensorEntry const& right) {
         return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
@@ -25271,8 +25305,8 @@ template <class T>
     return value;
 }
 
-/// The values of a tensor as floats. F16 and BF16 convert exactly, NaN and infinity included; F64 is rounded to the
-/// nearest float, and a finite value beyond them is an error.
+/// The values of a tensor as floats. F16 and BF16 convert exactly, NaN and infinity included. F64 is rounded to the
+/// nearest float; throws error for a finite value beyond the floats.
 [[nodiscard]] inline std::vector<float> read_floats(TensorEntry const& entry, std::span<const std::byte> bytes) {
     std::vector<float> values(bytes.size() / entry.dtype.bytes);
     const auto convert = [&]<class From>(From, auto to_float) {
@@ -25283,12 +25317,12 @@ template <class T>
     if (entry.dtype.name == "F16") {
         convert(std::uint16_t{}, core::half_to_float);
     } else if (entry.dtype.name == "BF16") {
-        // The upper half of a float.
+        // A BF16 value is the upper half of a float.
         convert(std::uint16_t{}, [](std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16U); });
     } else if (entry.dtype.name == "F64") {
         convert(double{}, [&](double value) {
             const bool is_finite = (std::bit_cast<std::uint64_t>(value) >> 52U & 0x7ffU) != 0x7ffU;
-            // Half a step beyond the largest float, infinity is the nearest.
+            // From half a step beyond the largest float on, the nearest float is infinity.
             if (is_finite && std::abs(value) >= 0x1.ffffffp127) entry.at.fail("has a value too large for a float");
             return static_cast<float>(value);
         });
@@ -25298,7 +25332,8 @@ template <class T>
     return values;
 }
 
-/// The size of the header and the header, padded so that the data that follows is aligned to 8 bytes.
+/// The header's size and the header, padded with spaces so that the data are aligned to 8 bytes. Throws error for a
+/// name that is reserved or not UTF-8, and if the header exceeds the limits.
 [[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights,
                                                     SafetensorsMetadata const& metadata = {}) {
     Json::Object header;
@@ -25329,7 +25364,7 @@ template <class T>
     return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
 }
 
-/// A file whose bytes are all in memory.
+/// A safetensors file whose bytes are in memory.
 struct SafetensorsInMemory {
     std::string const& name;
     SharedBytes const& file;
@@ -25344,7 +25379,7 @@ struct SafetensorsInMemory {
         return {std::move(dims), StoredFloats::of_bytes(bytes(at, count)), file.owner};
     }
 };
-/// A file of which parts are read.
+/// A safetensors file on disk, of which parts are read on demand.
 struct SafetensorsOnDisk {
     std::string const& name;
     std::shared_ptr<const HeldFile> file;
@@ -25366,7 +25401,8 @@ struct SafetensorsOnDisk {
 
 inline constexpr std::size_t safetensors_size_bytes = sizeof(std::uint64_t);
 
-/// The text of the header; the data begin behind it.
+/// The text of the header; the data begin behind it. Throws error if the file is of another format or shorter than its
+/// header.
 template <class File>
 [[nodiscard]] auto header_of(File const& file) {
     constexpr std::size_t size_bytes = safetensors_size_bytes;
@@ -25436,32 +25472,31 @@ template <class File>
 
 }  // namespace io
 
-/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. F32 is not copied:
-/// those weights share the bytes. Tensors named num_batches_tracked are left out.
-/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
+/// The weights of a safetensors file whose bytes are `file`; errors call it `name`. F32 tensors share the bytes; others
+/// are converted to F32. Tensors named num_batches_tracked are left out. Throws error, naming file and tensor, if the
+/// format is violated or a tensor is of integers.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
     return io::weights_of(io::SafetensorsInMemory{name, file});
 }
 
-/// The weights in a safetensors file, which is held open as long as they live: F32 is read when it is needed, and then
-/// a file that was changed is an error. Throws error as OpenFile and parse_safetensors do.
+/// The weights of a safetensors file, which stays open as long as they live. Large F32 tensors are read when they are
+/// needed; reading throws error if the file was changed meanwhile. Throws error as OpenFile and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
     return io::weights_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
-/// The texts that a file carries beside its tensors, in their order. Throws error, naming the file, as
-/// parse_safetensors does for the header.
+/// The names and texts that a file carries beside its tensors, in their order. Throws error, naming the file, if the
+/// header violates the format.
 [[nodiscard]] inline SafetensorsMetadata safetensors_metadata(std::string const& name, SharedBytes const& file) {
     return io::metadata_of(io::SafetensorsInMemory{name, file});
 }
-/// The same of a file, of which no more than the header is read.
+/// The same of a file on disk, of which only the header is read.
 [[nodiscard]] inline SafetensorsMetadata read_safetensors_metadata(std::string const& path) {
     return io::metadata_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
-/// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
-/// was until all is written.
-/// Throws error as write_file does, and for names that are not UTF-8 or reserved.
+/// Writes the weights as F32, in the order of their names, without copying them. Until all is written, `path` is
+/// unchanged, as with write_file. Throws error as write_file does, and for names that are reserved or not UTF-8.
 inline void write_safetensors(std::string const& path, Weights const& weights,
                               SafetensorsMetadata const& metadata = {}) {
     const std::string header = io::safetensors_header(path, weights, metadata);
@@ -25476,8 +25511,8 @@ inline void write_safetensors(std::string const& path, Weights const& weights,
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Reads the weights of a network from a safetensors file. Throws error, naming the file and every weight that is
-/// missing, misshapen or unknown to the network. Of weights that the graph shares one is enough.
+/// Reads the weights of a network from a safetensors file. Of weights that the graph shares, one is enough. Throws
+/// error, naming the file and every weight that is missing, of a wrong shape or unknown to the network.
 [[nodiscard]] inline Weights read_weights(std::string const& path, Graph const& graph) {
     Weights weights = with_shared(graph, read_safetensors(path));
     check_weights(graph, weights);
@@ -26709,7 +26744,7 @@ struct TracedStep {
     [[nodiscard]] double seconds() const { return end - begin; }
 };
 
-/// A block of a step on a worker, from when to when.
+/// A block of a step that a worker ran, with its begin and end in seconds.
 struct TracedBlock {
     std::size_t step = 0, worker = 0;
     double begin = 0, end = 0;
@@ -26764,7 +26799,7 @@ public:
         }
         timer_.restart();
     }
-    /// Since the last restart.
+    /// The seconds since the last restart.
     [[nodiscard]] double seconds() const { return timer_.seconds(); }
     [[nodiscard]] std::vector<TracedBlock> blocks() const {
         std::vector<TracedBlock> all;
@@ -27008,7 +27043,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
-/// The element types of arrays in files. In memory they are floats.
+/// The element types of arrays in files. In memory all are floats.
 enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
@@ -27020,7 +27055,7 @@ enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 struct NpyArray {
     std::vector<std::int64_t> dims;
     std::vector<float> values;
-    /// In the file.
+    /// The element type in the file.
     NpyType type = NpyType::float32;
 };
 
@@ -27043,7 +27078,7 @@ inline constexpr NpyCode npy_codes[] = {
     return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
 }
 
-/// Calls with a value of the C++ type of the elements; a bool is a byte, a half its bits.
+/// Calls call(T{}) with the C++ type T of the elements: std::uint8_t for bool, std::uint16_t for float16.
 template <class Call>
 void with_npy_type(NpyType type, Call const& call) {
     switch (type) {
@@ -27178,7 +27213,7 @@ private:
     std::size_t at_ = 0;
 };
 
-/// From the order with the first axis innermost to that with the last.
+/// Changes column-major values (first axis innermost) to row-major ones (last axis innermost).
 [[nodiscard]] inline std::vector<float> from_fortran_order(std::vector<std::int64_t> const& dims,
                                                            std::vector<float> const& src) {
     std::vector<float> dst(src.size());
@@ -27200,7 +27235,7 @@ private:
     return dst;
 }
 
-/// A value as an element of the file. Throws error when it is none.
+/// Converts a value to an element of the file. Throws error if an integer type cannot represent it.
 template <class T>
 [[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
     if constexpr (std::same_as<T, std::uint16_t>) {
@@ -27208,7 +27243,7 @@ template <class T>
     } else {
         if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
         if constexpr (std::integral<T>) {
-            // The bounds as floats are powers of two: no value of the type lies between them and its own.
+            // These bounds are exact floats: `beyond` is one more than the largest integer of the type.
             constexpr float low = static_cast<float>(std::numeric_limits<T>::min());
             constexpr float beyond = static_cast<float>(std::numeric_limits<T>::max() / 2 + 1) * 2.0F;
             const bool fits = value >= low && value < beyond && value == std::trunc(value);
@@ -27218,7 +27253,7 @@ template <class T>
     }
 }
 
-/// Bytes that elements of these dimensions take; nothing if no machine holds them.
+/// The bytes that elements of these dimensions take; nothing if the number overflows.
 [[nodiscard]] inline std::optional<std::size_t> npy_bytes(std::vector<std::int64_t> const& dims, std::size_t each) {
     if (std::ranges::find(dims, 0) != dims.end()) return 0;
     for (const std::int64_t dim : dims) {
@@ -27229,10 +27264,10 @@ template <class T>
 
 }  // namespace io::detail
 
-/// The array in an .npy file of which `file` holds all bytes; `name` is what errors call it. Every element becomes the
-/// nearest float: float64 and integers beyond 2^24 are rounded, float16 is exact, and bools are 0 and 1. Arrays in
-/// Fortran order are transposed. Throws error, naming the file, for whatever the format does not allow, for other
-/// element types, for a finite float64 beyond the floats, and when the file is not exactly as long as its shape says.
+/// Reads an .npy file whose bytes are `file`; errors call it `name`. Every element becomes the nearest float: float64
+/// and integers beyond 2^24 are rounded, float16 is exact, bools are 0 and 1. Arrays in Fortran order are transposed.
+/// Throws error, naming the file, if the format is violated, the element type is another, a finite float64 exceeds the
+/// floats, or the file is not exactly as long as its shape says.
 [[nodiscard]] inline NpyArray parse_npy(std::string const& name, std::span<const std::byte> file) {
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
     constexpr std::size_t version_end = io::detail::npy_magic.size() + 2;
@@ -27264,7 +27299,7 @@ template <class T>
             T value;
             std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
             if constexpr (std::same_as<T, double>) {
-                // Half a step beyond the largest float, infinity is the nearest.
+                // From half a step beyond the largest float on, the nearest float is infinity.
                 if (is_finite(value) && std::abs(value) >= 0x1.ffffffp127) {
                     fail(name, ": element ", i, " is too large for a float");
                 }
@@ -27281,12 +27316,13 @@ template <class T>
     return array;
 }
 
-/// Throws error as read_file and parse_npy do.
+/// Reads an .npy file. Throws error as read_file and parse_npy do.
 [[nodiscard]] inline NpyArray read_npy(std::string const& path) { return parse_npy(path, read_file(path).bytes); }
 
-/// The bytes of an .npy file of version 1; `name` is what errors call it. As bool, whatever is not 0 is true;
-/// as float16, values are rounded to the nearest, which for those from 65520 on is infinity.
-/// Throws error when the values do not fill the dimensions, and when one is no value of an integer type.
+/// The bytes of an .npy file of version 1; errors call it `name`. As bool, any value but 0 is true. As float16, values
+/// are rounded to the nearest; a magnitude of 65520 or more becomes infinity. Throws error if the values do not fill
+/// the dimensions, a dimension is negative, there are more than 64 dimensions, or an integer type cannot represent a
+/// value.
 [[nodiscard]] inline std::string to_npy(std::string const& name, std::vector<std::int64_t> const& dims,
                                         std::span<const float> values, NpyType type = NpyType::float32) {
     std::string shape;
@@ -27301,7 +27337,7 @@ template <class T>
         fail(name, ": ", values.size(), " values cannot fill ", to_string(dims));
     }
     std::string header = join("{'descr': '", code.code, "', 'fortran_order': False, 'shape': (", shape, "), }");
-    // As NumPy does, so that the data are aligned.
+    // Padded as by NumPy, so that the data are aligned to 64 bytes.
     constexpr std::size_t before = 10, alignment = 64;
     header.resize((before + header.size()) / alignment * alignment + alignment - before - 1, ' ');
     header += '\n';
@@ -27320,7 +27356,7 @@ template <class T>
     return file;
 }
 
-/// Writes the values. As with write_file, `path` is what it was until all is written. Throws error as write_file and
+/// Writes an .npy file; until all is written, `path` is unchanged, as with write_file. Throws error as write_file and
 /// to_npy do.
 inline void write_npy(std::string const& path, std::vector<std::int64_t> const& dims, std::span<const float> values,
                       NpyType type = NpyType::float32) {
@@ -27719,7 +27755,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// A coordinate.
+/// Formats a coordinate with one decimal.
 [[nodiscard]] inline std::string xml_number(double value) { return core::fixed_text(value, 1); }
 
 }  // namespace primsel::inline PRIMSEL_ABI::show
@@ -28863,9 +28899,9 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The Euclidean length of several gradients as if they were one vector.
+/// Returns the Euclidean norm of several gradients, taken as one vector.
 [[nodiscard]] inline double global_norm(std::span<const std::span<const float>> gradients) noexcept {
-    // Eight sums: each addition would wait for the one before it.
+    // Eight independent sums: with one, each addition waits for the one before it.
     constexpr std::size_t lanes = 8;
     double sums[lanes] = {};
     for (const std::span<const float> gradient : gradients) {
@@ -28885,15 +28921,15 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::sqrt(sum);
 }
 
-/// The factor that shortens gradients of this length to at most `most`: 1 for those that are short enough, and for a
-/// length that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
-/// difficulty of training recurrent neural networks, 2013).
+/// Returns min(1, most / (norm + 1e-6)), the factor that clips gradients of this norm to at most `most`, as PyTorch's
+/// clip_grad_norm_ does (Pascanu et al., On the difficulty of training recurrent neural networks, 2013). Returns 1 if
+/// the norm is not finite.
 [[nodiscard]] inline double clip_factor(double norm, double most) noexcept {
     const double factor = most / (norm + 1e-6);
     return is_finite(norm) && factor < 1 ? factor : 1;
 }
 
-/// Multiplies every value.
+/// Multiplies every value by the factor, rounded to float.
 inline void scale_gradient(std::span<float> values, double factor) noexcept {
     const auto times = static_cast<float>(factor);
     for (float& value : values) value *= times;
@@ -28913,7 +28949,7 @@ inline void scale_gradient(std::span<float> values, double factor) noexcept {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Ends the name of a layer that is computed a second time (train/recompute.hpp).
+/// Suffix of the name of a recomputed layer (train/recompute.hpp).
 inline constexpr std::string_view again_suffix = "/again";
 /// Ends the name of a parameter: the running means, then variances, of a batch norm that keeps them though layers
 /// before it are trained.
@@ -28923,12 +28959,12 @@ inline constexpr std::string_view identity_suffix = "/identity";
 /// Ends the name of a parameter that is zero.
 inline constexpr std::string_view zero_suffix = "/zero";
 
-/// Where the gradient of a trained weight is: so many floats into a result of the graph. Of a weight that several
-/// layers share there are several, whose sum is its gradient.
+/// The place of a trained weight's gradient: `offset` floats into result `result` of the graph. A weight that several
+/// layers share has several entries; its gradient is their sum.
 struct WeightGradient {
     std::string weight;
     std::size_t result = 0, offset = 0;
-    /// Whether it is that of the transposed weight.
+    /// Whether this is the gradient of the transposed weight.
     bool transposed = false;
 };
 
@@ -29767,8 +29803,8 @@ template <class Trains = TrainAll>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
-/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
+/// The confusion matrix of a classifier, and the accuracies that follow from it. Samples whose target is not a class
+/// (such as the -1 of padding) are ignored. Shares are 0 if nothing was counted.
 class Metrics {
 public:
     /// Throws error for fewer classes than 1, or more than 2^13.
@@ -29777,8 +29813,8 @@ public:
         counts_.resize(classes_ * classes_);
     }
 
-    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
-    /// `mean_loss` is over the samples that are counted.
+    /// Adds a batch. `result` holds one value per class for each sample, `target` the class of each sample. `mean_loss`
+    /// is the mean over the samples that are counted.
     void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
         const std::int64_t before = samples_;
         const std::size_t samples = std::min(result.size() / classes_, target.size());
@@ -29806,7 +29842,7 @@ public:
     [[nodiscard]] double accuracy() const { return share(first_, samples_); }
     /// The share of samples whose class is among the five largest results.
     [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
-    /// How many samples of one class had the largest result at another.
+    /// The number of samples of class `wanted` whose largest result was that of class `largest`.
     [[nodiscard]] std::int64_t count(int wanted, int largest) const {
         return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
     }
@@ -29844,8 +29880,9 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How often a network that is not trained is right on a source: one input, and a value a class for each image. As many
-/// images at once as the graph's batch. Throws error where the images or their classes do not fit the network.
+/// Returns the Metrics of a network on the images of a source; the weights do not change. The network has one input and
+/// one result per class for each image. It runs graph.batch() images at once. Throws error if the images or their
+/// classes do not fit the network.
 template <class Policies = DefaultPolicies, DataSource Source>
 [[nodiscard]] Metrics judge(Graph const& graph, Weights const& weights, Source const& source,
                             Normalise const& normalise = {}, typename Policies::executor run_on = {}) {
@@ -29974,9 +30011,9 @@ static_assert(LearningRate<Exponential> && LearningRate<Cosine> && LearningRate<
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How wrong the results of a batch are, and how that changes with each of them. `result` has the images one after the
-/// other, `target` what was wanted of them; the mean loss is returned and its derivative by each result written to
-/// `gradient`, which is as long as `result`. It may not allocate: a training step calls it. See docs/train/loss.md.
+/// A loss function. `result` holds the results of the batch, image after image; `target` holds the targets. The call
+/// returns the mean loss and writes its derivative with respect to each result to `gradient`, which is as long as
+/// `result`. It must not allocate, because every training step calls it. See docs/train/loss.md.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -30027,7 +30064,7 @@ private:
     /// The loss of one sample; its gradient, scaled.
     [[nodiscard]] double of_one(std::span<const float> result, std::size_t wanted, std::span<float> gradient,
                                 double scale) const noexcept {
-        // Relative to the largest, nothing overflows, and the sum is at least 1.
+        // The largest result is subtracted, so exp does not overflow and the sum is at least 1.
         const double largest = *std::ranges::max_element(result), classes = static_cast<double>(result.size());
         double exponentials = 0, mean = 0;
         for (const float value : result) {
@@ -30044,8 +30081,8 @@ private:
     }
 };
 
-/// The mean, over all results of all samples, of the square of what they differ from their targets by; there are as
-/// many targets as results. The same as PyTorch's MSELoss.
+/// The mean of (result - target)^2 over all results of all samples. There are as many targets as results. The same as
+/// PyTorch's MSELoss.
 struct MeanSquaredError {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
@@ -30060,8 +30097,8 @@ struct MeanSquaredError {
     }
 };
 
-/// The mean, over all results of all samples, of the cross-entropy of the sigmoid of each with its target, a
-/// probability; there are as many targets as results. The same as PyTorch's BCEWithLogitsLoss.
+/// The mean cross-entropy of sigmoid(result) and its target, a probability, over all results of all samples. There are
+/// as many targets as results. The same as PyTorch's BCEWithLogitsLoss.
 struct BinaryCrossEntropy {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
@@ -30091,9 +30128,9 @@ static_assert(Loss<SoftmaxCrossEntropy> && Loss<MeanSquaredError> && Loss<Binary
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Changes weights along their gradient. What it remembers of each weight is `state`: state_per_weight() runs of as
-/// many floats as there are weights, zero at first. `step_number` counts from 1. The spans do not overlap. It may not
-/// allocate: a training step calls it, for any number of weights at once. See docs/train/optimizer.md.
+/// Updates weights from their gradient. `state` holds what the optimizer keeps per weight: state_per_weight() arrays of
+/// weights.size() floats, one after another, zero at first. `step_number` counts from 1. The spans do not overlap. step
+/// must not allocate; a training step calls it for any number of weights at once. See docs/train/optimizer.md.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -30399,8 +30436,9 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The step, with some of the layers before `backward` computed again just before a layer from there on first reads
-/// them, and named as before with again_suffix. What weights they have are those of the first, under that name.
+/// Returns the step with the layers that `again` marks, all before `backward`, recomputed just before the first layer
+/// from `backward` on that reads them. A recomputed layer has the original's name with again_suffix, and the original's
+/// weights under that name.
 [[nodiscard]] inline Graph recompute(Graph const& step, std::size_t backward, std::vector<bool> const& again) {
     GraphEditor editor(step);
     std::vector<std::size_t> copy(step.size());
@@ -30436,9 +30474,9 @@ struct PlannedStep {
     Plan plan;
 };
 
-/// The step with a plan whose arena takes no more than max_arena bytes: as long as it takes more, layers are computed
-/// again, those first that cost least for each byte that need not be kept. make(graph) plans; `backward` names the
-/// first layer of the backward pass. Throws error when no such step is found, and says how small the arena became.
+/// Returns the step and a plan whose arena takes at most max_arena bytes. While the arena is larger, more layers are
+/// recomputed: first those with the least cost per byte saved. make(graph) plans; `backward` names the first layer of
+/// the backward pass. Throws error, with the smallest arena found, if no such plan is found.
 template <class Make>
 [[nodiscard]] PlannedStep fitting_step(Graph const& step, std::string_view backward, Kernels const& kernels,
                                        Make const& make, std::size_t workers, std::size_t max_arena) {
@@ -30460,7 +30498,7 @@ template <class Make>
     }
 }
 
-/// Which layers before `backward` a plan of such a step computes again.
+/// Returns, for each layer of `step`, whether the plan recomputes it. Only layers before `backward` can be.
 [[nodiscard]] inline std::vector<bool> recomputed_in(Plan const& plan, Graph const& step, std::size_t backward) {
     std::vector<bool> again(step.size(), false);
     for (std::size_t i = 0; i < backward; ++i) {
@@ -30571,38 +30609,38 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Weights that are trained alike: those whose names fit the pattern, in which * stands for any characters.
+/// A group of weights with settings of its own: those whose names match `pattern`, in which * matches any characters.
 struct WeightGroup {
     std::string pattern = "*";
-    /// Times the learning rate; 0 freezes them.
+    /// Multiplies the learning rate; 0 freezes the weights.
     double rate = 1;
-    /// In the place of that of the options.
+    /// Replaces TrainingOptions::weight_decay.
     std::optional<double> weight_decay{};
 };
 
 struct TrainingOptions {
-    /// Images an update is made by.
+    /// The number of images per update.
     int batch = 64;
-    /// Images at once; a batch is then several parts, whose gradients are added up. 0: all.
+    /// The micro-batch: the number of images that run at once. The gradients of a batch's micro-batches are added up.
+    /// 0: the whole batch.
     int part = 0;
     std::int64_t epochs = 1;
     /// The rate that schedules begin with.
     double learning_rate = 0.1;
     double weight_decay = 0;
-    /// The greatest length of all gradients together; 0: any.
+    /// Gradients are clipped to this global norm (train/clip.hpp); 0: not clipped.
     double clip_norm = 0;
-    /// How far running statistics of batch norms move towards those of a batch, in place of what each layer says.
+    /// The momentum of the running statistics of all batch norms; replaces that of each layer.
     std::optional<double> statistics_momentum = {};
     std::uint64_t seed = 1;
-    /// The first that fits a weight holds; weights that none fits are trained as the options say.
+    /// The first group that matches a weight applies. Weights that no group matches use these options.
     std::vector<WeightGroup> groups = {};
-    /// Values of weights that stay as they are though others of the weight are trained: their positions, by the
-    /// weight's name.
+    /// The positions of values that are not trained, by the name of their weight.
     std::map<std::string, std::vector<std::size_t>> fixed = {};
-    /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
-    /// more, layers are computed a second time; those first that cost least for what need not be kept.
+    /// The largest arena in bytes. The arena keeps the results of layers until their gradients are computed. If it
+    /// would be larger, layers are recomputed: first those with the least cost per byte saved.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
-    /// Stops after so many epochs without a better accuracy of validation; 0: never.
+    /// The number of epochs without a better validation accuracy after which training stops; 0: never.
     int patience = 0;
 
     [[nodiscard]] int images_at_once() const { return part > 0 ? part : batch; }
@@ -30631,7 +30669,7 @@ struct IgnoreUpdates {
     [[nodiscard]] bool operator()(std::int64_t) const { return true; }
 };
 
-/// Whether the name fits a pattern in which * stands for any characters.
+/// Returns whether the name matches the pattern, in which * matches any characters.
 [[nodiscard]] constexpr bool matches_pattern(std::string_view pattern, std::string_view name) {
     if (pattern.empty()) return name.empty();
     if (pattern[0] != '*')
@@ -30661,7 +30699,8 @@ inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const
         fail("train: ", owner.name, " and ", name, " are one weight, but belong to two groups");
     }
 }
-/// Throws error when values are to stay of a weight that the network has not, or that it has not so many of.
+/// Throws error if `fixed` names a weight that the network does not have, a position beyond its end, or a weight that
+/// shares the values of an owner that `fixed` does not name.
 inline void check_fixed(std::map<std::string, std::vector<std::size_t>> const& fixed, Graph const& graph) {
     const std::vector<WeightSpec> specs = weight_specs(graph);
     const auto owners = weight_owners(graph);
@@ -32729,7 +32768,8 @@ public:
         if (changed) best_.reset(), epochs_since_best_ = 0;
     }
 
-    /// All that the training goes on from. Between two updates. Throws error where a weight is infinite or no number.
+    /// Returns the state from which resume() continues. Call it between two updates. Throws error if a weight is
+    /// infinite or not a number.
     [[nodiscard]] Checkpoint checkpoint() const {
         check_finite();
         Checkpoint result{parameters_->copy_own(graph_), facts(), plan()};
@@ -32794,7 +32834,8 @@ public:
         epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;
     }
 
-    /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
+    /// Returns the Metrics of the network on a source, run as for inference: with running statistics and without
+    /// dropout.
     template <DataSource Source>
     [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) {
         check_source(source);
@@ -32814,9 +32855,10 @@ public:
         return metrics;
     }
 
-    /// As they are now, running statistics included.
+    /// Returns a copy of the current weights, with running statistics.
     [[nodiscard]] Weights weights() const { return parameters_->copy(graph_); }
-    /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
+    /// Returns the weights of the epoch with the best validation accuracy, or the current ones if there was no
+    /// validation.
     [[nodiscard]] Weights best_weights() const { return best_ ? with_shared(graph_, *best_) : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
     [[nodiscard]] TrainingOptions const& options() const { return options_; }
@@ -32973,7 +33015,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// Disjoint sets of channels, and why those of a set must stay.
+/// Disjoint sets of channels, each with the reason why it must stay, if there is one.
 class ChannelSets {
 public:
     [[nodiscard]] std::size_t add(std::string fixed = {}) {
@@ -33022,32 +33064,32 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// How an AsStrided layer walks over the channels of its input, where each element stays within a channel while the
-/// others go by: as depth-to-space, space-to-depth and shuffles do. Its channels lie in axes, of which one may get
-/// shorter: all channels at a position along it stay or go together.
+/// Describes an AsStrided layer that moves whole channels, or elements within channels, such as depth-to-space,
+/// space-to-depth and shuffles. The channels are split into axes. One axis may get shorter: all channels at one
+/// position along it are kept or removed together.
 class ChannelWalk {
 public:
-    /// Nothing where a layer walks otherwise.
+    /// Nothing if the layer moves elements in another way.
     [[nodiscard]] static std::optional<ChannelWalk> of(AsStridedParams const& params, Shape const& input) {
         ChannelWalk walk{params, input.c, static_cast<std::ptrdiff_t>(input.pixels())};
         if (!walk.split() || !walk.choose()) return std::nullopt;
         return walk;
     }
 
-    /// How many positions the axis has.
+    /// The number of positions along the axis that may get shorter.
     [[nodiscard]] std::size_t positions() const { return static_cast<std::size_t>(axes_[thin_].extent); }
-    /// The position along the axis of a channel that is read.
+    /// The position along the axis of a channel of the input.
     [[nodiscard]] std::size_t position_read(std::size_t channel) const {
         const auto step = static_cast<std::size_t>(axes_[thin_].stride / pixels_);
         return channel / step % positions();
     }
-    /// The position along the axis of a channel that is made.
+    /// The position along the axis of a channel of the result.
     [[nodiscard]] std::size_t position_made(std::size_t channel) const {
         std::size_t behind = 1;
         for (std::size_t i = thin_ + 1; i < made_; ++i) behind *= static_cast<std::size_t>(axes_[i].extent);
         return channel / behind % positions();
     }
-    /// The layer with so many positions left.
+    /// The layer with `left` positions along the axis.
     [[nodiscard]] AsStridedParams with(int left) const {
         AsStridedParams result = params_;
         result.dims = {};
@@ -33073,8 +33115,8 @@ private:
 
     [[nodiscard]] bool is_of_channels(Axis const& axis) const { return axis.stride >= pixels_; }
 
-    /// Axes that either go from channel to channel or stay within one, the first `made_` those of the result's
-    /// channels. Returns whether there are such.
+    /// Splits the dimensions into axes that either step from channel to channel or stay within one; the first `made_`
+    /// are those of the result's channels. Returns whether that is possible.
     [[nodiscard]] bool split() {
         for (std::size_t i = 0; i < params_.dims.rank(); ++i) {
             Axis axis{params_.dims[i], params_.strides[i]};
@@ -33101,7 +33143,7 @@ private:
         }
         return made == params_.shape.c && axes_.size() <= Dims::max_rank;
     }
-    /// Chooses the axis that may get shorter. Returns whether there is one, and each channel is read.
+    /// Chooses the axis that may get shorter. Returns whether there is one and every channel is read once.
     [[nodiscard]] bool choose() {
         std::ptrdiff_t lowest = params_.offset, highest = params_.offset;
         std::vector<Axis> channels;
@@ -33144,7 +33186,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// Layers that do to each channel the same, whatever the others are.
+/// Layers that treat each channel independently of the others.
 template <class Params>
 concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
                         std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
@@ -33155,17 +33197,18 @@ concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Pa
 template <class Params>
 concept Convolves = std::same_as<Params, ConvParams> || std::same_as<Params, ConvTransposeParams>;
 
-/// A convolution that reads each channel by filters of its own.
+/// Whether the convolution of `c` channels has a group for each channel.
 template <Convolves Params>
 [[nodiscard]] constexpr bool is_depthwise(Params const& conv, int c) {
     return conv.groups == c;
 }
 
-/// The channels of a layer's result, as those of its inputs or as new ones; joins what the layer couples.
+/// Gives the channels of a layer's result, as those of its inputs or as new ones, and joins channels that the layer
+/// couples.
 struct PassesChannels {
     Graph const& graph;
     std::size_t at;
-    /// The channels of each layer before it.
+    /// The channels of each earlier layer.
     std::vector<std::vector<std::size_t>> const& of;
     ChannelSets& sets;
 
@@ -33179,7 +33222,7 @@ struct PassesChannels {
     void join_all(Channels const& a, Channels const& b) const {
         for (std::size_t i = 0; i < a.size(); ++i) sets.join(a[i], b[i]);
     }
-    /// Channel i of each of so many equal parts.
+    /// Joins channel i of each of `parts` equal parts.
     void join_parts(Channels const& channels, int parts) const {
         const std::size_t size = channels.size() / static_cast<std::size_t>(parts);
         for (std::size_t i = size; i < channels.size(); ++i) sets.join(channels[i % size], channels[i]);
@@ -33247,7 +33290,7 @@ struct PassesChannels {
         }
         return channels;
     }
-    /// The elements in their order, in other channels: those that share an element go together.
+    /// The same elements in the same order, in other channels: channels that share an element are joined.
     [[nodiscard]] Channels regrouped() const {
         if (graph[at].shape.c == 1 && input().size() > 1) {
             const std::string why = reason("makes one channel of all");
@@ -33293,7 +33336,8 @@ struct PassesChannels {
     }
     Channels operator()(ReduceParams const& reduce) const { return reduce.axis == Axis::c ? other() : input(); }
     Channels operator()(SoftmaxParams const& softmax) const { return softmax.axis == Axis::c ? other() : input(); }
-    /// Channel i of the result is made of channel i of both inputs; a single one meets all of the other's.
+    /// Channel i of the result is made of channel i of both inputs. A single channel is broadcast to all of the other
+    /// input's.
     [[nodiscard]] Channels channel_by_channel() const {
         if (input(0).size() == input(1).size()) {
             join_all(input(0), input(1));
@@ -33326,24 +33370,24 @@ struct PassesChannels {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A channel of a layer's result.
+/// A channel of a layer's result: the layer's position in the graph, and the channel's number.
 struct Channel {
     std::size_t node = 0, channel = 0;
     friend bool operator==(Channel const&, Channel const&) = default;
 };
 
-/// Channels that stay or go together.
+/// A group of channels that stay or are removed together.
 struct CoupledChannels {
     std::vector<Channel> channels;
-    /// Why they must stay; empty where they may go.
+    /// Why they must stay; empty if they may be removed.
     std::string fixed;
 };
 
-/// Which channels of a network are coupled to which: where two results are added, channel i of one goes with channel i
-/// of the other; the result that a depthwise convolution or a batch norm makes of a channel goes with it, and layers
-/// that share a weight lose the same ones. A channel that goes takes the filter that makes it, and of every consumer
-/// the kernels that read it. Throws error, naming the layer, where simplify has fused layers: prune first, and simplify
-/// then.
+/// Finds the channels of a network that must be removed together. Where two results are added, channel i of one belongs
+/// to channel i of the other. A channel belongs to the result that a depthwise convolution or a batch norm makes of it.
+/// Layers that share a weight lose the same channels. Removing a channel removes the filter that makes it, and the
+/// kernels of all consumers that read it. Throws error, naming the layer, if simplify() has fused layers: prune first,
+/// then simplify.
 class Coupling {
 public:
     explicit Coupling(Graph const& graph) {
@@ -33376,13 +33420,13 @@ public:
     }
 
     [[nodiscard]] std::vector<CoupledChannels> const& groups() const { return groups_; }
-    /// The number of each channel's group, of a layer's result.
+    /// For each channel of a layer's result, the number of its group.
     [[nodiscard]] std::vector<std::size_t> const& groups_of(std::size_t node) const { return of_[node]; }
 
 private:
     using Channels = std::vector<std::size_t>;
 
-    /// Layers that share a weight make the same channels and, of a kernel, read the same.
+    /// Couples layers that share a weight: they make the same channels and, if it is a kernel, read the same.
     void join_shared(Graph const& graph, detail::ChannelSets& sets) const {
         const auto owners = weight_owners(graph);
         if (owners.empty()) return;
@@ -33461,9 +33505,9 @@ namespace primsel::inline PRIMSEL_ABI::prune {
 struct Filters {
     std::string_view layer;
     std::size_t count = 0;
-    /// count equal rows, a filter each.
+    /// `count` rows of equal size, one for each filter.
     std::span<const float> weights;
-    /// The weights of the batch norm that normalises their results, one a filter; empty where there is none.
+    /// The weights of the batch norm that normalises their results, one for each filter; empty if there is none.
     std::span<const float> scale;
 
     [[nodiscard]] std::span<const float> operator[](std::size_t filter) const {
@@ -33472,11 +33516,12 @@ struct Filters {
     }
 };
 
-/// How much each filter of a layer matters: the least go first. Scores are not negative.
+/// Scores how much each filter of a layer matters; those with the least score are removed first. `scores` has an
+/// element for each filter, 0 before the call. Scores must not be negative.
 ///
 /// A minimal model:
 ///     struct Largest {
-///         void operator()(primsel::Filters const& filters, std::span<double> scores) const {
+///         void operator()(primsel::prune::Filters const& filters, std::span<double> scores) const {
 ///             for (std::size_t i = 0; i < filters.count; ++i) {
 ///                 for (float w : filters[i]) scores[i] = std::max(scores[i], std::abs(double{w}));
 ///             }
@@ -33494,7 +33539,7 @@ struct L1Norm {
         }
     }
 };
-/// The Euclidean length.
+/// The Euclidean norm of the weights.
 struct L2Norm {
     void operator()(Filters const& filters, std::span<double> scores) const {
         for (std::size_t i = 0; i < filters.count; ++i) {
@@ -33504,8 +33549,8 @@ struct L2Norm {
         }
     }
 };
-/// The sum of distances to the other filters: what lies near the geometric median can be replaced by the others (He et
-/// al., Filter pruning via geometric median, 2019, equation 6).
+/// The sum of Euclidean distances to the other filters of the layer. Filters near the geometric median can be replaced
+/// by the others (He et al., Filter pruning via geometric median, 2019, equation 6).
 struct GeometricMedian {
     void operator()(Filters const& filters, std::span<double> scores) const {
         for (std::size_t i = 0; i < filters.count; ++i) {
@@ -33526,15 +33571,15 @@ private:
         return std::sqrt(squares);
     }
 };
-/// The absolute weight of the batch norm behind (Liu et al., Learning efficient convolutional networks through network
-/// slimming, 2017). Throws error, naming the layer, where there is none.
+/// The absolute weight of the batch norm behind the layer (Liu et al., Learning efficient convolutional networks
+/// through network slimming, 2017). Throws error, naming the layer, if there is none.
 struct BatchNormScale {
     void operator()(Filters const& filters, std::span<double> scores) const {
         if (filters.scale.empty()) fail("prune: no batch norm alone reads layer ", filters.layer);
         for (std::size_t i = 0; i < filters.count; ++i) scores[i] = std::abs(static_cast<double>(filters.scale[i]));
     }
 };
-/// Drawn by the seed and the layer's name.
+/// Random scores, which depend on the seed and the layer's name alone.
 struct RandomScore {
     std::uint32_t seed = 1;
 
@@ -33564,6 +33609,8 @@ static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedia
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
+/// Whether the layer makes new channels by filters: a dense layer, or a convolution or transposed convolution that is
+/// not depthwise.
 [[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
     return core::visit(
         [&]<class Params>(Params const& layer) {
@@ -33576,7 +33623,7 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
         graph[i].layer);
 }
 
-/// The batch norm that alone reads the layer.
+/// The batch norm that is the only reader of the layer, if there is one.
 [[nodiscard]] inline std::optional<std::size_t> norm_behind(Graph const& graph, std::size_t i,
                                                             std::vector<std::size_t> const& uses) {
     for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
@@ -33587,13 +33634,13 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return std::nullopt;
 }
 
-/// Whether the weights have a row for each channel that the layer reads, and not for each that it makes.
+/// Whether the weights have a row for each channel that the layer reads, rather than for each that it makes.
 [[nodiscard]] inline bool has_rows_of_channels(AnyLayer const& layer) {
     return std::holds_alternative<ConvTransposeParams>(layer);
 }
 
-/// The weights of a convolution or dense layer, those of each column one after the other: of each channel that it
-/// reads, or of a transposed convolution, that it makes.
+/// The weights of a convolution or dense layer, column after column: one column for each channel that it reads, or, for
+/// a transposed convolution, that it makes.
 [[nodiscard]] inline std::vector<float> by_columns(Graph const& graph, std::size_t i, std::span<const float> values) {
     const auto groups_of = []<class Params>(Params const& layer) {
         if constexpr (Convolves<Params>) return static_cast<std::size_t>(layer.groups);
@@ -33604,16 +33651,16 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     if (has_rows_of_channels(graph[i].layer)) std::swap(channels, filters);
     const std::size_t parts = core::visit(groups_of, graph[i].layer);
     const std::size_t width = channels / parts, depth = values.size() / (filters * width);
-    std::vector<float> rotated;
-    rotated.reserve(values.size());
+    std::vector<float> columns;
+    columns.reserve(values.size());
     for (std::size_t c = 0; c < channels; ++c) {
         const std::size_t part = c / width, first = part * filters / parts, last = (part + 1) * filters / parts;
         for (std::size_t filter = first; filter < last; ++filter) {
             const auto kernel = values.subspan((filter * width + c % width) * depth, depth);
-            rotated.insert(rotated.end(), kernel.begin(), kernel.end());
+            columns.insert(columns.end(), kernel.begin(), kernel.end());
         }
     }
-    return rotated;
+    return columns;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::prune::detail
@@ -33629,25 +33676,26 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// The groups that a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes
-/// takes the filters that make it.
+/// The groups that a layer's weights are ranked for: the filters that the layer has, or the channels that it reads.
+/// Removing a channel that is read removes the filter that makes it.
 enum class GroupType { filters, channels };
 
-/// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
+/// A ranking of groups of channels: those of one layer, or of several layers with coupled channels.
 struct Ranking {
-    /// Names, in the order of the network: the layers whose weights judge.
+    /// The names of the layers whose weights give the scores, in the order of the network.
     std::vector<std::string> layers;
-    /// The groups that may go, the one that matters least first. Where some of the layers have groups that others lack,
-    /// groups of the same layers are ranked among themselves and then mixed: of the first so many each layer has about
-    /// the same share.
+    /// The groups that may be removed, the least important first. If the layers do not have the same groups, groups of
+    /// the same layers are ranked among themselves and then interleaved, so that any first part has about the same
+    /// share of each layer.
     std::vector<std::size_t> groups;
-    /// How much each of them matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    /// The score of each group of `groups`. The mean over a layer's filters is 1; a group's scores from several layers
+    /// are added.
     std::vector<double> scores;
-    /// All groups, those that must stay too.
+    /// The number of all groups, with those that must stay.
     std::size_t count = 0;
 };
 
-/// The channels of a network that may go: which go together, and in which order.
+/// The channels of a network that may be removed: their coupling, and their rankings.
 struct RankedChannels {
     Coupling const& coupling;
     std::span<const Ranking> rankings;
@@ -33660,8 +33708,8 @@ namespace detail {
     return coupling.groups_of(type == GroupType::filters ? i : graph[i].inputs[0]);
 }
 
-/// The layers that judge, and of each the number of its ranking: layers that have a group in common are ranked
-/// together.
+/// The layers whose weights give scores, with the number of their ranking. Layers that have a group in common have the
+/// same ranking.
 [[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph, Coupling const& coupling,
                                                                            GroupType type = GroupType::filters) {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -33680,8 +33728,8 @@ namespace detail {
     return of_layers;
 }
 
-/// Sorts the groups by their scores: those that the same layers have among each other, and then all by the share of
-/// their kind that comes before them.
+/// Sorts the groups: by score among those of the same layers, then all of them by the share of their kind that comes
+/// before them.
 inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> const& scores,
                         std::vector<std::vector<std::size_t>> const& layers_of) {
     std::map<std::vector<std::size_t>, std::vector<std::size_t>> alike;
@@ -33696,7 +33744,7 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
     std::ranges::stable_sort(groups, {}, [&](std::size_t group) { return before[group]; });
 }
 
-/// The score of each row, as a share of their mean. Throws error where the criterion gives none.
+/// The score of each row divided by the mean score. Throws error if a score is not finite.
 [[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
     std::vector<double> scores(rows.count, 0.0);
     criterion(rows, std::span<double>(scores));
@@ -33708,9 +33756,9 @@ inline void sort_groups(std::vector<std::size_t>& groups, std::vector<double> co
 
 }  // namespace detail
 
-/// The channels of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the
-/// sum of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error
-/// where the weights do not fit, or a score is not finite.
+/// Ranks the channels of a network layer by layer. Layers with coupled channels are ranked together, by the sum of
+/// their scores, each divided by its layer's mean. Layers whose channels must all stay are left out. Throws error if
+/// the weights do not fit the graph, or a score is not finite.
 template <Criterion C>
 [[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                                 C const& criterion, GroupType type = GroupType::filters) {
@@ -33727,11 +33775,11 @@ template <Criterion C>
         ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
         if (std::ranges::none_of(groups, may_go)) continue;
         std::span<const float> values = weights.at(graph[i].name + ".weight").values;
-        std::vector<float> rotated;
+        std::vector<float> columns;
         Filters rows{graph[i].name, groups.size(), values, {}};
         if ((type == GroupType::channels) != detail::has_rows_of_channels(graph[i].layer)) {
-            rotated = detail::by_columns(graph, i, values);
-            rows.weights = rotated;
+            columns = detail::by_columns(graph, i, values);
+            rows.weights = columns;
         }
         if (type == GroupType::filters) {
             if (const auto norm = detail::norm_behind(graph, i, uses)) {
@@ -33774,7 +33822,7 @@ template <Criterion C>
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// The channels of each layer's result that stay, in their order.
+/// The channels of each layer's result that stay, ascending.
 class KeptChannels {
 public:
     KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
@@ -33801,7 +33849,7 @@ private:
     std::vector<std::vector<std::size_t>> kept_;
 };
 
-/// A layer with the channels that are left.
+/// Makes a layer's parameters for the channels that stay.
 struct KeptLayer {
     Graph const& graph;
     std::size_t at;
@@ -33852,8 +33900,8 @@ struct KeptLayer {
     }
 };
 
-/// Which values of a weight are left: rows, of channels that are made, and in each the columns of channels that are
-/// read.
+/// The values of a weight that stay: rows of the channels that are made, and in each row columns of the channels that
+/// are read.
 class WeightSlices {
 public:
     WeightSlices(Graph const& graph, std::size_t at, WeightSpec const& spec, KeptChannels const& kept) {
@@ -33863,7 +33911,7 @@ public:
         };
         width_ = dim(1);
         for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
-        // The weights of a transposed convolution have a row for each channel that it reads.
+        // A transposed convolution's weights have a row for each channel that it reads.
         const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
         const auto* own = std::get_if<OwnLayerParams>(&node.layer);
         if (std::holds_alternative<ParameterParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
@@ -33889,7 +33937,7 @@ public:
             columns_ = all(width_);
             return;
         }
-        // In a convolution in groups, each row has the channels of one; all groups keep the same ones.
+        // In a grouped convolution each row has the channels of one group; all groups keep the same ones.
         const std::size_t pixels = dense ? graph[node.inputs[0]].shape.pixels() : 1;
         for (const std::size_t channel : kept.of(transposed != nullptr ? at : node.inputs[0])) {
             if (channel * pixels >= width_) break;
@@ -33899,7 +33947,7 @@ public:
 
     [[nodiscard]] std::size_t rows() const { return rows_.size(); }
     [[nodiscard]] std::size_t columns() const { return columns_.size(); }
-    /// The positions of the values that are left, in their order.
+    /// Calls visit(position) with the positions of the values that stay, ascending.
     void each_kept(auto const& visit) const {
         for (const std::size_t row : rows_) {
             for (const std::size_t column : columns_) {
@@ -33948,9 +33996,10 @@ void each_weight(Graph const& graph, auto const& visit) {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// Which of a coupling's groups go, by their numbers.
+/// The groups to remove, by their numbers in a coupling.
 using RemovedGroups = std::set<std::size_t>;
 
+/// A pruned network and its weights.
 struct Pruned {
     Graph graph;
     Weights weights;
@@ -33958,7 +34007,7 @@ struct Pruned {
 
 namespace detail {
 
-/// Throws error when a group of the choice is none, or must stay.
+/// Throws error if a group does not exist or must stay.
 inline void check_removed_groups(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
     for (const std::size_t group : choice) {
         if (group >= coupling.groups().size()) fail("prune: there is no group ", group);
@@ -33987,16 +34036,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
-/// error, naming the layer, where a channel must stay, or none would be left.
+/// The network without the chosen channels, for callers that need no weights, such as a prediction of its cost. Throws
+/// error, naming the layer, if a chosen channel must stay, or none would be left of a layer.
 [[nodiscard]] inline Graph remove_channels(Graph const& graph, Coupling const& coupling, RemovedGroups const& choice) {
     detail::check_removed_groups(graph, coupling, choice);
     return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
 }
 
-/// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
-/// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
-/// the layer, where a channel must stay, or none would be left.
+/// The network and its weights without the chosen channels: every layer keeps the other filters, and of each filter the
+/// kernels of the other channels. It computes the same as the whole network with the weights of masked(). Throws error,
+/// naming the layer, if a chosen channel must stay, or none would be left of a layer; and if the weights do not fit the
+/// graph.
 [[nodiscard]] inline Pruned remove_channels(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                             RemovedGroups const& choice) {
     check_weights(graph, weights);
@@ -34019,7 +34069,8 @@ namespace detail {
     return result;
 }
 
-/// The places of the trained weights that prune() would remove; running statistics are not trained.
+/// The positions, in each trained weight, of the values that remove_channels would remove. Running statistics and
+/// constants are not trained, and left out.
 [[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling,
                                               RemovedGroups const& choice) {
     detail::check_removed_groups(graph, coupling, choice);
@@ -34042,7 +34093,8 @@ namespace detail {
     return zeros;
 }
 
-/// The weights with zeros where prune() would remove them.
+/// The weights with zeros where remove_channels would remove them; variances there become 1, and constants stay. Throws
+/// error as remove_channels does.
 [[nodiscard]] inline Weights masked(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                     RemovedGroups const& choice) {
     check_weights(graph, weights);
@@ -34053,10 +34105,10 @@ namespace detail {
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         if (owners.contains(spec.name)) return;
         WeightTensor const& tensor = weights.at(spec.name);
-        // A variance of zero would be none.
+        // A variance of 0 would be divided by.
         const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
         std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
-        // Nor does anything divide by zero: nobody reads what a constant makes of a channel that is gone.
+        // A constant keeps its values, since something may divide by them; no layer reads the removed channels.
         if (std::holds_alternative<ConstantParams>(graph[i].layer)) tensor.values.read(0, values);
         const detail::WeightSlices slices(graph, i, spec, kept);
         slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
@@ -34077,7 +34129,7 @@ namespace detail {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// floor(sparsity * count), where a product that rounding leaves just below a whole number is that number.
+/// floor(sparsity * count); a product that rounding left just below a whole number counts as that number.
 [[nodiscard]] inline std::size_t floor_of_share(double sparsity, std::size_t count) {
     return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
@@ -34088,7 +34140,8 @@ inline void check_share(double sparsity, std::size_t multiple) {
     if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
     if (multiple < 1) fail("prune: impossible multiple ", multiple);
 }
-/// How many groups of a ranking go, at most so many: one stays, and as many as a multiple says where there are as many.
+/// The number of groups to remove, at most `most`. At least one stays, and a multiple of `multiple` stays if the
+/// ranking has that many.
 [[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, std::size_t most, std::size_t multiple) {
     std::size_t left = std::max<std::size_t>(ranking.count - std::min(most, ranking.count), 1);
     left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
@@ -34097,25 +34150,26 @@ inline void check_share(double sparsity, std::size_t multiple) {
 
 }  // namespace detail
 
-/// The first groups of a ranking, which matter least. It must have as many.
+/// The first `count` groups of a ranking, which matter least. The ranking must have that many.
 [[nodiscard]] inline RemovedGroups first_groups(Ranking const& ranking, std::size_t count) {
     return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// How many groups go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
-/// as a multiple of it, where a whole layer has as many.
+/// The number of groups to remove for a sparsity, the share of the ranking's channels from 0 to 1. At least one group
+/// stays, and a multiple of `multiple` stays if the ranking has that many. Throws error for an impossible sparsity or
+/// multiple.
 [[nodiscard]] inline std::size_t count_to_go(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
     return detail::count_to_go(ranking, floor_of_share(sparsity, ranking.count), multiple);
 }
-/// Those groups.
+/// The groups that count_to_go counts. Throws error as it does.
 [[nodiscard]] inline RemovedGroups choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
     return first_groups(ranking, count_to_go(ranking, sparsity, multiple));
 }
 
-/// How many groups of each ranking go where they are judged together, as several layers or the whole network: the share
-/// of all their channels whose scores are lowest, wherever they are. Of each ranking at least one stays, and as many as
-/// a multiple.
+/// The number of groups to remove of each ranking, if several rankings or the whole network are judged together: the
+/// share `sparsity` of all their channels with the lowest scores, wherever they are. Of each ranking at least one
+/// stays, and a multiple of `multiple` if it has that many. Throws error for an impossible sparsity or multiple.
 [[nodiscard]] inline std::vector<std::size_t> counts_to_go(std::span<const Ranking> rankings, double sparsity,
                                                            std::size_t multiple = 1) {
     detail::check_share(sparsity, multiple);
@@ -34132,7 +34186,7 @@ inline void check_share(double sparsity, std::size_t multiple) {
     for (std::size_t i = 0; i < rankings.size(); ++i) most[i] = detail::count_to_go(rankings[i], most[i], multiple);
     return most;
 }
-/// Those groups.
+/// The groups that counts_to_go counts. Throws error as it does.
 [[nodiscard]] inline RemovedGroups choose(std::span<const Ranking> rankings, double sparsity,
                                           std::size_t multiple = 1) {
     const std::vector<std::size_t> counts = counts_to_go(rankings, sparsity, multiple);
@@ -34141,8 +34195,8 @@ inline void check_share(double sparsity, std::size_t multiple) {
     return choice;
 }
 
-/// The choice without those groups that a layer needs lest none of its channels be left: a layer that reads a slice of
-/// another's may lose all that it reads though the other keeps some.
+/// The choice without groups whose removal would leave a layer no channel: a layer that reads a slice of another's
+/// channels may lose all of them though the other keeps some.
 [[nodiscard]] inline RemovedGroups sparing(Graph const& graph, Coupling const& coupling, RemovedGroups choice) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         std::vector<std::size_t> const& groups = coupling.groups_of(i);
@@ -34166,21 +34220,22 @@ inline void check_share(double sparsity, std::size_t multiple) {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// Layers whose channels go together: a row of the table of what is coupled to what.
+/// Layers whose channels are removed together: one row of the table of coupled layers.
 struct CoupledLayers {
-    /// Names of layers, in the order of the network: those that lose filters, those whose results have the channels
-    /// besides (depthwise convolutions, batch norms, sums, ...), and those whose kernels lose the channels that they
-    /// read.
+    /// Names of layers, in the order of the network: made_by lose filters; passed_by have the channels in their results
+    /// without making them (depthwise convolutions, batch norms, sums, ...); read_by lose the kernels that read the
+    /// channels.
     std::vector<std::string> made_by, passed_by, read_by;
-    /// The groups of channels, by their numbers in the coupling; how many of them may go, and why others must stay.
+    /// The groups of channels, by their numbers in the coupling; the number of them that may be removed; and the reason
+    /// why others must stay.
     std::vector<std::size_t> groups;
     std::size_t may_go = 0;
     std::string fixed;
-    /// The number in the layer that has most of them.
+    /// The largest number of filters of a layer of made_by.
     std::size_t filters = 0;
 };
 
-/// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
+/// The sets of layers that lose the same channels. Channels of the image, which no layer makes, are in none of them.
 [[nodiscard]] inline std::vector<CoupledLayers> coupled_layers(Graph const& graph, Coupling const& coupling) {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     const auto makers = detail::rankings_of_layers(graph, coupling);
@@ -34217,10 +34272,10 @@ struct CoupledLayers {
     return result;
 }
 
-/// Layers that keep filters though the network's result has others: what a layer between them and the next filters
-/// holds back. Those whose channels are the result's, or the image's, are none of them.
+/// The layers that must keep filters because of a layer between them and the next filters. Layers whose channels are
+/// the network's result or the image's are left out.
 [[nodiscard]] inline std::vector<CoupledLayers> held_back(Graph const& graph, Coupling const& coupling) {
-    // Whether its channels come to a result by no other filters.
+    // Whether the channels reach a result without passing other filters.
     std::vector<bool> last(graph.size(), false);
     for (const std::size_t output : graph.outputs()) last[output] = true;
     for (std::size_t i = graph.size(); i-- > 0;) {
@@ -34245,21 +34300,22 @@ struct CoupledLayers {
     return held;
 }
 
-/// Which layers keep how many channels, and why.
+/// Says which layers keep how many channels, and why.
 [[nodiscard]] inline std::string held_back_text(CoupledLayers const& set) {
     std::string names;
     for (std::string const& name : set.made_by) names += (names.empty() ? "" : ", ") + name;
     const std::size_t all = set.groups.size() == 1 ? set.filters : set.groups.size(), stay = all - set.may_go;
     return join(names, ": ", stay, " of ", all, stay == 1 ? " stays: " : " stay: ", set.fixed);
 }
-/// The same of several, one after the other.
+/// The same for several sets, separated by semicolons.
 [[nodiscard]] inline std::string held_back_text(std::span<const CoupledLayers> held) {
     std::string text;
     for (CoupledLayers const& set : held) text += (text.empty() ? "" : "; ") + held_back_text(set);
     return text;
 }
 
-/// A line a row: whose filters, how many channels and how many of them may go, who reads them, why others must stay.
+/// A text table with one line for each set: the layers with the filters, the number of channels and how many of them
+/// may be removed, their readers, and why others must stay.
 [[nodiscard]] inline std::string to_text(std::span<const CoupledLayers> table) {
     const auto list = [](std::vector<std::string> const& names) {
         std::string text;
@@ -34286,12 +34342,12 @@ struct CoupledLayers {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// The loss when the first `gone` groups of a ranking go: 0 for none, and never less for more. The losses
-/// of several rankings add up.
+/// The loss when the first `gone` groups of a ranking are removed: 0 for none, and not decreasing in `gone`. The losses
+/// of several rankings are added.
 ///
 /// A minimal model:
 ///     struct ShareGone {
-///         double operator()(primsel::Ranking const& ranking, std::size_t gone) const {
+///         double operator()(primsel::prune::Ranking const& ranking, std::size_t gone) const {
 ///             return static_cast<double>(gone) / static_cast<double>(ranking.count);
 ///         }
 ///     };
@@ -34300,7 +34356,8 @@ concept PruningLoss = requires(L const& loss, Ranking const& ranking, std::size_
     { loss(ranking, gone) } -> std::convertible_to<double>;
 };
 
-/// The logarithm of how much of the ranking's importance is left, for each of its layers: no layer bleeds to death.
+/// layers * ln(all / left), where all and left are the sums of the ranking's scores before and after. It grows without
+/// bound as little is left, so no layer loses nearly all of its filters.
 struct LogarithmicLoss {
     [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
         const auto kept = ranking.scores.begin() + static_cast<std::ptrdiff_t>(gone);
@@ -34328,14 +34385,14 @@ static_assert(PruningLoss<LogarithmicLoss>);
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A network with one ranking thinned and all else whole.
+/// The accuracy and cost of a network in which one ranking is pruned.
 struct SensitivityPoint {
     /// The first layer of the ranking; empty for the whole network.
     std::string layer = {};
-    /// The share of its channels that was to go; how many there are, and are left.
+    /// The share of its channels that was to be removed; the number of its channels, and of those left.
     double sparsity = 0;
     std::size_t channels = 0, left = 0;
-    /// Without retraining; and the predicted seconds of a run.
+    /// The accuracy without retraining, and the predicted seconds of a run.
     double accuracy = 0, seconds = 0;
     friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
 };
@@ -34348,17 +34405,18 @@ struct SensitivityPoint {
     return found == points.end() ? nullptr : &*found;
 }
 
+/// Options of sensitivity().
 struct SensitivityOptions {
-    /// The shares of a ranking's channels that go.
+    /// The shares of a ranking's channels to remove, from 0 to 1.
     std::span<const double> sparsities;
-    /// Points that are not computed again.
+    /// Points of an earlier run, which are not computed again.
     std::span<const SensitivityPoint> known = {};
 };
 
-/// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
-/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Each point that is not known is
-/// given to keep(point) as soon as it is computed. The whole network is judged in any case: throws error where that is
-/// not what is known, for the points are then of other weights or images.
+/// Measures how accuracy falls as each ranking is pruned: first the whole network, then each ranking at each sparsity.
+/// judge(graph, weights) returns the accuracy of a network, predict(graph) its seconds. keep(point) is called with each
+/// new point as soon as it is computed. The whole network is always judged. Throws error if its accuracy differs from
+/// the known one by more than 0.01, since the known points then belong to other weights or images.
 template <class Judge, class Predict, class Keep>
 [[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
                                                         RankedChannels const& channels,
@@ -34368,7 +34426,7 @@ template <class Judge, class Predict, class Keep>
     std::vector<SensitivityPoint> points;
     SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
     if (const auto* before = prune::find_point(options.known, "", 0)) {
-        // Another plan may round otherwise, which few images notice.
+        // Another plan may round differently, which changes few images' classes.
         if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
             fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
                  ": it was judged with other weights or images");
@@ -34394,9 +34452,9 @@ template <class Judge, class Predict, class Keep>
     return points;
 }
 
-/// Layers that bear pruning alike: those whose accuracies, over the sparsities that all have, are on average within
-/// `apart` of each other are put together, the most alike first (average linkage). The least sensitive group comes
-/// first. Throws error where there are no points of the whole network.
+/// Groups layers by their sensitivity: the two groups whose accuracies, over the sparsities that both have, differ
+/// least on average are joined while that is below `apart` (average linkage). The least sensitive group comes first.
+/// Throws error if there is no point of the whole network.
 [[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
                                                                           double apart = 0.05) {
     const auto* whole = prune::find_point(points, "", 0);
@@ -34462,13 +34520,14 @@ template <class Judge, class Predict, class Keep>
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// The logarithm of how much accuracy is left, as sensitivity() measured it of each ranking: a line from point to point
-/// that never falls, as steep behind the last as it rose to there. Without retraining a layer seems worth nothing that
-/// others make up for at first; so a part of the logarithmic loss comes on top. Throws error where nothing is known of
-/// the whole network, or of a ranking, or where that network is never right.
+/// The logarithm of the accuracy that is lost, as sensitivity() measured it for each ranking: ln(accuracy of the whole
+/// network / accuracy). Between points it is linear and never falls; beyond the last point it continues with the last
+/// slope. Without retraining, a layer whose loss others make up for seems worthless at first, so a part of
+/// LogarithmicLoss is added.
 class MeasuredLoss {
 public:
-    /// importance: how much the logarithm of importance counts beside that of accuracy.
+    /// `importance` is the factor of LogarithmicLoss. Throws error if the points have no whole network, or its accuracy
+    /// is 0.
     explicit MeasuredLoss(std::span<const SensitivityPoint> points, double importance = 0.2) : importance_(importance) {
         const auto* whole = prune::find_point(points, "", 0);
         if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
@@ -34476,7 +34535,7 @@ public:
         for (SensitivityPoint const& point : points) {
             if (point.layer.empty() || point.left >= point.channels) continue;
             const double gone = 1 - static_cast<double>(point.left) / static_cast<double>(point.channels);
-            // One image of a thousand is as little as there can be a logarithm of.
+            // Accuracies below a thousandth of the whole network's count as that, since 0 has no logarithm.
             const double loss = std::log(whole->accuracy / std::max(point.accuracy, 1e-3 * whole->accuracy));
             curves_.try_emplace(point.layer, Curve{{0.0, 0.0}}).first->second.emplace_back(gone, loss);
         }
@@ -34489,6 +34548,7 @@ public:
         }
     }
 
+    /// Throws error, naming the layer, if there is no point of the ranking.
     [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
         const auto found = curves_.find(ranking.layers.at(0));
         if (found == curves_.end()) fail("sensitivity: nothing is known of layer ", ranking.layers.at(0));
@@ -34563,13 +34623,13 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// A layer as it is with other numbers of channels, the shapes that it reads, and that of its result.
+/// A layer with other numbers of channels, the shapes of its inputs, and that of its result.
 struct ThinLayer {
     AnyLayer layer;
     std::vector<Shape> inputs;
     Shape output;
 };
-/// counts: the channels that are left of each layer's result.
+/// `counts`: the channels that are left of each layer's result.
 [[nodiscard]] inline ThinLayer thin_layer(Graph const& graph, std::size_t i, std::span<const int> counts) {
     Node const& node = graph[i];
     ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
@@ -34585,15 +34645,15 @@ struct ThinLayer {
     return thin;
 }
 
-/// The channels of each layer's result.
+/// The number of channels of each layer's result.
 [[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
     std::vector<int> channels;
     for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
     return channels;
 }
 
-/// Seconds of a layer by its cheapest way, whatever the layouts around it are: what the model says, asked once for each
-/// number of channels.
+/// The predicted seconds of a layer by its cheapest primitive, whatever the layouts around it. The model is asked once
+/// for each pair of input and output channels.
 template <CostModel Model>
 class LayerPrices {
 public:
@@ -34657,7 +34717,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
-/// The layers that have a step of their own: simplify leaves them.
+/// Marks the layers that run as steps of their own, which simplify() does not fuse or remove.
 [[nodiscard]] inline std::vector<bool> layers_that_run(Graph const& graph) {
     std::set<std::string> names;
     const Graph simple = simplify(graph);
@@ -34669,8 +34729,9 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return runs;
 }
 
-/// How many of a ranking's groups may be gone, none first: so that what stays is a multiple of `multiple` and of a
-/// power of two, in sixteen to thirty-two steps or so from all to nothing, which are as fine as predictions are.
+/// The numbers of groups of a ranking that may be removed, ascending from 0. The numbers that stay are multiples of a
+/// step: `multiple` rounded up to at least a power of two between 1/32 and 1/16 of the groups, which is as fine as
+/// predictions are.
 [[nodiscard]] inline std::vector<std::size_t> stops_of(Ranking const& ranking, std::size_t multiple, double most) {
     const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
     const std::size_t goes = std::min({may, ranking.count - 1, ranking.groups.size()});
@@ -34683,18 +34744,18 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
     return stops;
 }
 
-/// How far a ranking goes: see PruneTarget.
+/// Limits of a ranking, as in PruneTarget.
 struct PruningLimits {
     std::size_t multiple = 1;
     double most = 1;
 };
 
-/// Takes from rankings, step by step, what loses least for what it saves of the sum of all layers' prices. Price:
-/// (layer, channels left of each layer's result) -> what it costs; Loss: a PruningLoss.
+/// Removes groups of rankings, step by step: those with the least loss for what they save of the sum of all layers'
+/// prices. Price: (layer, channels left of each layer's result) -> its cost; Loss: a PruningLoss.
 template <class Price>
 class GreedyPruning {
 public:
-    /// runs: whether a layer has a price at all. All but the price must outlive it.
+    /// `runs`: whether a layer has a price at all. All arguments but the price and `runs` must outlive the object.
     template <class Loss>
     GreedyPruning(Graph const& graph, RankedChannels const& channels, PruningLimits const& limits,
                   std::vector<bool> runs, Price price, Loss const& loss)
@@ -34737,7 +34798,7 @@ public:
         for (std::size_t r = 0; r < ladders_.size(); ++r) sum += ladders_[r].losses[now_.at[r]];
         return sum;
     }
-    /// The groups that are gone.
+    /// The groups that are removed.
     [[nodiscard]] std::set<std::size_t> choice() const {
         std::set<std::size_t> gone;
         for (std::size_t r = 0; r < ladders_.size(); ++r) {
@@ -34746,7 +34807,7 @@ public:
         }
         return gone;
     }
-    /// Takes what is best next, but of the ranking that is held. Returns whether there was something to take.
+    /// Removes the best next groups, but none of the ranking `held`. Returns whether there were any.
     bool step(std::optional<std::size_t> held = {}) {
         std::size_t best = rankings_.size();
         for (std::size_t r = 0; r < rankings_.size(); ++r) {
@@ -34757,7 +34818,7 @@ public:
         move(best, now_.at[best] + now_.best[best].steps);
         return true;
     }
-    /// Puts back what others can pay for with less loss, as long as there is such: the total stays within the bound.
+    /// Puts groups back as long as removing others instead loses less and the total stays within `most_total`.
     void improve(double most_total) {
         for (bool better = true; better;) {
             better = false;
@@ -34779,7 +34840,7 @@ public:
     }
 
 private:
-    /// The numbers of groups of a ranking that may be gone, and the loss of each.
+    /// The numbers of groups of a ranking that may be removed, and the loss of each.
     struct Ladder {
         std::vector<std::size_t> gone;
         std::vector<double> losses;
@@ -34796,7 +34857,7 @@ private:
     };
 
     [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, now_.counts) : 0; }
-    /// Goes to a place of the ranking's ladder, where only the counts change.
+    /// Moves the ranking to a place of its ladder and updates the channel counts only.
     void set(std::size_t r, std::size_t to) {
         const std::size_t from = ladders_[r].gone[now_.at[r]], until = ladders_[r].gone[to];
         for (std::size_t at = std::min(from, until); at < std::max(from, until); ++at) {
@@ -34817,8 +34878,8 @@ private:
         for (const std::size_t i : touched_[r]) sum += price_of(i);
         return sum;
     }
-    /// The best of one step down the ladder, or two, four, ...: the price of some layers stays until half of their
-    /// channels or more are gone.
+    /// The best of moves by 1, 2, 4, ... steps: the price of some layers changes only when half of their channels or
+    /// more are removed.
     [[nodiscard]] Move best_move(std::size_t r) {
         Ladder const& ladder = ladders_[r];
         const std::size_t at = now_.at[r];
@@ -34831,7 +34892,7 @@ private:
             set(r, at);
             if (empty) break;
             const double loss = ladder.losses[at + steps] - ladder.losses[at];
-            // Steps that save nothing come last, those that lose least first.
+            // Moves that save nothing come last, those with the least loss first.
             const double loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
             if (loss_per_saving < best.loss_per_saving) best = {loss_per_saving, steps};
         }
@@ -34846,7 +34907,8 @@ private:
     Price price_;
     std::vector<Ladder> ladders_;
     std::vector<std::set<std::size_t>> touched_;
-    std::vector<std::vector<std::size_t>> neighbours_;  // those whose savings change with it, itself too
+    /// For each ranking, the rankings whose savings change with it, itself included.
+    std::vector<std::vector<std::size_t>> neighbours_;
     Now now_;
 };
 
@@ -34874,34 +34936,37 @@ enum class Measure { seconds, operations, filters };
     }
 }
 
+/// The target of prune_to, and its limits.
 struct PruneTarget {
     Measure measure = Measure::seconds;
-    /// At most this share of what the whole network has is left.
+    /// The largest share, above 0 and at most 1, of the whole network's quantity that may be left.
     double share = 0.5;
-    /// As many channels stay as a multiple of this.
+    /// The number of channels that stay is a multiple of this.
     std::size_t multiple = 1;
-    /// The largest share of a ranking that goes.
+    /// The largest share of a ranking's channels that may be removed.
     double most = 0.9;
-    /// The options of the plans that are made of the thinned network.
+    /// The options of the plans of the pruned network.
     PlanOptions plan = {};
 };
 
+/// The result of prune_to.
 struct PrunedTo {
     RemovedGroups choice;
-    /// In the measure, of the whole network and of the thinned one.
+    /// The quantity (seconds, multiply-adds or filters) of the whole network and of the pruned one.
     double before = 0, after = 0;
     /// The loss of all rankings.
     double loss = 0;
 };
 
-/// The number of filters of a network's dense layers and convolutions, transposed ones too, but for depthwise ones.
+/// The number of filters of a network's dense layers, convolutions and transposed convolutions; depthwise ones do not
+/// count.
 [[nodiscard]] inline double filters(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
     return sum;
 }
 
-/// The predicted seconds of a run: the total of the plan that is made for the network. Throws error as make_plan does.
+/// The predicted seconds of a run: the total of the network's plan. Throws error as make_plan does.
 template <CostModel Model, Solver S>
 [[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                                        PlanOptions options = {}) {
@@ -34909,12 +34974,12 @@ template <CostModel Model, Solver S>
     return make_plan(simplify(graph), kernels, model, solver, options).total_seconds;
 }
 
-/// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
-/// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
-/// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
-/// once. A plan of the thinned network has the last word. Nothing is executed: that takes
-/// milliseconds, of the deepest networks seconds. Throws error, naming what holds filters back, where the target cannot
-/// be reached.
+/// Chooses groups of channels to remove until the target is reached. Each step removes the groups with the least loss
+/// for what they save. At the end, groups are put back if removing others instead loses less. The saving of a layer is
+/// the difference of its cheapest primitive's predicted cost; where the cost depends on multiples of channels, several
+/// filters are removed at once. The plan of the pruned network decides whether the target is reached. Nothing is
+/// executed: a call takes milliseconds, for the deepest networks seconds. Throws error for an impossible target, and,
+/// naming what holds filters back, if the target cannot be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, RankedChannels const& channels, Kernels const& kernels,
                                 Model& model, S const& solver, PruneTarget const& target = {}, L const& loss = {}) {
@@ -34937,7 +35002,7 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
     PrunedTo result;
     result.before = result.after =
         planned ? predicted_seconds(graph, kernels, model, solver, target.plan) : greedy.total();
-    // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
+    // The plan's total also has layout transforms. It is taken as proportional to the sum over layers.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
     double within = wanted / of_sum;
@@ -35020,36 +35085,36 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// By what a schedule ranks.
+/// The criterion by which a schedule ranks filters.
 enum class RankedBy { l1, l2, geometric_median, batch_norm, random };
 
-/// Which weights a schedule prunes, and how.
+/// The weights that a schedule prunes, and how.
 struct SchedulePruner {
     std::string name = {};
     RankedBy criterion = RankedBy::l1;
     GroupType type = GroupType::filters;
-    /// The share of channels that goes, and where pruning is gradual, that it begins with.
+    /// The share of channels to remove, from 0 to 1; and the share that a gradual pruner begins with.
     double sparsity = 0, initial_sparsity = 0;
     bool gradual = false;
-    /// The share is of all layers' channels at once, not of each layer's.
+    /// Whether the share is that of all layers' channels together, not of each layer's.
     bool together = false;
-    /// Names of weights, in which * stands for any characters, and what errors call the place of each.
+    /// Patterns of weights' names, in which * stands for any characters; and for each the name of its place in errors.
     std::vector<std::string> weights = {}, places = {};
 };
 
-/// How a learning rate changes, as PyTorch's schedulers of these names have it.
+/// A rule by which a learning rate changes, as PyTorch's schedulers of these names.
 struct ScheduleRate {
     enum class Rule { exponential, step, multi_step, cosine };
     std::string name = {};
     Rule rule = Rule::exponential;
     double gamma = 0.1;
-    /// Step: every so many. Cosine: until it is at its lowest, from where it rises again for as many.
+    /// In epochs. Step: the interval between two changes. Cosine: half the period, from the highest rate to the lowest.
     std::int64_t every = 1;
-    /// The lowest rate of a cosine: a rate, not a factor of the one that it begins with.
+    /// The lowest rate of a cosine; an absolute rate, not a factor.
     double lowest = 0;
     std::vector<std::int64_t> milestones = {};
 
-    /// The rate after so many of its epochs, of the one that it begins with.
+    /// The rate after `epochs` epochs of this rule, from the initial rate `base`.
     [[nodiscard]] double rate(double base, std::int64_t epochs) const {
         const double least = rule == Rule::cosine ? lowest : 0;
         return least + (base - least) * factor(epochs);
@@ -35073,16 +35138,16 @@ private:
     }
 };
 
-/// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
+/// The epochs, counted from 0, at whose beginning a pruner or a learning rate acts.
 struct SchedulePolicy {
-    /// Names one of the schedule's pruners or rates, by its place there.
+    /// Whether `instance` is an index of the schedule's pruners, or of its rates.
     bool prunes = true;
     std::size_t instance = 0;
-    /// Ascending.
+    /// Epochs, ascending.
     std::vector<std::int64_t> epochs = {};
 };
 
-/// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
+/// A schedule of pruning during training, as a Distiller schedule (Fay and Hunt 2021, figure 14).
 /// prune/schedule_file.hpp reads it.
 struct PruningSchedule {
     std::vector<SchedulePruner> pruners;
@@ -35090,7 +35155,8 @@ struct PruningSchedule {
     std::vector<SchedulePolicy> policies;
 };
 
-/// A learning rate that is multiplied by what the rates of a schedule say: each by how many of its epochs are over.
+/// A learning rate to which the rates of a schedule are applied in turn, each for the number of its epochs that are
+/// over.
 struct ScheduledRate {
     PruningSchedule schedule = {};
 
@@ -35108,16 +35174,16 @@ static_assert(LearningRate<ScheduledRate>);
 
 namespace detail {
 
-/// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
-/// training calls the network.
+/// Whether a pattern of a schedule matches a weight of one of the ranking's layers. The prefix "module." is ignored:
+/// PyTorch's data-parallel training adds it.
 [[nodiscard]] inline bool names_weight(std::string_view pattern, Ranking const& ranking) {
     if (pattern.starts_with("module.")) pattern.remove_prefix(7);
     return std::ranges::any_of(ranking.layers,
                                [&](std::string const& layer) { return matches_pattern(pattern, layer + ".weight"); });
 }
 
-/// The share that is to be gone by the epoch, which is one of the policy's: a gradual pruner's rises fast at first
-/// (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
+/// The share to be removed at the beginning of `epoch`, one of the policy's epochs. A gradual pruner's share rises fast
+/// at first (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
 [[nodiscard]] inline double sparsity_at(SchedulePruner const& pruner, SchedulePolicy const& policy,
                                         std::int64_t epoch) {
     if (!pruner.gradual) return pruner.sparsity;
@@ -35144,7 +35210,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
+/// Throws error, naming the place, if a pattern of the schedule matches no weight that can be pruned.
 inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
     for (SchedulePruner const& pruner : schedule.pruners) {
         std::vector<std::string> names;
@@ -35177,8 +35243,8 @@ inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, 
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// A network that loses filters while it is trained: as a schedule says, between epochs. What is gone is zero, and kept
-/// so after every update; the network is thinned at the end.
+/// Prunes a network while it is trained, between epochs, as a schedule says. Weights of removed filters are set to zero
+/// and kept so after every update; thinned() removes them at the end.
 ///
 ///     PruningRun run(schedule, trainer.graph());
 ///     run.begin(trainer, 0);
@@ -35195,7 +35261,8 @@ public:
         check_schedule(schedule_, graph_, coupling_);
     }
 
-    /// Before an epoch, counted from 0: what the schedule takes then is zero in the trainer's weights from now on.
+    /// Call before each epoch, counted from 0. Sets the weights that the schedule prunes then to zero in the trainer,
+    /// from now on.
     template <class Trainer>
     void begin(Trainer& trainer, std::int64_t epoch) {
         if (epoch >= trainer.options().epochs) return;  // there is none
@@ -35206,21 +35273,21 @@ public:
             trainer.keep_zero(zeros());
         }
     }
-    /// The groups that are gone.
+    /// The groups that are removed so far.
     [[nodiscard]] RemovedGroups const& choice() const { return choice_; }
-    /// The network of the weights, without what is gone.
+    /// The network and the weights without the removed groups.
     [[nodiscard]] Pruned thinned(Weights const& weights) const {
         return remove_channels(graph_, weights, coupling_, choice_);
     }
 
-    /// Adds what is gone to a checkpoint of the trainer, so that resume() knows it.
+    /// Adds the removed groups to a checkpoint of the trainer, for resume().
     void store(Checkpoint& checkpoint) const {
         std::string groups;
         for (const std::size_t group : choice_) groups += join(groups.empty() ? "" : ",", group);
         checkpoint.facts.insert_or_assign("pruned channels", groups);
     }
-    /// Goes on where a checkpoint was made, which the trainer has resumed. Throws error, naming the checkpoint, where
-    /// it does not say what is gone.
+    /// Continues from a checkpoint that the trainer has resumed already. Throws error, naming the checkpoint, if it has
+    /// no removed groups or some that this network does not have.
     template <class Trainer>
     void resume(Checkpoint const& from, Trainer& trainer) {
         const auto found = from.facts.find("pruned channels");
@@ -35258,7 +35325,7 @@ private:
         more.insert(choice_.begin(), choice_.end());
         choice_ = sparing(graph_, coupling_, std::move(more));
     }
-    /// Puts groups that are gone already first, whatever the criterion says of zeros.
+    /// Puts groups that are removed already first, whatever the criterion says of zeros.
     void first_gone(Ranking& ranking) const {
         std::vector<std::pair<double, std::size_t>> order;  // score, group
         for (std::size_t i = 0; i < ranking.groups.size(); ++i) {
@@ -35292,10 +35359,10 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::prune {
 
-/// By how much the loss would change, to first order, without a filter: the absolute sum of its results times their
-/// gradients, over a batch, and the mean of that over batches (Molchanov et al., Pruning convolutional neural networks
-/// for resource efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, for one
-/// that was not measured, and for the channels that a layer reads.
+/// The change of the loss, to first order, if a filter is removed: the absolute sum of its results times their
+/// gradients over a batch, averaged over batches (Molchanov et al., Pruning convolutional neural networks for resource
+/// efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, if it was not
+/// measured, or if channels that it reads are ranked instead of its filters.
 struct Taylor {
     std::map<std::string, std::vector<double>, std::less<>> of_layers;
 
@@ -35313,8 +35380,7 @@ static_assert(Criterion<Taylor>);
 
 namespace detail {
 
-/// Adds to each of the sums its part of weights times gradients: a row each, or a column where a layer has the
-/// transposed weight.
+/// Adds to sum i the products of weights and gradients in row i, or in column i if the weight is transposed.
 inline void add_products(std::span<const float> values, std::span<const float> gradients, bool transposed,
                          std::span<double> sums) {
     const std::size_t size = values.size() / sums.size();
@@ -35326,10 +35392,10 @@ inline void add_products(std::span<const float> values, std::span<const float> g
 
 }  // namespace detail
 
-/// Measures the criterion on batches of images, in the source's order: as many as the graph's batch at once. What a
-/// filter makes is linear in its weights: the sum of its results times their gradients is that of its weights and bias
-/// times theirs; of one that a batch norm follows, that of the batch norm's, whose results are then judged. Throws
-/// error as differentiate does, and where the images do not fit the network.
+/// Measures the criterion on up to `batches` batches of images in the source's order; a batch has as many images as the
+/// graph's. A filter's results are linear in its weights, so the sum of its results times their gradients equals that
+/// of its weights and bias times theirs. If a batch norm follows, the batch norm's weights and results are used. Throws
+/// error as differentiate does, and if the images do not fit the network.
 template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
 [[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
                             Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {
@@ -35390,22 +35456,23 @@ template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxC
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The first so many channels, or some of their shares.
+/// The channels 0 to count - 1.
 [[nodiscard]] inline std::vector<std::size_t> first_channels(int count) {
     std::vector<std::size_t> channels(static_cast<std::size_t>(count));
     std::iota(channels.begin(), channels.end(), std::size_t{0});
     return channels;
 }
 
-/// Which channels of a layer's result a part of the network has.
+/// Finds the channels of the whole network's layer that a sub-network's layer computes. The call operators take the
+/// parameters of the sub-network's layer.
 struct PartChannels {
     using Channels = std::vector<std::size_t>;
 
     Graph const& whole;
     Graph const& part;
-    /// The layer's positions.
+    /// The layer's positions in the two graphs.
     std::size_t in_whole, in_part;
-    /// The channels of the part's layers before it.
+    /// For each earlier layer of the part, its channels.
     std::vector<Channels> const& of;
 
     [[nodiscard]] int count() const { return part[in_part].shape.c; }
@@ -35415,7 +35482,7 @@ struct PartChannels {
     Channels operator()(ConvParams const& conv) const {
         const int whole_groups = std::get<ConvParams>(whole[in_whole].layer).groups;
         if (whole_groups == 1 || whole_groups != whole_input().c) return first_channels(count());
-        // A depthwise one goes with its input.
+        // A depthwise convolution has the channels of its input.
         return repeated(input(), static_cast<std::size_t>(conv.k / conv.groups));
     }
     Channels operator()(DenseParams const&) const { return first_channels(count()); }
@@ -35447,7 +35514,7 @@ struct PartChannels {
     }
 
 private:
-    /// The channels of inputs that have the same ones, or of a single input that meets all.
+    /// The channels that all inputs have. An input with one channel is broadcast to those of the others.
     [[nodiscard]] Channels of_same() const {
         const Channels* most = &input();
         for (std::size_t place = 1; place < part[in_part].inputs.size(); ++place) {
@@ -35457,7 +35524,7 @@ private:
         }
         return *most;
     }
-    /// Each channel as so many.
+    /// Channel c becomes channels c * times to c * times + times - 1.
     [[nodiscard]] static Channels repeated(Channels const& channels, std::size_t times) {
         Channels all;
         for (const std::size_t channel : channels) {
@@ -35465,7 +35532,7 @@ private:
         }
         return all;
     }
-    /// All that the whole layer has, or those of the input.
+    /// All channels of the whole layer, or those of the input if the layer keeps channels as they are.
     [[nodiscard]] Channels other() const {
         if (count() == whole[in_whole].shape.c) return first_channels(count());
         const bool keeps = !part[in_part].inputs.empty() && input().size() == static_cast<std::size_t>(count()) &&
@@ -35495,10 +35562,11 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Where a network is cut in two: what comes before its dense part, and that.
+/// Cuts a network in two: the convolutional part, and the dense part behind it.
 class ConvolutionalPart {
 public:
-    /// Throws error, naming the layer, where there is no such cut.
+    /// `head` names the first layer of the dense part; if it is empty, a cut is looked for. Throws error, naming the
+    /// layer, if the network cannot be cut there or anywhere, or if layers are fused.
     ConvolutionalPart(Graph const& graph, std::string const& head) : graph_(graph) {
         for (Node const& node : graph.nodes()) {
             if (node.epilogue != Epilogue{}) {
@@ -35514,14 +35582,15 @@ public:
         take_out_of_group();
     }
 
-    /// Their positions, the image's too.
+    /// The positions of the convolutional part's layers, with the Input's.
     [[nodiscard]] std::vector<std::size_t> const& layers() const { return layers_; }
-    /// The last of them.
+    /// The position of the convolutional part's last layer.
     [[nodiscard]] std::size_t end() const { return end_; }
-    /// The one whose result the dense part reads: the last, or a concatenation of it alone.
+    /// The position of the layer whose result the dense part reads: end(), or a concatenation of end() alone.
     [[nodiscard]] std::size_t result() const { return result_; }
+    /// The positions of the dense part's layers, ascending.
     [[nodiscard]] std::vector<std::size_t> const& behind() const { return behind_; }
-    /// A network in a single group already is the same without it.
+    /// The layer's name without the prefix "group1.", if the network already is in a single group.
     [[nodiscard]] std::string_view name_in_group(std::size_t layer) const {
         const std::string_view name = graph_[layer].name;
         return is_group_ ? name.substr(only_group.size()) : name;
@@ -35538,7 +35607,7 @@ public:
 private:
     static constexpr std::string_view only_group = "group1.";
 
-    /// Before the layer, and before what drops out or flattens what only it reads.
+    /// Cuts before `head`, and before Dropout and Flatten layers that only it reads.
     void cut_before(std::size_t head) {
         std::vector<bool> is_behind(graph_.size(), false);
         const std::vector<std::size_t> uses = graph_.uses();
@@ -35558,7 +35627,7 @@ private:
             (is_behind[i] ? behind_ : layers_).push_back(i);
         }
     }
-    /// Why the network cannot be cut here; empty where it can.
+    /// Why the network cannot be cut here; empty if it can.
     [[nodiscard]] std::string fault() const {
         if (behind_.empty() || graph_[behind_[0]].inputs.size() != 1) return "the dense part has not one input";
         if (graph_[end_].inputs.empty()) return "nothing comes before the dense part";
@@ -35594,8 +35663,8 @@ private:
         fail("grouped: the network has no dense part that groups could be concatenated before",
              first_fault.empty() ? "" : ": ", first_fault);
     }
-    /// Constants that only the dense part reads belong to it. The layers of a network in one group lose its name, and
-    /// the concatenation of one.
+    /// Moves constants that only the dense part reads to it. Of a network in a single group, also leaves out the
+    /// concatenation of that one group.
     void take_out_of_group() {
         const auto read_before = [&](std::size_t constant) {
             return std::ranges::any_of(layers_, [&](std::size_t i) {
@@ -35636,7 +35705,8 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Layers that do to each group of channels the same as to all of them.
+/// Layers that treat each group of channels as they treat all of them, so dividing the channels leaves them as they
+/// are.
 template <class Params>
 concept WorksInGroups =
     std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
@@ -35646,8 +35716,8 @@ concept WorksInGroups =
     std::same_as<Params, ConcatParams> || std::same_as<Params, FlattenParams> || std::same_as<Params, ReduceParams> ||
     std::same_as<Params, ChannelShuffleParams> || std::same_as<Params, InputParams>;
 
-/// A layer with a share of its channels: one of so many equal ones. Throws error, naming the layer, where the channels
-/// cannot be divided so, unless they may be rounded up.
+/// Makes layers with one of `parts` equal shares of their channels. Throws error, naming the layer, if `parts` does not
+/// divide its channels and `round` is false, or if the layer mixes channels in a way that cannot be divided.
 class DividedLayer {
 public:
     DividedLayer(Graph const& graph, int parts, bool round) : graph_(graph), parts_(parts), round_(round) {
@@ -35659,7 +35729,8 @@ public:
     }
 
 private:
-    /// Channels are divided behind the first convolution or dense layer, and of constants that meet them there.
+    /// Marks layers with divided channels: those behind a convolution or dense layer, and constants that are combined
+    /// with such results.
     void mark_divided() {
         divided_.assign(graph_.size(), false);
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -35684,7 +35755,7 @@ private:
     [[nodiscard]] bool reads_divided(std::size_t layer) const { return divided_[graph_[layer].inputs.at(0)]; }
     [[nodiscard]] int input_channels(std::size_t layer) const { return graph_[graph_[layer].inputs.at(0)].shape.c; }
 
-    /// A share of so many channels.
+    /// The number of channels in one share.
     [[nodiscard]] int share(std::size_t layer, int channels, const char* what) const {
         if (channels % parts_ == 0) return channels / parts_;
         if (round_) return (channels + parts_ - 1) / parts_;
@@ -35702,7 +35773,8 @@ private:
             return conv;
         }
         conv.k = share(layer, conv.k, "kernels");
-        // Its own groups are shared out where that is possible; otherwise each group has as many, of fewer channels.
+        // The convolution's own groups are divided if `parts` divides them; otherwise each share has as many groups, of
+        // fewer channels.
         if (conv.groups > 1 && reads_divided(layer) && conv.groups % parts_ == 0) conv.groups /= parts_;
         return conv;
     }
@@ -35771,19 +35843,21 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
+/// Options of grouped().
 struct GroupOptions {
-    /// The first layer of the dense part, before which groups are concatenated. Empty: the first dense layer behind
-    /// which nothing reads the layers before it; where there is none, the last convolution that is so.
+    /// The name of the first layer of the dense part, before which groups are concatenated. Empty: the first dense
+    /// layer for which no layer from it on reads one before it; if there is none, the last such convolution.
     std::string head = {};
-    /// Channels that the groups do not divide are rounded up; otherwise they are an error.
+    /// Rounds up channels that the number of groups does not divide; if false, they are an error.
     bool round = false;
 };
 
-/// The network in groups that never meet before the dense part (Xun et al. 2019, figure 1a): its convolutional part so
-/// many times, each with a share of the channels, the results concatenated. Branches and residual connections are
-/// copied with all the rest. The layers of the first group are named `group1.<layer>`, and so on; those behind the
-/// concatenation keep their names. Throws error, naming the layer, where the groups do not divide the channels, the
-/// convolutional part does not end in a single result, or simplify has fused layers: group first, and simplify then.
+/// Splits a network into groups of channels that do not meet before the dense part (Xun et al. 2019, figure 1a). The
+/// convolutional part is copied `groups` times, each copy with a share of the channels, and the results are
+/// concatenated. Layers of the first group are named `group1.<layer>`, and so on; layers behind the concatenation keep
+/// their names. Throws error if `groups` is below 1 or weights are shared, and, naming the layer, if the groups do not
+/// divide its channels, if it mixes channels otherwise, if the convolutional part does not end in a single result, or
+/// if simplify() has fused layers: call grouped() first, then simplify().
 [[nodiscard]] inline Graph grouped(Graph const& graph, int groups, GroupOptions const& options = {}) {
     if (groups < 1) fail("grouped: impossible number of groups ", groups);
     if (const auto owners = weight_owners(graph); !owners.empty()) {
@@ -35817,7 +35891,7 @@ struct GroupOptions {
     return result;
 }
 
-/// Which group a layer or weight belongs to: 2 of "group2.conv1"; 0 of none.
+/// The number of the group that a layer or weight of this name belongs to: 2 for "group2.conv1"; 0 if it is in none.
 [[nodiscard]] constexpr int group_number(std::string_view name) {
     constexpr std::string_view prefix = "group";
     if (!name.starts_with(prefix)) return 0;
@@ -35830,7 +35904,7 @@ struct GroupOptions {
     return 0;
 }
 
-/// How many groups a network has. Throws error where it has none, or one of them is missing.
+/// The number of groups of a network. Throws error if it has none, or if one before the last is missing.
 [[nodiscard]] inline int group_count(Graph const& graph) {
     std::vector<bool> has;
     for (Node const& node : graph.nodes()) {
@@ -35846,7 +35920,7 @@ struct GroupOptions {
 }
 
 namespace detail {
-/// Whether the groups divide the kernels of all convolutions before the first dense layer.
+/// Whether `groups` divides the number of kernels of every convolution before the first dense layer.
 template <class Net>
 consteval bool groups_divide(int groups) {
     bool all = true, dense = false;
@@ -35862,7 +35936,7 @@ consteval bool groups_divide(int groups) {
 }
 }  // namespace detail
 
-/// The same of a network type: `struct Mine : primsel::Grouped<Tiny, 4> {}`.
+/// grouped() of a network type: `struct Mine : primsel::dynamic::Grouped<Tiny, 4> {};`.
 template <NetworkType Net, int groups>
 struct Grouped {
     static_assert(groups > 0, "primsel: Grouped<Net, groups> takes a number of groups");
@@ -35871,7 +35945,7 @@ struct Grouped {
                   "grouped(Net::graph(), groups, {.round = true}) rounds them up");
     static constexpr Shape input_shape = Net::input_shape;
     static constexpr Shape output_shape = Net::output_shape;
-    /// For so many images at once.
+    /// The graph for `batch` images at once.
     [[nodiscard]] static Graph graph(int batch = 1) { return grouped(Net::graph(batch), groups); }
 };
 
@@ -35884,16 +35958,16 @@ struct Grouped {
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// A part of a network that is one by itself: some of its layers, under their names, with some of the channels of each.
-/// A plain value.
+/// A sub-network: a network of some layers of a larger one, under the same names, with all or some of the channels of
+/// each. Number g of a dynamic network has the first g groups, or the first g parts of the channels.
 struct Configuration {
     Graph graph;
-    /// For each layer, the channels of the whole network's layer that its result has, ascending.
+    /// For each layer of `graph`, the channels of the whole network's layer that it computes, ascending.
     std::vector<std::vector<std::size_t>> channels;
 };
 
-/// The part of a network with these layers, which are those of the whole network with fewer channels. Throws error,
-/// naming the layer, where it cannot be told which channels those are.
+/// The sub-network `part` of `whole`: finds out which channels of `whole` each layer of `part` computes. Layers of both
+/// are matched by name. Throws error, naming the layer, if `whole` has no such layer or its channels cannot be told.
 [[nodiscard]] inline Configuration configuration_of(Graph const& whole, Graph part) {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -35903,9 +35977,9 @@ struct Configuration {
     return {std::move(part), std::move(channels)};
 }
 
-/// A network in groups with the first so many of them: the others are not computed, and what is concatenated is as much
-/// smaller. Throws error where there are not as many, and, naming the layer, where anything but a concatenation of
-/// channels reads a group.
+/// The graph of the sub-network with the first `groups` groups of a network in groups. Concatenations of groups have
+/// fewer inputs. Throws error if `groups` is not between 1 and the number of groups, and, naming the layer, if a layer
+/// other than a concatenation of channels reads a group.
 [[nodiscard]] inline Graph configuration(Graph const& graph, int groups) {
     const int count = group_count(graph);
     if (groups < 1 || groups > count) fail("configuration: ", groups, " groups of a network that has ", count);
@@ -35933,7 +36007,8 @@ struct Configuration {
     return edit.graph();
 }
 
-/// All configurations of a network in groups, from one group to all.
+/// All sub-networks of a network in groups: element g - 1 has the first g groups. Throws error as configuration() and
+/// configuration_of().
 [[nodiscard]] inline std::vector<Configuration> configurations(Graph const& graph) {
     std::vector<Configuration> all;
     for (int groups = 1; groups <= group_count(graph); ++groups) {
@@ -35956,16 +36031,16 @@ struct Configuration {
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The part of a weight that a configuration has: some rows, and some columns of each.
+/// The part of a weight that a sub-network has: some rows, and some columns of each.
 struct WeightBlock {
     std::string name;
-    /// Dimensions of the whole weight, and of the part.
+    /// The dimensions of the whole weight, and of the part.
     std::vector<std::int64_t> whole, dims;
     std::vector<std::size_t> rows, columns;
 
     [[nodiscard]] bool is_whole() const { return whole == dims; }
     [[nodiscard]] std::size_t count() const { return rows.size() * columns.size() * depth(); }
-    /// The positions in the whole weight, in the order of the part.
+    /// Calls visit(position) with each position in the whole weight, in the order of the part's values.
     void each(auto const& visit) const {
         const std::size_t width = extent(1), inner = depth();
         for (const std::size_t row : rows) {
@@ -35974,7 +36049,7 @@ struct WeightBlock {
             }
         }
     }
-    /// Throws error unless this is a block of the weight.
+    /// Throws error unless `tensor` has the dimensions of the whole weight.
     void check(WeightTensor const& tensor) const {
         if (network::same_extents(tensor.dims, whole)) return;
         fail("configuration: weight ", name, " is ", to_string(tensor.dims), ", not ", to_string(whole));
@@ -36005,7 +36080,8 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
         node.layer);
 }
 
-/// The columns that a configuration's layer has of a weight with columns.
+/// The columns of a weight that layer i of the sub-network `part` has. Throws error, naming the layer, if that cannot
+/// be told.
 template <class Configuration>
 [[nodiscard]] std::vector<std::size_t> columns_of(Graph const& whole, Configuration const& part, std::size_t i,
                                                   std::vector<std::int64_t> const& dims, std::string const& weight) {
@@ -36031,7 +36107,7 @@ template <class Configuration>
     return columns;
 }
 
-/// Calls visit(block) for each weight of a configuration.
+/// Calls visit(block) for each weight of the sub-network `part`.
 template <class Configuration>
 void each_block(Graph const& whole, Configuration const& part, auto const& visit) {
     const auto all = [](std::int64_t count) {
@@ -36067,9 +36143,8 @@ void each_block(Graph const& whole, Configuration const& part, auto const& visit
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// The weights of a configuration: those of the whole network where it has them whole, sharing their values, and copies
-/// of the rows and columns that it has of the others. Throws error, naming it, for a weight that is missing or of other
-/// dimensions.
+/// The weights of a sub-network. A weight that the sub-network has whole shares the values of `weights`; of any other
+/// its rows and columns are copied. Throws error, naming the weight, if one is missing or has other dimensions.
 [[nodiscard]] inline Weights configuration_weights(Graph const& whole, Weights const& weights,
                                                    Configuration const& configuration) {
     Weights part(weights.source());
@@ -36084,8 +36159,8 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
     return part;
 }
 
-/// The whole network's weights with those of a configuration in their places. Throws error as configuration_weights
-/// does.
+/// The whole network's weights, with the sub-network's weights `part` written over the rows and columns that it has.
+/// Throws error as configuration_weights, and if a weight of `part` is missing or has another number of values.
 [[nodiscard]] inline Weights with_configuration(Graph const& whole, Weights const& weights,
                                                 Configuration const& configuration, Weights const& part) {
     Weights result(weights.source());
@@ -36107,7 +36182,7 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
     return result;
 }
 
-/// Values of a configuration's weights that are no views of the whole network's.
+/// The number of floats that configuration_weights copies for this sub-network.
 [[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
     std::size_t floats = 0;
     detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
@@ -36132,13 +36207,15 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// How threads divide a network in groups: they share each layer, they take groups each, layer after layer, or
-/// whichever is faster in each configuration, measured when the engine is made. Results are the same, bit for bit.
+/// How threads divide a network in groups. share_layers: all threads share each layer. take_groups: each thread
+/// computes groups of its own, and all share the other layers. faster: the faster of the two for each sub-network,
+/// measured when the engine is made. Results are the same, bit for bit.
 enum class GroupThreads { faster, share_layers, take_groups };
 
 namespace detail {
 
-/// Which lane each node is in, of `groups` groups in as many lanes: each has groups in a row. Of others in none.
+/// The lane of each node, from 1 on: groups 1 to `groups` are spread over `lanes` lanes, consecutive groups in the same
+/// lane. Nodes of other groups or of none are in lane 0, which means no lane.
 [[nodiscard]] inline std::vector<std::size_t> lanes_of_groups(Graph const& graph, std::size_t groups,
                                                               std::size_t lanes) {
     std::vector<std::size_t> lane(graph.size(), 0);
@@ -36149,9 +36226,10 @@ namespace detail {
     return lane;
 }
 
-/// The arrangements of a configuration that workers can choose from. The first has no lanes. In the second all groups
-/// are in lanes, in the third as many as the workers can take equally often, while they share the layers of the rest.
-/// Arenas of more than so many bytes, and batches, have the first only.
+/// The arrangements of a sub-network to choose from. The first has no lanes: threads share each layer. The second has
+/// all groups in lanes. The third, if the groups are no multiple of the workers, has the largest multiple in lanes; all
+/// share the layers of the rest. Arrangements whose arena exceeds `max_arena` bytes are left out. A batch has the first
+/// only.
 [[nodiscard]] inline std::vector<Arrangement> arrangements(Graph const& graph, Schedule const& schedule,
                                                            std::size_t workers, std::size_t max_arena) {
     std::vector<Arrangement> result{arrange(schedule)};
@@ -36169,12 +36247,13 @@ namespace detail {
     return result;
 }
 
-/// The fastest of them, run in turns for 20 ms, or once each where that takes longer; before, the one with the largest
-/// arena, whose pages the system then has made.
+/// The index of the fastest arrangement. They are timed in turns, for 5 rounds or until 20 ms have passed; in a round
+/// each runs up to 4 times or for 5 ms, but at least once. The least time counts. An untimed run with the largest arena
+/// comes first, so that the system maps its pages.
 [[nodiscard]] inline std::size_t fastest(Program& program, std::span<const Arrangement> arrangements,
                                          ExecutorRef executor) {
     if (arrangements.size() == 1) return 0;
-    constexpr int rotates = 5, runs = 4;
+    constexpr int rounds = 5, runs = 4;
     constexpr double enough = 0.02;
     const std::vector<float> image(program.in_floats(), 0.5F);
     std::vector<float> result(program.out_floats());
@@ -36182,7 +36261,7 @@ namespace detail {
     program.rearrange(*std::ranges::max_element(arrangements, {}, [](Arrangement const& a) { return a.layout.bytes; }));
     program.run(image.data(), result.data(), executor);
     const Timer since;
-    for (int turn = 0; turn < rotates && (turn == 0 || since.seconds() < enough); ++turn) {
+    for (int round = 0; round < rounds && (round == 0 || since.seconds() < enough); ++round) {
         for (std::size_t i = 0; i < arrangements.size(); ++i) {
             program.rearrange(arrangements[i]);
             const Timer own;
@@ -36223,11 +36302,12 @@ struct PricedGraph {
         : prices(std::move(questions), model, options), formulation(prices.graph(), prices, prices.alternatives) {}
 };
 
-/// The problems of several graphs as one. Nodes that agree are one node: the same as an edge between each two of them
-/// that forbids all but equal alternatives, in a much smaller problem.
+/// The problems of several graphs as one. Nodes that must choose alike become one node. An edge between them that
+/// forbids unequal alternatives would say the same in a much larger problem.
 class JointProblem {
 public:
-    /// agrees: of the graph's nodes, the first of its problem; empty: with nobody.
+    /// agrees: a name for each node of the graph, or none. Nodes of one name, in any of the graphs, choose alike; a
+    /// node of the empty name agrees with no other.
     void add(Graph const& graph, PbqpProblem const& problem, Alternatives const& alternatives,
              std::vector<std::string> const& agrees, double share) {
         std::vector<std::size_t>& at = nodes_of_.emplace_back();
@@ -36257,8 +36337,8 @@ public:
         for (Edge const& edge : edges_) problem.add_edge(edge.u, edge.v, edge.matrix);
         return problem;
     }
-    /// The choice for the nodes of the problem that was added as number `graph`. A choice of too few nodes stays as it
-    /// is.
+    /// The part of a choice that belongs to the graph added as number `graph`. A choice of too few nodes is returned as
+    /// it is.
     [[nodiscard]] std::vector<std::size_t> choice_of(std::size_t graph, std::vector<std::size_t> const& choice) const {
         if (choice.size() != costs_.size()) return choice;
         std::vector<std::size_t> own;
@@ -36310,7 +36390,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A graph that is planned together with others.
 struct PlannedGraph {
     Graph const& graph;
-    /// How often it runs, beside the others: any positive number.
+    /// How often it runs relative to the others; positive.
     double use = 1;
     /// A name for each layer: layers of several graphs under the same name run alike, so that their weights are packed
     /// once. Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
@@ -36325,7 +36405,7 @@ struct JointPlans {
     double seconds = 0, separate_seconds = 0;
     bool optimal = false;
 
-    /// The relative cost of agreeing: 0.01 is one per cent.
+    /// The relative cost of sharing choices: 0.01 means that a run takes one per cent longer.
     [[nodiscard]] double price() const { return separate_seconds > 0 ? seconds / separate_seconds - 1 : 0; }
 };
 
@@ -36396,8 +36476,9 @@ template <CostModel Model, Solver S>
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
+/// Options of DynamicEngine and plan_configurations.
 struct DynamicOptions {
-    /// How often each configuration is expected to run; empty: all alike.
+    /// How often each sub-network is expected to run, relative to the others; empty: all equally often.
     std::vector<double> uses = {};
     PlanOptions plan = {};
     GroupThreads threads = GroupThreads::faster;
@@ -36405,7 +36486,7 @@ struct DynamicOptions {
 
 namespace detail {
 
-/// "0-15" or each number.
+/// The channels as text: "0-15" if they follow one another, else each number and a space.
 [[nodiscard]] inline std::string channels_text(std::vector<std::size_t> const& channels) {
     const bool in_a_row = !channels.empty() && channels.back() - channels.front() + 1 == channels.size();
     if (in_a_row) return join(channels.front(), '-', channels.back());
@@ -36414,8 +36495,9 @@ namespace detail {
     return text;
 }
 
-/// By which name each layer of a configuration's simplified graph agrees with others: those with weights that are the
-/// same part of the whole network's, on the same shape.
+/// For each layer of a sub-network's simplified graph, the key of the layers that must get the same primitive and
+/// layouts. Layers of two sub-networks have equal keys if their weights are the same part of the whole network's and
+/// their shapes are equal. The key of a layer without weights is empty.
 [[nodiscard]] inline std::vector<std::string> names_to_agree_by(Configuration const& configuration,
                                                                 Graph const& simplified) {
     std::vector<std::string> names(simplified.size());
@@ -36435,10 +36517,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Plans for all configurations of a network, made together: layers of which several configurations have the same part
-/// agree on primitive and layouts, and so on how their weights are packed. The cost model and solver are those of the
-/// policies, unless others are given. Throws error as make_plans does, and for uses that are not as many as the
-/// configurations.
+/// Plans all sub-networks of a network together. A layer that several sub-networks have with the same weights and
+/// shapes gets the same primitive and layouts in all of them, so its weights are packed once. The cost model and solver
+/// are those of the policies, unless others are given. Throws error as make_plans does, and if `options.uses` is
+/// neither empty nor as long as `configurations`.
 template <class Policies, class Compiled = CompileAll, class Model = OfPolicies, class S = OfPolicies>
 [[nodiscard]] JointPlans plan_configurations(std::vector<Configuration> const& configurations,
                                              DynamicOptions const& options = {}, Model const& given_model = {},
@@ -36473,16 +36555,16 @@ template <class Policies, class Compiled = CompileAll, class Model = OfPolicies,
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Bytes that a dynamic engine holds, and bytes that an engine for each configuration would hold.
+/// Bytes that a dynamic engine holds, and bytes that a separate engine for each sub-network would hold in sum.
 struct DynamicMemory {
     std::size_t arena = 0, weights = 0;
     std::size_t separate_arenas = 0, separate_weights = 0;
 };
 
-/// A network that runs in any of its configurations, on one set of packed weights and in one arena. Which one is
-/// changed between two images, and takes no more than writing a number. Configurations are known by numbers from 1 on,
-/// the smallest first: of a network in groups, how many of them run. Results of a configuration are those of an engine
-/// for it alone with the same plan, bit for bit.
+/// Runs any sub-network of a dynamic network, on one set of packed weights and in one arena. use() chooses the
+/// sub-network between two images; it only stores its number and a pointer. Sub-networks are numbered from 1, the
+/// smallest first: number g of a network in groups has the first g groups. The results are bit for bit those of an
+/// Engine for the sub-network alone with the same plan. The parameters `configuration` are numbers of sub-networks.
 template <class Policies = DefaultPolicies>
 class DynamicEngine {
     static_assert(engine::CheckPolicies<Policies>::value);
@@ -36493,16 +36575,18 @@ public:
     /// The layout of images and results.
     using image_layout = typename engine::FirstLayout<typename Chosen::layouts>::type;
 
-    /// A network in groups. Plans all configurations together; begins with all groups. Throws error as Engine does, and
-    /// as plan_configurations.
+    /// Takes a network in groups, as grouped() makes it. Plans all sub-networks together; the largest is in use at
+    /// first. Throws error as Engine does, and as plan_configurations.
     DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, primsel::dynamic::configurations(graph), options, std::move(run_on)) {}
-    /// Any network in these configurations of it.
+    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Throws error too if
+    /// there are none, or if their input or output shapes differ.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
                         std::move(run_on), options.threads, options.plan.max_arena) {}
-    /// With plans that were made before. Throws error for an arena of more bytes.
+    /// Takes plans that plan_configurations made earlier, one for each sub-network. Throws error too if there is
+    /// another number of plans, or if the arena needs more than `max_arena` bytes.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   JointPlans plans, executor run_on = {}, GroupThreads threads = GroupThreads::faster,
                   std::size_t max_arena = PlanOptions{}.max_arena)
@@ -36520,7 +36604,7 @@ public:
         }
         room_ = make_room(largest(ways));
         programs_.resize(configurations.size());
-        // Those with the most weights first: others may have the beginning of theirs in common with them.
+        // The largest first: a smaller sub-network's packed weights may be the beginning of a larger one's.
         for (std::size_t c = configurations.size(); c-- > 0;) {
             const Weights part = configuration_weights(graph, weights, configurations[c]);
             programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
@@ -36540,8 +36624,8 @@ public:
         number_ = static_cast<int>(programs_.size());
     }
 
-    /// From the next run on. Never throws and allocates nothing. A number that no configuration has is a bug of the
-    /// caller's: it stops the program with a message.
+    /// Makes sub-network number `configuration` run from the next run() on. Never throws and allocates nothing. Stops
+    /// the program with a message if the number is not between 1 and count().
     void use(int configuration) noexcept {
         if (configuration < 1 || configuration > count()) [[unlikely]] {
             std::fprintf(stderr, "primsel: use(%d) of a network with %d configurations\n", configuration, count());
@@ -36550,11 +36634,13 @@ public:
         number_ = configuration;
         in_use_ = programs_[static_cast<std::size_t>(configuration) - 1].get();
     }
+    /// The number of the sub-network in use.
     [[nodiscard]] int in_use() const noexcept { return number_; }
-    /// How many configurations there are.
+    /// The number of sub-networks.
     [[nodiscard]] int count() const noexcept { return static_cast<int>(programs_.size()); }
 
-    /// As Engine::run, in the configuration in use.
+    /// Runs the sub-network in use, as Engine::run: `src` has in_shape() floats for each image of the batch, `dst`
+    /// out_shape(). Stops the program with a message if their sizes are others.
     void run(std::span<const float> src, std::span<float> dst) noexcept {
         check_count("floats of input", src.size(), in_use_->in_floats());
         check_count("floats of result", dst.size(), in_use_->out_floats());
@@ -36569,7 +36655,8 @@ public:
         result().demand(dst);
         run(engine::floats_of_src(src), engine::floats_of_dst(dst));
     }
-    /// Throws error, naming the shapes, where run would stop the program for these tensors; in every configuration.
+    /// Throws error, naming the shapes, if run() would stop the program for these tensors. All sub-networks have the
+    /// same shapes.
     template <class Src, class Dst>
         requires TensorArguments<Src, Dst>
     void check_tensors(Src const& src, Dst const& dst) const {
@@ -36578,20 +36665,21 @@ public:
         result().check(dst);
     }
 
+    /// The shape of one image, and of its result.
     [[nodiscard]] Shape in_shape() const { return in_use_->in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
     [[nodiscard]] int batch() const { return in_use_->batch(); }
+    /// The plans of all sub-networks, and what it costs that they agree on shared layers.
     [[nodiscard]] JointPlans const& plans() const { return plans_; }
-    /// The plan of the configuration of that number.
-    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place_buffers(configuration)); }
-    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place_buffers(configuration)); }
-    [[nodiscard]] Program const& program(int configuration) const {
-        return *programs_.at(place_buffers(configuration));
-    }
+    /// The plan, the simplified graph and the program of sub-network number `configuration`. Throw std::out_of_range if
+    /// there is none.
+    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(index_of(configuration)); }
+    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(index_of(configuration)); }
+    [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(index_of(configuration)); }
     [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
-    /// How many threads take groups each in a configuration; 0: all share each layer.
+    /// The number of threads that compute groups side by side in this sub-network; 0 if all threads share each layer.
     [[nodiscard]] std::size_t side_by_side(int configuration) const { return program(configuration).lanes(); }
-    /// Packed, of a layer in all configurations.
+    /// Bytes of a layer's packed weights, summed over all sub-networks; what they share counts once.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
 private:
@@ -36601,9 +36689,7 @@ private:
     [[nodiscard]] engine::WantedTensor result() const noexcept {
         return {"result", 0, in_use_->out_shapes()[0], in_use_->out_floats()};
     }
-    [[nodiscard]] static std::size_t place_buffers(int configuration) {
-        return static_cast<std::size_t>(configuration) - 1;
-    }
+    [[nodiscard]] static std::size_t index_of(int configuration) { return static_cast<std::size_t>(configuration) - 1; }
     void check(std::vector<Configuration> const& configurations) const {
         if (configurations.empty()) fail("dynamic: no configurations");
         if (plans_.plans.size() != configurations.size()) {
@@ -36617,7 +36703,8 @@ private:
             }
         }
     }
-    /// Leaves one way to each configuration, and the arena as large as these need.
+    /// Keeps one arrangement for each sub-network, the fastest or the demanded one, and makes the arena as large as
+    /// these need.
     void choose(std::vector<std::vector<Arrangement>>& ways, GroupThreads threads) {
         for (std::size_t c = 0; c < ways.size(); ++c) {
             const std::size_t chosen = threads == GroupThreads::faster
@@ -36681,15 +36768,15 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Ratios of measured to predicted times since they last changed for good, and a bound for the next one.
+/// The ratios of measured to predicted times since their last lasting change, and a bound for the next ratio.
 ///
-/// Where values come in any order, the next is above the k-th smallest of n with a probability of 1 - k / (n + 1),
-/// whatever they are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of
-/// what disturbs a machine, and neither do the two tests for a change: most ratios after a surprise are above the old
-/// bound as well; or the last few are all below nine tenths of the others.
+/// If values come in random order, the next one exceeds the k-th smallest of n with probability 1 - k / (n + 1), for
+/// any distribution. k is the smallest for which this is at most 1 - `share`. Two tests detect a change. A rise: of the
+/// ratio that exceeded the bound and the three after it, at least three are above the old bound. A fall: the last
+/// ratios, at least 8, are each below at least nine tenths of the others.
 class RecentRatios {
 public:
-    /// `share`: of ratios that must be within the bound. `margin`: the bound where nothing was measured yet.
+    /// `share`: the share of ratios that must be within the bound. `margin`: the bound while nothing is measured.
     RecentRatios(double share, double margin) noexcept
         : share_(share), margin_(margin), step_((margin - 1) * 1.13 / 2.6) {}
 
@@ -36718,11 +36805,12 @@ public:
     [[nodiscard]] double bound() const noexcept {
         return alarm_ > 0 ? std::max(settled_bound(), alarmed_) : settled_bound();
     }
-    /// The bound as a multiple of the median where nothing changes. It comes from the differences of successive ratios,
-    /// few of which are changes: their mean is 1.13 normal deviations, and 2.6 deviations are exceeded once in 200.
+    /// The bound as a multiple of the median while nothing changes. It is estimated from the differences of successive
+    /// ratios, few of which are changes. For normal deviates the mean absolute difference is 2 / sqrt(pi) = 1.13
+    /// standard deviations, and 2.6 standard deviations are exceeded once in 200.
     [[nodiscard]] double spread() const noexcept { return 1 + 2.6 / 1.13 * step_; }
     [[nodiscard]] bool is_alarmed() const noexcept { return alarm_ > 0; }
-    /// Takes the last surprise for an exception, and forgets it.
+    /// Treats the last ratios above the bound as an exception: removes them and ends the alarm.
     void calm() noexcept {
         alarm_ = 0, since_alarm_ = rise_run;
         std::size_t surprises = 0;
@@ -36735,21 +36823,21 @@ private:
     static constexpr std::size_t capacity = 512, alarm_length = 8;
     static constexpr std::size_t rise_run = 4, shortest_fall_run = 8, longest_fall_run = 128;
     static constexpr double most_step = 0.4;
-    /// How many times the bound an exception is at least.
+    /// The least ratio of an exception to the bound. A choice.
     static constexpr double exceptional = 1.2;
 
     [[nodiscard]] double settled_bound() const noexcept {
         if (count_ == 0) return margin_;
         const double rank = std::ceil(static_cast<double>(count_ + 1) * share_);
         const auto ranked = static_cast<std::size_t>(rank) - 1;
-        // Where few are known a single exception would be the bound until there are many.
+        // With few ratios a single exception would be the bound for long, so it is left out.
         const std::size_t largest = count_ - 1 - (has_exception_ && count_ > 1 ? 1 : 0);
         if (ranked < count_) return sorted_[std::min(ranked, largest)];
-        // So few have no such rank: the largest, and the less of the margin the more there are.
+        // Too few for this rank: the largest, times a margin that shrinks as ratios are added.
         const double missing = 1 - static_cast<double>(count_) * (1 - share_);
         return sorted_[largest] * (1 + (margin_ - 1) * std::max(missing, 0.0));
     }
-    /// The one so many before the latest.
+    /// The ratio `back` places before the latest.
     [[nodiscard]] double before(std::size_t back) const noexcept {
         return ring_[(next_ + 2 * capacity - 1 - back) % capacity];
     }
@@ -36774,17 +36862,18 @@ private:
         for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
         std::sort(sorted_.data(), sorted_.data() + count);
     }
-    /// Forgets the ratios before a rise.
+    /// Forgets the ratios before a rise, four ratios after the first one above the bound.
     void follow_rise(double ratio) noexcept {
         if (since_alarm_ >= rise_run) return;
         ++since_alarm_;
         if (ratio > above_) ++high_;
         if (since_alarm_ < rise_run) return;
         if (4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
-        // One in so many images may be beyond the bound; a second is none.
+        // A single ratio above the bound is expected now and then and counts as an exception; a second one does not.
         has_exception_ = high_ == 1 && !has_exception_ && alarmed_ > exceptional * above_ * spread();
     }
-    /// Load that comes and goes soon is no fall: a surprise soon after one makes the next need a longer run.
+    /// Forgets the ratios before a fall. A ratio above the bound within 512 after a fall shows that the fall did not
+    /// last, so the next fall needs a run twice as long.
     void follow_fall() noexcept {
         if (since_fall_ < capacity && ++since_fall_ == capacity) {
             fall_run_ = std::max(fall_run_ / 2, shortest_fall_run);
@@ -36800,16 +36889,16 @@ private:
     }
 
     double share_, margin_, step_;
-    /// The last `count_` are in use; the next goes to `next_`.
+    /// The last `count_` elements before `next_` are in use, in order of time; the same values, sorted.
     std::array<double, capacity> ring_{}, sorted_{};
     std::size_t count_ = 0, next_ = 0;
-    /// For so many more ratios the bound is at least that of the surprise.
+    /// The number of ratios for which the bound is still at least `alarmed_`.
     std::size_t alarm_ = 0;
     double alarmed_ = 0;
-    /// The bound before the alarm, and how many since were above it.
+    /// The bound before the alarm, and the number of ratios above it since.
     double above_ = 0;
     std::size_t since_alarm_ = rise_run, high_ = 0;
-    /// Whether the largest is an exception: far above the bound, and the next ones were not.
+    /// Whether the largest ratio is an exception: far above the bound, with none of the next ones above it.
     bool has_exception_ = false;
     std::size_t fall_run_ = shortest_fall_run, since_fall_ = capacity;
 };
@@ -36829,18 +36918,20 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// A way to run a dynamic network on a platform, and what an image costs and gives that way, predicted or measured.
+/// A way to run a dynamic network on a platform, with the predicted or measured costs and accuracy of an image. Costs
+/// that are not known are NaN (`unknown`).
 struct OperatingPoint {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-    /// The network's, by the numbers of DynamicEngine::use(): 1 is the smallest.
+    /// The number of the sub-network, as DynamicEngine::use() takes it: 1 is the smallest.
     int configuration = 1;
-    /// The place in the platform's core sets.
+    /// The index of the core set in Platform::core_sets().
     std::size_t core_set = 0;
-    /// The place in the core set's frequencies: 0 is the lowest.
+    /// The index of the frequency in CoreSet::hertz: 0 is the lowest.
     std::size_t level = 0;
     std::size_t threads = 1;
 
+    /// Time, energy and mean power of one image.
     double seconds = unknown;
     double joules = unknown;
     double watts = unknown;
@@ -36850,7 +36941,7 @@ struct OperatingPoint {
     double confidence = unknown;
 };
 
-/// The most that an image may cost, and the least that it must give.
+/// The most that an image may cost, and the least accuracy that it must have.
 struct Budget {
     static constexpr double unlimited = std::numeric_limits<double>::infinity();
 
@@ -36860,15 +36951,16 @@ struct Budget {
 
 namespace detail {
 
-/// Negative where a is better, for what should be small; what is unknown comes last.
+/// Compares two costs, of which the smaller is better: negative if a is better, 0 if they are equal. An unknown one is
+/// worse than any other.
 [[nodiscard]] inline int compare_costs(double a, double b) noexcept {
     if (is_nan(a) || is_nan(b)) return static_cast<int>(is_nan(a)) - static_cast<int>(is_nan(b));
     return static_cast<int>(a > b) - static_cast<int>(a < b);
 }
-/// The same for what should be large.
+/// Compares two gains, of which the larger is better, in the same way.
 [[nodiscard]] inline int compare_gains(double a, double b) noexcept { return compare_costs(-a, -b); }
 
-/// How many times the budget a cost is; infinite where there is a budget for what is unknown.
+/// The ratio of a cost to its budget: 0 if there is no budget, infinite if the cost is unknown.
 [[nodiscard]] inline double share_of_budget(double cost, double budget) noexcept {
     if (budget == Budget::unlimited) return 0;
     return cost >= 0 ? cost / budget : Budget::unlimited;
@@ -36876,9 +36968,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// How far the point is from keeping the budget: the largest ratio of a cost to its budget, or of the accuracy that is
-/// needed to the point's. The budget is kept where that is at most 1. A point of which something is unknown keeps no
-/// budget for it.
+/// The largest ratio of a cost to its budget, or of the needed accuracy to the point's. The point keeps the budget if
+/// it is at most 1. A point with an unknown cost keeps no budget of that cost.
 [[nodiscard]] inline double excess(OperatingPoint const& point, Budget const& budget) noexcept {
     double most = std::max({detail::share_of_budget(point.seconds, budget.seconds),
                             detail::share_of_budget(point.joules, budget.joules),
@@ -36888,12 +36979,13 @@ namespace detail {
     }
     return most;
 }
+/// Whether the point keeps the budget.
 [[nodiscard]] inline bool keeps(OperatingPoint const& point, Budget const& budget) noexcept {
     return excess(point, budget) <= 1;
 }
 
-/// Whether a is better than b in time, energy, power, accuracy or confidence, and worse in none. What is unknown of one
-/// of them cannot be compared, so that neither dominates; what is unknown of both does not count.
+/// Whether a is better than b in time, energy, power, accuracy or confidence, and worse in none of them. If one of the
+/// values is known for only one of the points, neither dominates; a value that is unknown for both is left out.
 [[nodiscard]] inline bool dominates(OperatingPoint const& a, OperatingPoint const& b) noexcept {
     const std::array<std::array<double, 2>, 5> costs{{{a.seconds, b.seconds},
                                                       {a.joules, b.joules},
@@ -36908,7 +37000,7 @@ namespace detail {
     return better;
 }
 
-/// The points that no other dominates, the fastest first. Equal points all stay.
+/// The points that no other point dominates, the fastest first. Of equal points all are kept.
 [[nodiscard]] inline std::vector<OperatingPoint> pareto_front(std::span<const OperatingPoint> points) {
     std::vector<OperatingPoint> front;
     for (OperatingPoint const& point : points) {
@@ -36931,47 +37023,49 @@ namespace detail {
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Cores that are alike and share a frequency: a cluster, a processor, or a part of one.
+/// Cores of one kind that share a frequency: a cluster, a processor, or a part of one.
 struct CoreSet {
     std::string name;
     /// The system's numbers of its cores.
     std::vector<std::size_t> cores;
-    /// The frequencies that can be set, from low to high; one where none can.
+    /// The frequencies that can be set, in hertz, ascending; a single one if the frequency cannot be set.
     std::vector<double> hertz;
 };
 
-/// The part of a core set that can be used at the moment.
+/// The present state of a core set.
 struct CoreState {
-    /// How many of its cores are online and may be used.
+    /// The number of its cores that are online and may be used.
     std::size_t cores = 0;
-    /// The highest of its frequencies that is allowed.
+    /// The index in CoreSet::hertz of the highest frequency that is allowed.
     std::size_t top = 0;
-    /// How many times longer work takes because of what else runs there; NaN where the platform cannot tell.
+    /// The factor by which other programs' load there lengthens work; NaN if the platform cannot tell.
     double slowdown = OperatingPoint::unknown;
+    /// The temperature in degrees Celsius; NaN if unknown.
     double celsius = OperatingPoint::unknown;
 };
 
-/// Where a network runs. Set-up may throw; the rest neither throws nor allocates.
+/// The machine on which a network runs. Set-up may throw; the members neither throw nor allocate.
 ///
 /// A minimal model:
 ///     struct OneCore {
-///         std::vector<primsel::CoreSet> sets{{"cpu", {0}, {1e9}}};
-///         std::span<const primsel::CoreSet> core_sets() const { return sets; }
-///         void observe(std::span<primsel::CoreState> states) noexcept { states[0] = {1, 0}; }
-///         bool apply(primsel::OperatingPoint const&) noexcept { return true; }
+///         std::vector<primsel::dynamic::CoreSet> sets{{"cpu", {0}, {1e9}}};
+///         std::span<const primsel::dynamic::CoreSet> core_sets() const { return sets; }
+///         void observe(std::span<primsel::dynamic::CoreState> states) noexcept { states[0] = {1, 0}; }
+///         bool apply(primsel::dynamic::OperatingPoint const&) noexcept { return true; }
 ///         double seconds() const noexcept { return my_clock(); }
-///         double joules() const noexcept { return primsel::OperatingPoint::unknown; }
+///         double joules() const noexcept { return primsel::dynamic::OperatingPoint::unknown; }
 ///     };
 template <class P>
 concept Platform = requires(P& platform, std::span<CoreState> states, OperatingPoint const& point) {
     { platform.core_sets() } -> std::convertible_to<std::span<const CoreSet>>;
     /// Writes a state for each core set.
     { platform.observe(states) } noexcept;
-    /// Moves what runs next to the point's cores and sets their frequency. False where not all of that could be done.
+    /// Moves what runs next to the point's cores and sets their frequency. Returns false if not all of that could be
+    /// done.
     { platform.apply(point) } noexcept -> std::convertible_to<bool>;
-    /// A clock.
+    /// The time of a steady clock in seconds.
     { platform.seconds() } noexcept -> std::convertible_to<double>;
-    /// A counter of energy, as near to what the network uses as the platform can tell; NaN where it cannot.
+    /// A counter of energy in joules, as near to the network's own as the platform can tell; NaN if it has none.
     { platform.joules() } noexcept -> std::convertible_to<double>;
 };
 
@@ -36983,22 +37077,23 @@ concept Platform = requires(P& platform, std::span<CoreState> states, OperatingP
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Learned factors of a core set on predicted time, energy and power.
+/// The learned ratios of measured to predicted time, energy and power of a core set.
 class CoreLoad {
 public:
-    /// `memory`: for how many images the last times are believed after the last of them.
+    /// `share` and `margin`: as in RecentRatios. `memory`: the number of images after the network left for which the
+    /// last times are believed.
     CoreLoad(double share, double margin, std::size_t memory) noexcept
         : ratios_(share, margin), expected_(margin), memory_(memory) {}
 
-    /// A ratio of measured to predicted time, of an image that ran here.
+    /// Adds the ratio of measured to predicted time of an image that ran on this core set.
     void add_time(double ratio, CoreState const& state) noexcept {
         since_return_ = std::min(since_return_ + 1, trial);
         if (ratios_.add(ratio)) {
             hold_ = since_return_ < trial ? std::min(2 * hold_, memory_) : first_hold;
             since_return_ = trial;
         }
-        // The level of quiet times. Where load is not told, what is faster shows it at once, what is slower may be
-        // load.
+        // The level without load. If the platform tells the load, it is divided out. If not, a faster image lowers the
+        // level quickly, and a slower one, which may be due to load, raises it slowly.
         const bool told = state.slowdown >= 1;
         const double quiet = told ? ratio / state.slowdown : ratio;
         const double towards = std::min(quiet, 2 * quiet_) - quiet_;
@@ -37007,15 +37102,15 @@ public:
     void add_energy(double ratio) noexcept { follow(energy_, ratio); }
     void add_power(double ratio) noexcept { follow(power_, ratio); }
 
-    /// Before the network moves here. Old times count only where nothing better is known.
+    /// Call before the network moves here. Old times are kept only if the platform cannot tell the load.
     void arrive(CoreState const& state) noexcept {
         const double now = elsewhere(state);
         if (is_nan(state.slowdown) && ratios_.size() > 0) return;
         ratios_.clear();
         expected_ = now;
     }
-    /// After an image that ran on another core set. A single time that was too long is soon taken for an exception, and
-    /// less soon each time that it was none.
+    /// Call after an image that ran on another core set. A single late image is soon forgiven; each time that this was
+    /// wrong doubles the number of images until it is forgiven.
     void wait() noexcept {
         ++away_;
         if (ratios_.is_alarmed() && away_ >= hold_) ratios_.calm(), since_return_ = 0;
@@ -37025,9 +37120,9 @@ public:
     }
     void stay() noexcept { away_ = 0; }
 
-    /// A bound for the next image that runs here, as the network does already.
+    /// The bound of the next image's time ratio if the network stays on this core set.
     [[nodiscard]] double here() const noexcept { return ratios_.size() == 0 ? expected_ : ratios_.bound(); }
-    /// A bound for the next image if the network were to move here.
+    /// The bound of the next image's time ratio if the network moves to this core set.
     [[nodiscard]] double elsewhere(CoreState const& state) const noexcept {
         if (is_nan(state.slowdown)) return here();
         return quiet_ * std::max(state.slowdown, 1.0) * ratios_.spread();
@@ -37045,7 +37140,7 @@ private:
     RecentRatios ratios_;
     /// The bound while there are no ratios.
     double expected_;
-    /// The level of quiet times.
+    /// The ratio of measured to predicted time without load.
     double quiet_ = 1;
     double energy_ = 1, power_ = 1;
     std::size_t memory_, away_ = 0, hold_ = first_hold, since_return_ = trial;
@@ -37059,28 +37154,29 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// For how many images something better must stay better until it is taken. Twice as long each time that it has to be
-/// given back soon; half as long each time that the choice lasts.
+/// Counts the images for which another point is better, and tells when to take it. The number of images needed doubles
+/// if a point that was taken has to be left within 64 images, and halves when one lasts for 512.
 class Patience {
 public:
     explicit Patience(std::size_t images) noexcept : least_(images), images_(images) {}
 
-    /// Another image for which there is something better. Whether that was so for long enough.
+    /// Counts an image for which another point is better. Returns whether there were enough of them.
     bool wait() noexcept { return ++waited_ > images_; }
     void nothing_better() noexcept { waited_ = 0; }
-    /// The better choice is taken.
+    /// The better point is taken.
     void take() noexcept { waited_ = 0, since_taken_ = 0; }
-    /// The present choice has to be left.
+    /// The present point has to be left.
     void give_up() noexcept {
         waited_ = 0;
         if (since_taken_ < trial) images_ = std::min(2 * std::max<std::size_t>(images_, 1), longest);
         since_taken_ = lasting;
     }
+    /// Counts an image that ran.
     void image() noexcept {
         if (since_taken_ >= lasting || ++since_taken_ < lasting) return;
         images_ = std::max(images_ / 2, least_);
     }
-    /// Forgets the machine, as after a change of it.
+    /// Forgets what was learned, since the machine or the budget changed.
     void reset() noexcept { images_ = least_, since_taken_ = lasting; }
 
 private:
@@ -37095,12 +37191,13 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Which of two points that keep the budget is preferred: whether a is, a strict weak order. A point that dominates
-/// another is never the worse of the two.
+/// A preference between two points that keep the budget: prefers(a, b) is true if a is better than b. It must be a
+/// strict weak order, and must not prefer a point to one that dominates it.
 ///
 /// A minimal model:
 ///     struct LeastPower {
-///         bool operator()(primsel::OperatingPoint const& a, primsel::OperatingPoint const& b) const noexcept {
+///         bool operator()(primsel::dynamic::OperatingPoint const& a,
+///                         primsel::dynamic::OperatingPoint const& b) const noexcept {
 ///             return a.watts < b.watts;
 ///         }
 ///     };
@@ -37117,8 +37214,8 @@ struct MostAccurate {
         return detail::compare_costs(a.seconds, b.seconds) < 0;
     }
 };
-/// The least energy an image; of equal ones the highest accuracy, then the shortest time. Set a budget of accuracy
-/// beside it.
+/// The least energy for each image; of equal ones the highest accuracy, then the shortest time. Set a budget of
+/// accuracy too, or the smallest sub-network always wins.
 struct LeastEnergy {
     [[nodiscard]] bool operator()(OperatingPoint const& a, OperatingPoint const& b) const noexcept {
         if (const int order = detail::compare_costs(a.joules, b.joules); order != 0) return order < 0;
@@ -37148,31 +37245,36 @@ static_assert(Objective<MostAccurate> && Objective<LeastEnergy> && Objective<Lea
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// How a Governor judges.
+/// Options of a Governor.
 struct GovernorOptions {
-    /// The share of images to be done within the budget of time on a machine that does not change.
+    /// The share of images that must keep the budget's seconds while the machine does not change; between 0 and 1.
     double share = 0.995;
-    /// How many times the predicted time is allowed for where little was measured.
+    /// The bound of an image's time as a multiple of the predicted time, while few times are measured; at least 1.
     double margin = 1.1;
-    /// A point is preferred to the present one only where it leaves so much of the budgets unused.
+    /// The share of the budgets of time, energy and power that a point must leave unused to be preferred to the present
+    /// one; at least 0, below 1.
     double headroom = 0.03;
-    /// Only after it was the better one for so many images. Longer while such changes have to be taken back.
+    /// The number of images for which another point must be better before the governor takes it. It doubles each time
+    /// that such a change has to be taken back soon.
     std::size_t patience = 8;
-    /// For how many images a core set that was left is taken to be as slow as it was, where the platform cannot tell.
+    /// The number of images for which a core set that was left counts as slow as it last was, if the platform cannot
+    /// tell its load.
     std::size_t memory = 200;
 };
 
-/// Chooses an operating point for each image: of those that can be used and are expected to keep the budget, the one
-/// that the objective prefers; where none keeps it, the one that exceeds it least. Time is a deadline for every image
-/// and is compared with a bound that few images exceed; energy and power are means.
+/// Chooses an operating point for each image. Of the points that can be used and are expected to keep the budget it
+/// takes the one that the objective prefers; if none keeps it, the one that exceeds it least. Time is a deadline of
+/// every image, and is compared with a bound that few images exceed. Energy and power are means.
 ///
-/// It learns from measured times how much longer than predicted each core set takes. A deadline that was missed is
-/// answered at the next image, as are cores that go, caps of the frequency and new budgets; better points are taken
-/// after some patience only. Set-up throws; decisions neither throw nor allocate. See docs/dynamic/governor.md.
+/// The governor learns from measured times how much longer than predicted each core set takes. It answers a missed
+/// deadline, lost cores, a cap of the frequency or a new budget at the next image; it takes a better point only after
+/// some patience. Set-up may throw; decisions neither throw nor allocate. See docs/dynamic/governor.md.
 template <Objective O = MostAccurate>
 class Governor {
 public:
-    /// Throws error where there is no point, one has no time, or an option or the budget is impossible.
+    /// Throws error if there is no point, if a point's sub-network number is below 1 or its time is not positive and
+    /// finite, if an option is out of its range, or if set_budget() would refuse the budget. Of joules and watts an
+    /// unknown one is computed from the other.
     explicit Governor(std::vector<OperatingPoint> points, Budget const& budget = {},
                       GovernorOptions const& options = {}, O prefers = {})
         : points_(std::move(points)), options_(options), prefers_(std::move(prefers)), patience_(options.patience) {
@@ -37202,7 +37304,8 @@ public:
         factors_.assign(core_sets, 1.0);
     }
 
-    /// From the next decision on. False, and all stays as it is, where a budget is not positive.
+    /// Takes the budget from the next decision on. Returns false and changes nothing if a cost's budget is not positive
+    /// or the accuracy is negative or NaN.
     bool set_budget(Budget const& budget) noexcept {
         if (is_nan(budget.seconds) || is_nan(budget.joules) || is_nan(budget.watts) || is_nan(budget.accuracy) ||
             !(budget.seconds > 0 && budget.joules > 0 && budget.watts > 0 && budget.accuracy >= 0))
@@ -37212,11 +37315,12 @@ public:
         return true;
     }
 
-    /// The point for the next image. `states`: of each core set; those that are missing cannot be used.
+    /// Returns the point for the next image. `states` has the state of each core set; core sets beyond its end cannot
+    /// be used. Keeps the last point if none can be used, or returns the first if there was no image yet.
     OperatingPoint const& decide(std::span<const CoreState> states) noexcept {
         observe(states);
         switched_ = false;
-        const RemovedGroups best = choose();
+        const Judged best = choose();
         if (best.point == none) {
             patience_.nothing_better();
         } else if (current_ == none) {
@@ -37236,8 +37340,8 @@ public:
         return points_[point];
     }
 
-    /// Takes the seconds of the image that ran at the point which was decided last. Ignores values that are not
-    /// positive and finite.
+    /// Learns from the image that ran at the last decided point: its seconds and joules. Ignores an image whose
+    /// seconds, and energy whose joules, are not positive and finite.
     void measured(double seconds, double joules = OperatingPoint::unknown) noexcept {
         if (current_ == none || !is_amount(seconds)) return;
         OperatingPoint const& point = points_[current_];
@@ -37260,7 +37364,7 @@ public:
 
     [[nodiscard]] std::span<const OperatingPoint> points() const noexcept { return points_; }
     [[nodiscard]] Budget const& budget() const noexcept { return budget_; }
-    /// Point i as the governor sees it now: its time is the bound that it reckons with.
+    /// Point i with its costs as they are expected now: the seconds are the bound that is compared with the budget.
     [[nodiscard]] OperatingPoint expected(std::size_t i) const noexcept {
         OperatingPoint point = points_[i];
         point.seconds *= factors_[point.core_set];
@@ -37268,13 +37372,14 @@ public:
         point.watts *= loads_[point.core_set].power();
         return point;
     }
-    /// Whether the platform's last state lets point i be used.
+    /// Whether the last states allow point i: the core set has as many cores as the point has threads, and its level is
+    /// not capped.
     [[nodiscard]] bool can_use(std::size_t i) const noexcept { return can_use(points_[i]); }
 
-    /// Whether the last decision changed the point; whether it is expected to keep the budget.
+    /// Whether the last decision changed the point; whether the decided point is expected to keep the budget.
     [[nodiscard]] bool switched() const noexcept { return switched_; }
     [[nodiscard]] bool expects_to_keep() const noexcept { return expects_to_keep_; }
-    /// Whether the last image was later than the budget of time.
+    /// Whether the last image took longer than the budget's seconds.
     [[nodiscard]] bool missed() const noexcept { return missed_; }
     [[nodiscard]] std::size_t images() const noexcept { return images_; }
     [[nodiscard]] std::size_t misses() const noexcept { return misses_; }
@@ -37283,9 +37388,9 @@ public:
 private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    /// Within the budget with room to spare, within it, beyond it.
+    /// Within the budget with the headroom left unused, within it, or beyond it.
     enum class Standing { roomy, tight, beyond };
-    struct RemovedGroups {
+    struct Judged {
         std::size_t point = none;
         Standing standing = Standing::beyond;
         double over = Budget::unlimited;
@@ -37307,33 +37412,33 @@ private:
         }
     }
 
-    [[nodiscard]] RemovedGroups judge(std::size_t i) const noexcept {
+    [[nodiscard]] Judged judge(std::size_t i) const noexcept {
         const OperatingPoint point = expected(i);
         const double over = excess(point, budget_);
         if (over > 1) return {i, Standing::beyond, over};
-        // Accuracy is known and wants no room.
+        // The headroom is for costs, which vary; accuracy does not.
         const Budget costs{budget_.seconds, budget_.joules, budget_.watts};
         const bool roomy = i == current_ || excess(point, costs) <= 1 - options_.headroom;
         return {i, roomy ? Standing::roomy : Standing::tight, over};
     }
-    [[nodiscard]] bool is_better(RemovedGroups const& a, RemovedGroups const& b) const noexcept {
+    [[nodiscard]] bool is_better(Judged const& a, Judged const& b) const noexcept {
         if (a.standing != b.standing) return a.standing < b.standing;
         if (a.standing == Standing::beyond && a.over != b.over) return a.over < b.over;
         return prefers_(expected(a.point), expected(b.point));
     }
-    [[nodiscard]] RemovedGroups choose() const noexcept {
-        RemovedGroups best;
+    [[nodiscard]] Judged choose() const noexcept {
+        Judged best;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             if (!can_use(i)) continue;
-            const RemovedGroups choice = judge(i);
+            const Judged choice = judge(i);
             if (best.point == none || is_better(choice, best)) best = choice;
         }
         return best;
     }
-    [[nodiscard]] bool must_leave(RemovedGroups const& best) const noexcept {
+    [[nodiscard]] bool must_leave(Judged const& best) const noexcept {
         if (best.point == current_) return false;
         if (!can_use(current_)) return true;
-        const RemovedGroups present = judge(current_);
+        const Judged present = judge(current_);
         if (present.standing != Standing::beyond) return false;
         return best.standing != Standing::beyond || best.over < present.over * (1 - options_.headroom);
     }
@@ -37354,7 +37459,7 @@ private:
     Budget budget_, decided_;
     std::vector<detail::CoreLoad> loads_;
     std::vector<CoreState> states_;
-    /// For each core set, the bound of its times as a multiple of the predicted ones.
+    /// For each core set, the bound of an image's time as a multiple of the predicted time.
     std::vector<double> factors_;
     detail::Patience patience_;
     std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;
@@ -37372,13 +37477,16 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 struct GovernedImage {
     OperatingPoint point;
     Budget budget;
-    /// On the platform's clock: when it began, and how long it took.
+    /// Seconds on the platform's clock: when the image began, and how long it took.
     double began = 0, seconds = 0;
+    /// The difference of the platform's energy counter; NaN if the platform has none.
     double joules = OperatingPoint::unknown;
+    /// missed: took longer than the budget's seconds. switched: the operating point changed before this image.
     bool missed = false, switched = false;
 };
 
-/// A network under a governor on a platform; both must outlive it. Set-up allocates, run() does not.
+/// Runs a network under a governor on a platform; both must outlive it. Set-up allocates, run() does not. The
+/// constructor throws error if a point names a core set that the platform has not.
 template <Platform P, Objective O>
 class Governed {
 public:
@@ -37391,7 +37499,9 @@ public:
         }
     }
 
-    /// One image: decides, moves, calls `use(configuration)` where that changes and then `run()`, which must not throw.
+    /// Runs one image: asks the governor for a point, moves the platform to it if it changed, calls `use(n)` if the
+    /// number of the sub-network changed, then calls `run()`. Neither may throw. Measures time and energy of `run()`
+    /// and tells the governor.
     template <class Use, class Run>
     GovernedImage run(Use&& use, Run&& run) noexcept {
         platform_.observe(states_);
@@ -37413,7 +37523,7 @@ public:
         return image;
     }
 
-    /// The last image's.
+    /// The number of the last image's sub-network.
     [[nodiscard]] int configuration() const noexcept { return configuration_; }
 
 private:
@@ -37436,7 +37546,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Judges configurations by their numbers, each by a plan that is made once.
+/// Measures the accuracy of sub-networks by their numbers, from 1 on. Each is planned once, at its first use.
 template <class Policies>
 class ConfigurationAccuracy {
 public:
@@ -37482,42 +37592,45 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// How a network is trained configuration by configuration (Xun et al. 2019, sections III-B and IV-A).
+/// Options of an IncrementalTrainer (Xun et al. 2019, sections III-B and IV-A).
 struct IncrementalOptions {
-    /// Options of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
+    /// Options of each step: epochs, learning rate and so on. Each step and attempt derives a seed of its own from this
+    /// one. `fixed` must be empty.
     TrainingOptions training = {};
-    /// The layers behind the groups, which all configurations have in common, learn at each step so much slower than at
-    /// the one before.
+    /// The factor of the learning rate, from each step to the next, of the layers behind the groups, which belong to
+    /// all sub-networks; at least 0.
     double dense_rate = 0.5;
-    /// By how much each step after the first is to raise the accuracy of validation above that of the step before.
+    /// The least gain in validation accuracy of each step over the step before it, from -1 to 1.
     double target = 0;
-    /// How often a step is done at most, until it meets the target; then the best of all attempts is taken.
+    /// The most attempts of a step to meet the target; then the best model of all attempts is taken. At least 1.
     int attempts = 3;
-    /// How much accuracy of validation earlier configurations may lose below what they had when they were trained. A
-    /// model that loses more is taken only where there is no other.
+    /// The most validation accuracy that an earlier sub-network may lose against the end of its own step. A model that
+    /// loses more is taken only if there is no other.
     double most_loss = std::numeric_limits<double>::infinity();
 };
 
 /// The results of an epoch of a step.
 struct IncrementalEpoch {
-    /// The configuration that is trained, and how often it has been begun.
+    /// The number of the sub-network that is trained, and of the attempt; both count from 1.
     int configuration = 1, attempt = 1;
     EpochReport epoch{};
-    /// Accuracies of the configurations before it, with the weights as they are now.
+    /// Validation accuracies of the sub-networks before it, with the present weights.
     std::vector<double> earlier_accuracies = {};
-    /// Whether it is the model that the next step would begin with until now.
+    /// Whether this is the best model of the step so far, with which the next step would begin.
     bool seed = false;
 };
 
-/// A step that is done.
+/// The outcome of a finished step.
 struct Increment {
+    /// The number of the sub-network that was trained, and the attempts that it took.
     int configuration = 1, attempts = 1;
-    /// Accuracies of all configurations up to this one, with the weights that it ended with.
+    /// Validation accuracies of sub-networks 1 to `configuration`, with the weights that the step ended with.
     std::vector<double> accuracies = {};
+    /// Whether the step met its target, and whether no earlier sub-network lost more than `most_loss`.
     bool target_met = true, limit_kept = true;
 };
 
-/// Throws error, saying which, when an option is impossible.
+/// Throws error, naming the option, if one is out of its range.
 inline void check_incremental_options(IncrementalOptions const& options) {
     check_training_options(options.training);
     if (options.training.epochs < 1) fail("incremental: ", options.training.epochs, " epochs train nothing");
@@ -37542,23 +37655,23 @@ inline void check_incremental_options(IncrementalOptions const& options) {
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// Numbers as they are read again, with spaces between.
+/// The numbers as text that reads back to the same bits, separated by spaces.
 [[nodiscard]] inline std::string exact_texts(std::vector<double> const& numbers) {
     std::string text;
     for (const double number : numbers) text += (text.empty() ? "" : " ") + core::exact_text(number);
     return text;
 }
 
-/// How far an incremental training is, beside the trainer of the attempt.
+/// The state of an incremental training, without the trainer of the present attempt.
 struct IncrementState {
-    /// A model that a step may end with.
+    /// A model that the step may end with.
     struct Candidate {
         /// Weights of the whole network.
         Weights weights;
-        /// Accuracies of all configurations up to the one that is trained.
+        /// Validation accuracies of all sub-networks up to the one that is trained.
         std::vector<double> accuracies;
         bool limit_kept = true;
-        /// The most that an earlier configuration has lost.
+        /// The largest loss of accuracy of an earlier sub-network.
         double worst_loss = 0;
 
         [[nodiscard]] bool better_than(Candidate const& other) const {
@@ -37569,7 +37682,7 @@ struct IncrementState {
 
     int step = 1, attempt = 1;
     bool in_attempt = false;
-    /// Weights of the whole network as the last step left them.
+    /// Weights of the whole network after the last finished step.
     Weights base;
     std::optional<Candidate> candidate;
     std::vector<Increment> increments;
@@ -37598,7 +37711,7 @@ struct IncrementState {
         }
     }
 
-    /// Throws error, naming the checkpoint, where it is none of such a training of this network.
+    /// Throws error, naming the checkpoint, if it is no incremental training of this graph in this number of steps.
     [[nodiscard]] static IncrementState read(Checkpoint const& from, Graph const& graph, std::size_t steps) {
         const train::CheckpointReader reader(from);
         IncrementState state;
@@ -37671,8 +37784,8 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The layers of a configuration that are whole in it though they read, directly or not, fewer channels than the whole
-/// network's: those behind the groups, which all configurations have in common.
+/// Marks the layers that belong to all sub-networks: those with all channels of the whole network's layer that read,
+/// directly or not, fewer channels than it. `first` is the smallest sub-network.
 [[nodiscard]] inline std::vector<bool> common_layers(Graph const& whole, Configuration const& first) {
     std::vector<bool> common(first.graph.size(), false);
     for (std::size_t i = 0; i < first.graph.size(); ++i) {
@@ -37686,8 +37799,8 @@ namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
     return common;
 }
 
-/// How the options of a training become those of one step: what earlier configurations have is frozen, and the layers
-/// that all have in common learn slower with each step.
+/// Makes the options of one step from those of the whole training. Weights that the sub-network before has are frozen;
+/// those of the layers that belong to all sub-networks learn slower with each step.
 class StepOptions {
 public:
     StepOptions(Graph const& whole, std::vector<Configuration> const& configurations, IncrementalOptions const& options)
@@ -37735,7 +37848,7 @@ private:
             return weight == layer || (weight.starts_with(layer) && weight[layer.size()] == '.');
         });
     }
-    /// Where a block lies in a larger one.
+    /// The positions in `block` of the values that `part` has too.
     [[nodiscard]] static std::vector<std::size_t> positions_within(WeightBlock const& part, WeightBlock const& block) {
         std::vector<std::size_t> all, positions;
         part.each([&](std::size_t at) { all.push_back(at); });
@@ -37767,21 +37880,24 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic {
 
-/// Makes an executor by its default constructor. Another type with such a call operator makes others.
+/// Makes an executor by its default constructor. Replace it by a type with such a call operator for an executor that is
+/// constructed otherwise.
 template <class Executor>
 struct MakeExecutor {
     [[nodiscard]] Executor operator()() const { return Executor{}; }
 };
 
+/// Ignores the report of an epoch and goes on.
 struct IgnoreIncrements {
     [[nodiscard]] bool operator()(IncrementalEpoch const&) const { return true; }
 };
 
-/// Trains a network configuration by configuration (Xun et al. 2019, section III-B): step g trains what configuration g
-/// has and those before it have not, with what they have taking part and frozen, and all else absent. The layers behind
-/// the groups, which all have in common, learn slower with each step. The first step ends with the model of the best
-/// validation; later ones are repeated, from other random weights, until they meet a target. It goes on from a
-/// checkpoint to the same bits, and the same weights, data and options give the same bits for any number of threads.
+/// Trains a dynamic network one sub-network after another (Xun et al. 2019, section III-B). Step g trains the weights
+/// that sub-network g has and sub-network g - 1 has not; the earlier weights take part but are frozen, and the later
+/// ones are absent. The layers behind the groups belong to all sub-networks, and learn slower with each step. The first
+/// step ends with the model of the best validation accuracy. A later step is repeated from other random weights until
+/// it meets its target, at most `attempts` times. Training resumed from a checkpoint gives the same bits. So do the
+/// same weights, data and options with any number of threads.
 template <class Policies = DefaultTraining, class Makes = MakeExecutor<typename Policies::executor>>
 class IncrementalTrainer {
     using StepTrainer = Trainer<Graph, Policies>;
@@ -37789,12 +37905,15 @@ class IncrementalTrainer {
 public:
     using Parts = typename StepTrainer::Parts;
 
-    /// A network in groups. The graph's batch is the images at once. Throws error as Trainer does.
+    /// Takes a network in groups, as grouped() makes it. The graph's batch is the number of images that pass it at
+    /// once. Throws error if an option is impossible, the weights do not fit the graph, or a weight group matches no
+    /// weight.
     IncrementalTrainer(Graph const& graph, Weights const& weights, IncrementalOptions options, Parts parts = {},
                        Makes make_executor = {})
         : IncrementalTrainer(graph, primsel::dynamic::configurations(graph), weights, std::move(options),
                              std::move(parts), std::move(make_executor)) {}
-    /// Any network in these configurations of it, as nested() gives. Weights of the last are trained in the end.
+    /// Takes any network with these sub-networks of it, the smallest first, such as nested() makes. Only weights that
+    /// the last sub-network has are trained. Throws error too if there is no sub-network.
     IncrementalTrainer(Graph graph, std::vector<Configuration> configurations, Weights const& weights,
                        IncrementalOptions options, Parts parts = {}, Makes make_executor = {})
         : graph_(std::move(graph)),
@@ -37809,9 +37928,9 @@ public:
         state_.base = weights;
     }
 
-    /// Trains all steps, from where it is; after each epoch calls report(IncrementalEpoch const&), and after each
-    /// update updated(updates()), when a checkpoint can be taken; both return whether to go on. Models are judged on
-    /// the validation, which must be there.
+    /// Trains all remaining steps. Calls report(IncrementalEpoch const&) after each epoch and updated(updates()) after
+    /// each update, when a checkpoint can be taken; training pauses if either returns false. Models are judged by their
+    /// accuracy on `validation`, which must not be empty. Throws error as Trainer does.
     template <DataSource Source, DataSource Validation, Augmentation Augments = NoAugment,
               class Report = IgnoreIncrements, class Updated = IgnoreUpdates>
     void fit(Source const& source, Validation const& validation, Normalise const& normalise = {}, Augments augment = {},
@@ -37823,21 +37942,21 @@ public:
         }
     }
 
-    /// All steps are done.
+    /// Whether all steps are done.
     [[nodiscard]] bool done() const { return state_.step > static_cast<int>(configurations_.size()); }
-    /// The steps that are done.
+    /// The finished steps, in order.
     [[nodiscard]] std::vector<Increment> const& increments() const { return state_.increments; }
-    /// Weights of the whole network: those that finished steps have trained, all others as they were given.
+    /// Weights of the whole network: those that finished steps have trained; all others as they were given.
     [[nodiscard]] Weights const& weights() const { return state_.base; }
-    /// The step and attempt that comes next, or goes on.
+    /// The number of the present or next step, and of its attempt; both count from 1.
     [[nodiscard]] int step() const { return state_.step; }
     [[nodiscard]] int attempt() const { return state_.attempt; }
-    /// Updates of the attempt.
+    /// The number of updates that the present attempt has made.
     [[nodiscard]] std::int64_t updates() const { return trainer_ ? trainer_->updates() : 0; }
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] std::vector<Configuration> const& configurations() const { return configurations_; }
 
-    /// All that the training goes on from. Between two updates of fit, or after it.
+    /// Everything that resume() needs. Call it from `updated` of fit, or between two calls of fit.
     [[nodiscard]] Checkpoint checkpoint() const {
         Checkpoint result;
         if (trainer_) result = trainer_->checkpoint();
@@ -37845,8 +37964,8 @@ public:
         for (auto const& [what, here] : facts()) result.facts.insert_or_assign(what, here);
         return result;
     }
-    /// Goes on from there with the next fit. Throws error, naming the checkpoint, and changes nothing, where it belongs
-    /// to another training.
+    /// Makes the next fit go on from a checkpoint. Throws error, naming the checkpoint, and changes nothing, if it
+    /// belongs to another training.
     void resume(Checkpoint const& from) {
         const train::CheckpointReader reader(from);
         for (auto const& [what, here] : facts()) reader.require(what, here);
@@ -37873,7 +37992,8 @@ private:
                 {"increments' attempts", core::exact_text(options_.attempts)},
                 {"increments' loss", core::exact_text(options_.most_loss)}};
     }
-    /// The weights that an attempt begins with: trained ones stay; all others are drawn anew after the first attempt.
+    /// The weights that an attempt begins with. The first attempt of a step takes them as they are; later attempts keep
+    /// the trained ones and draw all others anew.
     [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
         if (state.attempt == 1) return state.base;
         const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
@@ -37889,7 +38009,7 @@ private:
                                              options.of(state.step, state.attempt), std::move(parts), make_executor_());
     }
 
-    /// An attempt to its end. False where the caller wants no more.
+    /// Trains the present attempt to its end. Returns false if the caller wants to pause.
     template <class Source, class Validation, class Augments, class Judge, class Report, class Updated>
     bool train_step(Source const& source, Validation const& validation, Normalise const& normalise, Augments augment,
                     Judge& judge, Report& report, Updated& updated) {
@@ -37912,7 +38032,7 @@ private:
     bool judge_epoch(EpochReport const& epoch, Judge& judge, Validation const& validation, Normalise const& normalise,
                      Report& report) {
         IncrementalEpoch now{state_.step, state_.attempt, epoch};
-        // Weights of steps to come are as they were given, whatever this attempt began with.
+        // Weights that only later steps train are reported as they were given, whatever this attempt began with.
         const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
         detail::IncrementState::Candidate candidate{whole, {}, true, 0};
         for (int earlier = 1; earlier < state_.step; ++earlier) {
@@ -37964,7 +38084,7 @@ private:
 // primsel/dynamic/detail/core_times.hpp
 
 // primsel/dynamic/detail/system_file.hpp
-// The one place of this room that touches files: those by which a system tells and takes its settings.
+// The only header of dynamic/ that touches files: those of sysfs and procfs.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37991,11 +38111,12 @@ using CoreBits = std::bitset<most_cores>;
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
-/// A whole number between blanks; false where it is anything else.
+/// Reads a whole number, which blanks may surround. Returns false if the text is anything else.
 [[nodiscard]] inline bool read_whole(std::string_view text, std::int64_t& value) noexcept {
     return read_number(trimmed(text), value);
 }
-/// Cores as "0-3,6": false where the text is anything else, or names a core beyond `most_cores`.
+/// Reads a list of cores such as "0-3,6". Returns false if the text is anything else, or names a core from `most_cores`
+/// on.
 [[nodiscard]] inline bool read_cores(std::string_view text, CoreBits& cores) noexcept {
     cores.reset();
     text = trimmed(text);
@@ -38015,7 +38136,7 @@ using CoreBits = std::bitset<most_cores>;
     return true;
 }
 
-/// A file of the system's that is kept open. Nothing but construction allocates; what fails leaves a reason in errno.
+/// A system file that is kept open. Only the constructor allocates; what fails leaves a reason in errno.
 class SystemFile {
 public:
     SystemFile() = default;
@@ -38032,8 +38153,8 @@ public:
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
 
-    /// As much as the room holds; empty where it cannot be read. Files of what was taken away and came back are opened
-    /// again.
+    /// Reads the file from its start, as much as `room` holds. Empty if it cannot be read. Opens the file again if
+    /// reading fails, as when a core went offline and came back.
     [[nodiscard]] std::string_view read(char* room, std::size_t size) noexcept {
         for (int attempt = 0; attempt < 2; ++attempt) {
             if (is_open() || open()) {
@@ -38048,7 +38169,7 @@ public:
         std::array<char, 64> room;
         return read_whole(read(room.data(), room.size()), value);
     }
-    /// Writes to a file that need not be readable.
+    /// Writes a number and leaves errno if that fails. The file need not be readable.
     [[nodiscard]] bool write(std::int64_t value) const noexcept {
         std::array<char, 32> room;
         const char* const end = std::to_chars(room.data(), room.data() + room.size(), value).ptr;
@@ -38065,7 +38186,7 @@ public:
 
 private:
     bool open() noexcept {
-        // A pipe in its place would wait for who writes to it.
+        // Without O_NONBLOCK a pipe of this name would block until something writes to it.
         if (!path_.empty()) number_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         return is_open();
     }
@@ -38088,7 +38209,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// How busy each core was lately, from the lines "cpu0 ..." of /proc/stat.
+/// The recent load of each core, from the lines "cpu0 ..." of /proc/stat.
 class CoreTimes {
 public:
     CoreTimes() = default;
@@ -38097,7 +38218,8 @@ public:
         update();
     }
 
-    /// From 0 to 1, between the last two calls of update() that saw time pass; negative where that is unknown.
+    /// The share of time, from 0 to 1, that the core was busy between the last two readings at least 10 ticks apart;
+    /// negative if unknown.
     [[nodiscard]] double busy(std::size_t core) const noexcept { return core < busy_.size() ? busy_[core] : -1; }
     void update() noexcept {
         if (text_.empty()) return;
@@ -38121,7 +38243,8 @@ private:
         if (core < 0 || static_cast<std::size_t>(core) >= last_.size()) return;
         Ticks now;
         line.remove_prefix(end);
-        // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
+        // user, nice, system, idle, iowait, irq, softirq, steal; the fields after these are already contained in user
+        // and nice.
         for (int field = 0; field < 8; ++field) {
             line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
             end = std::min(line.find(' '), line.size());
@@ -38140,7 +38263,7 @@ private:
         last_[i] = now;
     }
 
-    /// A tick is 10 ms.
+    /// In ticks of 10 ms (USER_HZ is 100).
     static constexpr std::int64_t enough_ticks = 10, most_ticks = std::int64_t{1} << 56;
     SystemFile file_;
     std::vector<char> text_;
@@ -38161,22 +38284,25 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// The sum of the system's sensors of energy and power since they were added.
+/// Sums the system's sensors of energy and power.
 class EnergyCounter {
 public:
-    /// A counter of microjoules that begins again after `most`; 0 where it does not.
+    /// Adds a counter of microjoules that wraps around to 0 after `most`; `most` is 0 if that is unknown. Left out if
+    /// it cannot be read.
     void add_energy(SystemFile file, std::int64_t most) {
         Sensor sensor{std::move(file), most, 0, true};
         if (sensor.file.read(sensor.last)) sensors_.push_back(std::move(sensor));
     }
-    /// A sensor of microwatts, whose readings are summed over time.
+    /// Adds a sensor of microwatts, whose readings are multiplied by the time that passed. Left out if it cannot be
+    /// read.
     void add_power(SystemFile file) {
         Sensor sensor{std::move(file), 0, 0, false};
         if (sensor.file.read(sensor.last)) sensors_.push_back(std::move(sensor));
     }
     [[nodiscard]] std::size_t size() const noexcept { return sensors_.size(); }
 
-    /// NaN where there is no sensor.
+    /// The joules so far; NaN if there is no sensor. `seconds` is the present time: power counts from the first call
+    /// on.
     [[nodiscard]] double joules(double seconds) noexcept {
         if (sensors_.empty()) return std::numeric_limits<double>::quiet_NaN();
         const double passed = seconds - last_seconds_;
@@ -38236,21 +38362,22 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 /// Where a LinuxPlatform looks, and what it may change.
 struct LinuxOptions {
-    /// The folder that holds sys/ and proc/; under another than "/" no thread is moved.
+    /// The folder that holds sys/ and proc/. With any other than "/" no thread is moved.
     std::string root = "/";
+    /// Whether apply() may set frequencies.
     bool set_frequency = true;
-    /// The sets of cores to choose from. Empty: cores that share a frequency are a set, and where there is no cpufreq
-    /// all cores are one.
+    /// The core sets, as the system's numbers of their cores. Empty: cores of one cpufreq policy are a set; cores
+    /// without a policy are another.
     std::vector<std::vector<std::size_t>> core_sets = {};
 };
 
-/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(), and those that follow it;
-/// cpufreq, thermal zones, powercap and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted
-/// is told by limits() and left out. The frequencies that were allowed before, and the threads' cores, come back at the
-/// end.
+/// A Platform on this machine. apply() moves the calling thread, and those of take_along(), by sched_setaffinity.
+/// Frequencies are set by cpufreq, temperatures and energy are read from thermal zones, powercap and hwmon in sysfs,
+/// and load from /proc/stat. limits() lists what is missing or not permitted. The destructor restores the frequency
+/// limits and the threads' cores.
 class LinuxPlatform {
 public:
-    /// Throws error where the options name a core that is not there, or none.
+    /// Throws error if a core set of the options is empty or names a core that is absent or not permitted.
     explicit LinuxPlatform(LinuxOptions options = {}) : options_(std::move(options)) {
         online_ = file("sys/devices/system/cpu/online");
         find_permitted();
@@ -38270,7 +38397,7 @@ public:
     ~LinuxPlatform() {
         for (Frequency const& frequency : frequencies_) {
             if (!frequency.changed) continue;
-            // Whichever order keeps the lowest below the highest.
+            // The kernel refuses a minimum above the maximum, so the maximum is written before and after the minimum.
             (void)frequency.most.write(frequency.most_before);
             (void)frequency.least.write(frequency.least_before);
             (void)frequency.most.write(frequency.most_before);
@@ -38278,10 +38405,11 @@ public:
         if (moved_) (void)pin(affinity_);
     }
 
-    /// These threads, such as those of a ThreadPool, move with the one that calls apply(). They must outlive this.
+    /// Sets the threads that move with the one that calls apply(), such as those of a ThreadPool. They must outlive the
+    /// platform.
     void take_along(std::vector<std::thread::native_handle_type> threads) { followers_ = std::move(threads); }
 
-    // Platform.
+    // The members that Platform requires.
     [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return sets_; }
     void observe(std::span<CoreState> states) noexcept {
         std::array<char, 4096> room;
@@ -38292,14 +38420,14 @@ public:
         for (std::size_t i = 0; i < std::min(states.size(), sets_.size()); ++i) {
             states[i] = CoreState{0, top(i), OperatingPoint::unknown, celsius};
             double busy = 0;
-            bool known = i != set_;  // where the network runs, its times tell
+            bool known = i != set_;  // the network itself is the load where it runs
             for (const std::size_t core : sets_[i].cores) {
                 if (!online.test(core)) continue;
                 ++states[i].cores;
                 known = known && times_.busy(core) >= 0;
                 busy += times_.busy(core);
             }
-            // One other thread that wants the whole core takes half of it.
+            // Beside a thread that wants the whole core, the network still gets half of it.
             const double share = known && states[i].cores > 0 ? busy / static_cast<double>(states[i].cores) : 0;
             if (known) states[i].slowdown = 1 / std::max(1 - share, 0.5);
         }
@@ -38315,12 +38443,13 @@ public:
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
     }
-    /// The energy of all sensors: the whole processor's, including other programs'.
+    /// The energy of all sensors in joules: the whole processor's, including other programs'. NaN if there is no
+    /// sensor.
     [[nodiscard]] double joules() noexcept { return energy_.joules(seconds()); }
 
-    /// A line for each thing that cannot be set or read here.
+    /// One line for each thing that cannot be set or read on this machine.
     [[nodiscard]] std::span<const std::string> limits() const noexcept { return limits_; }
-    /// The temperature of the hottest thermal zone; NaN where there is none.
+    /// The temperature of the hottest thermal zone in degrees Celsius; NaN if there is none.
     [[nodiscard]] double hottest() noexcept {
         double most = OperatingPoint::unknown;
         for (detail::SystemFile& zone : zones_) {
@@ -38334,10 +38463,11 @@ public:
 
 private:
     static constexpr std::size_t most_files = 64, most_levels = 8;
-    /// For so long a cap is believed that was seen in an answer lower than what was asked.
+    /// Seconds for which a cap of the frequency is believed after it was read back. A choice.
     static constexpr double cap_seconds = 5;
 
-    /// The files of cpufreq of a core set; not open where its frequency cannot be set.
+    /// The cpufreq files of a core set, the limits before any change in kHz, and the cap as a level. Only if `can_set`
+    /// is true are the files written after set-up.
     struct Frequency {
         detail::SystemFile least, most, highest;
         std::int64_t least_before = 0, most_before = 0, asked = 0;
@@ -38380,7 +38510,7 @@ private:
         for (std::size_t core = 0; core < detail::most_cores; ++core) last = permitted_.test(core) ? core : last;
         return last;
     }
-    /// The cores of each cpufreq policy; what none has is one set more.
+    /// The permitted cores of each cpufreq policy, and those without a policy as one more set.
     [[nodiscard]] std::vector<std::vector<std::size_t>> found_sets() const {
         std::vector<std::vector<std::size_t>> sets;
         detail::CoreBits left = permitted_;
@@ -38416,7 +38546,7 @@ private:
         frequencies_.push_back(frequency_of(cores[0], set));
         sets_.push_back(std::move(set));
     }
-    /// Opens the files of the policy of a core, and writes the frequencies that can be set.
+    /// Opens the cpufreq files of a core, and sets `set.hertz` to the frequencies that can be set.
     [[nodiscard]] Frequency frequency_of(std::size_t core, CoreSet& set) {
         const std::string folder = join("sys/devices/system/cpu/cpu", core, "/cpufreq/");
         Frequency found{.least = file(folder + "scaling_min_freq"),
@@ -38486,7 +38616,7 @@ private:
         const auto above = static_cast<std::size_t>(std::ranges::upper_bound(hertz, limit) - hertz.begin());
         return above == 0 ? 0 : above - 1;
     }
-    /// The highest level that is allowed. A system that caps the frequency answers less than what was asked.
+    /// The highest level that is allowed. A system that caps the frequency reads back less than was written.
     [[nodiscard]] std::size_t top(std::size_t set) noexcept {
         Frequency& frequency = frequencies_[set];
         if (!frequency.can_set) return 0;
@@ -38504,7 +38634,7 @@ private:
         if (!can_move_) return false;
         cpu_set_t cores;
         CPU_ZERO(&cores);
-        // Each thread a core of its own, where there are enough.
+        // As many cores as threads, if the set has enough.
         for (std::size_t i = 0; i < std::min(threads, sets_[set].cores.size()); ++i) {
             CPU_SET(sets_[set].cores[i], &cores);
         }
@@ -38512,7 +38642,7 @@ private:
         moved_ = moved_ || moved;
         return moved;
     }
-    /// The caller's thread and its followers may run on these cores alone.
+    /// Confines the calling thread and its followers to these cores. Returns false if that fails for one of them.
     [[nodiscard]] bool pin(cpu_set_t const& cores) const noexcept {
         bool done = ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
         for (const std::thread::native_handle_type thread : followers_) {
@@ -38558,8 +38688,8 @@ static_assert(Platform<LinuxPlatform>);
 
 namespace primsel::inline PRIMSEL_ABI::dynamic::detail {
 
-/// A layer with so many shares of the channels in place of one. What a share has as the whole layer has it was not
-/// divided.
+/// Makes a layer with `parts` shares of the channels from a layer with one share. A parameter that is equal in the
+/// share and in the whole layer was not divided, and stays.
 struct SeveralParts {
     AnyLayer const& whole;
     int parts;
@@ -38610,8 +38740,8 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
 
 namespace detail {
 
-/// The layers that stay whole: convolutions and dense layers that make the channels of the network's results, and
-/// what comes behind them.
+/// Marks the layers that keep all channels: convolutions and dense layers that make the channels of the network's
+/// results, and the layers behind them.
 [[nodiscard]] inline std::vector<bool> layers_of_results(Graph const& graph) {
     std::vector<bool> seen(graph.size(), false), whole(graph.size(), false);
     std::vector<std::size_t> left = graph.outputs();
@@ -38626,7 +38756,7 @@ namespace detail {
         if (whole[i]) continue;
         left.insert(left.end(), graph[i].inputs.begin(), graph[i].inputs.end());
     }
-    // The layers that were seen stay whole, too: those between these and the results, and those that only they read.
+    // The layers between these and the results keep all channels too, and so do layers that only those read.
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (seen[i] && !std::holds_alternative<InputParams>(graph[i].layer)) whole[i] = true;
     }
@@ -38635,11 +38765,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Configurations of a network as it is, nested in each other by channels (Tann et al. 2016, Runtime configurable deep
-/// neural networks for energy-accuracy trade-off; Yu et al. 2019, Slimmable neural networks): of so many, number g has
-/// the first g parts of the channels of every layer but those that make the results. Throws error, naming the layer,
-/// where the parts do not divide the channels, and for layers that mix channels otherwise than convolutions of one
-/// group, depthwise ones, dense layers and what works on each group alike.
+/// Sub-networks nested in each other by channels (Tann et al. 2016, Runtime configurable deep neural networks for
+/// energy-accuracy trade-off; Yu et al. 2019, Slimmable neural networks). Element g - 1 has the first g of `parts`
+/// equal parts of every layer's channels; the layers that make the results keep all. The last element is the whole
+/// network. Throws error if `parts` is below 1, and, naming the layer, if `parts` does not divide its channels or it
+/// mixes channels in another way than a convolution of one group, a depthwise convolution or a dense layer does.
 [[nodiscard]] inline std::vector<Configuration> nested(Graph const& graph, int parts) {
     if (parts < 1) fail("nested: impossible number of configurations ", parts);
     const std::vector<bool> stay = detail::layers_of_results(graph);
@@ -39104,16 +39234,17 @@ struct Estimate {
     double value = 0, deviation = 0;
 };
 
-/// Predicts one attribute of a network (seconds, bytes) from what was measured of others, all of them positive.
+/// Predicts one attribute of a network (seconds or bytes) from measurements of other networks. All values are positive.
 ///
 /// A minimal model:
 ///     struct Proportional {
 ///         static constexpr std::string_view kind = "proportional";
 ///         double factor = 0;
-///         static Proportional fit(std::span<const primsel::NetworkLoad> loads, std::span<const double> values) {
+///         static Proportional fit(std::span<const primsel::forecast::NetworkLoad> loads,
+///                                 std::span<const double> values) {
 ///             return {values[0] / loads[0].features(13)};
 ///         }
-///         primsel::Estimate predict(primsel::NetworkLoad const& load) const {
+///         primsel::forecast::Estimate predict(primsel::forecast::NetworkLoad const& load) const {
 ///             return {factor * load.features(13), 0};
 ///         }
 ///         void archive(primsel::Archive& archive) { archive(factor); }
@@ -39330,8 +39461,8 @@ private:
 
 }  // namespace detail
 
-/// The factors, none of them negative, with which rows of so many columns come nearest to the targets, in squares.
-/// Columns may be of any size. Throws error where there are not as many rows as targets.
+/// Returns the x >= 0 with the least |rows * x - targets|^2. `rows` is a row-major matrix of targets.size() x columns;
+/// its columns may differ in scale. Throws error if rows.size() != columns * targets.size().
 [[nodiscard]] inline std::vector<double> non_negative_least_squares(std::span<const double> rows, std::size_t columns,
                                                                     std::span<const double> targets) {
     if (rows.size() != columns * targets.size())
@@ -39596,7 +39727,8 @@ struct CorrectionOptions {
     double noise = 0.03;
 };
 
-/// NonNegativeSum times what neighbours in batch and size were off by, which goes back to 1 where there are none.
+/// NonNegativeSum times a correction factor: the measured over the predicted value of networks of similar batch and
+/// size. The factor approaches 1 far from all measurements.
 class CorrectedSum {
 public:
     static constexpr std::string_view kind = "corrected sum";
@@ -39848,7 +39980,7 @@ template <class Policies = DefaultTraining>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Rows of floats, one after another; NaN where there is none.
+/// A row-major table of floats. NaN marks a missing value.
 struct FloatTable {
     std::size_t columns = 0;
     std::vector<float> values;
@@ -39864,7 +39996,7 @@ struct FloatTable {
     [[nodiscard]] float& operator()(std::size_t row, std::size_t column) { return values[row * columns + column]; }
     [[nodiscard]] float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
 
-    /// The rows at those positions, in that order.
+    /// Returns the rows at these positions, in this order. A position may repeat.
     [[nodiscard]] FloatTable select(std::span<const std::size_t> rows) const {
         FloatTable some;
         some.columns = columns;
@@ -39968,7 +40100,7 @@ public:
         }
     }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-    /// How many features a row must have at least.
+    /// Returns the least number of features that a row must have.
     [[nodiscard]] std::size_t features() const {
         std::size_t count = 0;
         for (Node const& node : nodes_) {
@@ -40015,7 +40147,8 @@ private:
                                       Spread const& spread, std::mt19937_64& generator) {
         Cut best;
         Sums const& all = spread.all;
-        // A gain is a square of the targets' unit: rounding is told from it by their spread alone.
+        // A gain has the unit of a squared target, so the threshold for rounding is relative to the spread of the
+        // targets.
         const double least_gain = 1e-12 * spread.squares;
         const auto score = [](Sums const& s) { return s.sum * s.sum / static_cast<double>(s.count); };
         std::vector<std::size_t> order(features.columns());
@@ -40280,7 +40413,8 @@ inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
 
 }  // namespace detail
 
-/// The paper's model: a random forest on the features. Its trees disagree where it is unsure.
+/// A random forest on the features (Rajagopal and Bouganis 2021). The deviation of an Estimate comes from the
+/// disagreement of its trees.
 class NetworkForest {
 public:
     static constexpr std::string_view kind = "forest";
@@ -40322,8 +40456,8 @@ private:
     std::vector<learn::RegressionTree> trees_;
 };
 
-/// Boosted trees on the features, for logarithms. How far they may be off is what they were on a fifth of the samples
-/// when they had not seen it.
+/// Boosted trees on the features, for logarithms of the values. The deviation of an Estimate is the error on a fifth of
+/// the samples that was held back.
 class NetworkBoosting {
 public:
     static constexpr std::string_view kind = "boosted";
@@ -40420,11 +40554,11 @@ public:
                   "primsel: Policies::time_model and memory_model are NetworkModels; see docs/forecast/models.md");
 
     Forecaster() = default;
-    /// Models that were fitted with options of one's own.
+    /// Takes models that the caller fitted, for instance with other options.
     Forecaster(std::optional<TimeModel> time, std::optional<MemoryModel> memory)
         : time_(std::move(time)), memory_(std::move(memory)) {}
 
-    /// Throws error where a value is not positive, or nothing was measured.
+    /// Fits both models. Throws error if a value is not positive, or nothing was measured.
     [[nodiscard]] static Forecaster fit(std::span<const ProfiledNetwork> profile) {
         Forecaster result;
         result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds);
@@ -40494,8 +40628,8 @@ template <class Policies>
     return bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
 }
 
-/// A forecaster from its bytes; `name` is what errors call them. Throws error when they are none, of other models, cut
-/// off or damaged.
+/// Returns the forecaster that to_bytes wrote; errors call the bytes `name`. Throws error if the bytes are not a
+/// forecaster, are truncated or damaged, or hold other models than Policies.
 template <class Policies = DefaultForecast>
 [[nodiscard]] Forecaster<Policies> parse_forecaster(std::string const& name, std::span<const std::byte> bytes) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -40608,11 +40742,11 @@ template <class Work, class Result = std::invoke_result_t<Work const&>>
 namespace primsel::inline PRIMSEL_ABI::forecast {
 
 struct MeasureOptions {
-    /// A step of training with momentum, its update included; a run where false.
+    /// true: measures a training step with momentum, including the update. false: measures an inference run.
     bool training = false;
-    /// Timed, behind one that warms up.
+    /// The number of timed runs, after one untimed warm-up. Must be at least 1.
     std::size_t runs = 5;
-    /// A network that is forecast to hold more is not tried, and the process that tries may take at most a half more.
+    /// A network whose forecast exceeds this is not run. The measuring process may allocate at most 1.5 times this.
     std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
 };
 
@@ -40744,7 +40878,7 @@ struct Thinning {
 
 namespace detail {
 
-/// The share that goes of a pruned layer at a place from 0, the first, to 1, the last.
+/// Returns the share of filters that is removed from the layer at `place`: 0 is the first pruned layer, 1 the last.
 [[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
     double share = how.level;
     if (how.strategy == "early") share = 2 * how.level * (1 - place);
@@ -40756,8 +40890,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The network without a share of its filters; at least one stays in each layer. The same for the same seed. Throws
-/// error for a level or strategy that there is not, and as Coupling does.
+/// Returns the network without a share of its filters; each layer keeps at least one. The same seed gives the same
+/// network. Throws error if the level is not in [0, 1) or the strategy is unknown, and as Coupling does.
 [[nodiscard]] inline Graph thinned(Graph const& graph, Thinning const& how) {
     if (is_nan(how.level) || !(how.level >= 0 && how.level < 1)) fail("forecast: impossible level ", how.level);
     if (std::ranges::find(thinning_strategies, how.strategy) == thinning_strategies.end()) {
