@@ -36,8 +36,8 @@ def cost(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def best(command, count=RUNS):
-    runs = [cost(command) for _ in range(count)]
+def best(command):
+    runs = [cost(command) for _ in range(RUNS)]
     return min(seconds for seconds, _ in runs), max(memory for _, memory in runs)
 
 
@@ -54,7 +54,7 @@ def check(command, folder):
     for name, (ratio, memory) in published().items():
         if name not in QUICK:
             continue
-        seconds, needed = best([*command, "-c", str(TOP / "bench" / "compile_time" / f"{name}.cpp"), "-o", f"{folder}/out.o"], 1)
+        seconds, needed = cost([*command, "-c", str(TOP / "bench" / "compile_time" / f"{name}.cpp"), "-o", f"{folder}/out.o"])
         baseline = baseline or seconds
         print(f"{name:<28}{seconds:>7.2f} s{seconds / baseline:>7.2f} of{ratio:>5.2f}{needed:>7.0f} MB of{memory:>5.0f} MB", flush=True)
         if needed > memory * MORE_MEMORY or seconds / baseline > ratio * LONGER:

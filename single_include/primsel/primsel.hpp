@@ -878,8 +878,8 @@ constexpr decltype(auto) visit_from(Function& function, Variant& variant) {
 
 namespace core {
 
-/// std::visit of one variant, by comparisons in place of a table of pointers: it compiles in half the time and inlines.
-/// Throws std::bad_variant_access if the variant holds nothing.
+/// std::visit of one variant, by switches of eight cases: they compile faster than libstdc++'s table of pointers. The
+/// function gets an lvalue. Throws std::bad_variant_access if the variant holds nothing.
 template <class Function, class Variant>
 constexpr decltype(auto) visit(Function&& function, Variant&& variant) {
     if (variant.valueless_by_exception()) throw std::bad_variant_access();
