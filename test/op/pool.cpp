@@ -87,6 +87,7 @@ TEST_CASE("pooling of rows too wide for one piece, and of windows wider than tha
     for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
         const double tolerance = kind == PoolKind::max ? 0 : 2e-6;
         for (const int stride : {1, 2, 3}) {
+            if (quick() && stride != 2) continue;
             PoolParams params{.kind = kind, .window = 3, .stride = stride, .padding = 1, .count_include_pad = false};
             laws::check(params, {2, 3, 4097}, tolerance);
             params.window = {2, 1500};

@@ -23,6 +23,7 @@ TEST_CASE("resize agrees with the reference in every layout") {
                                                {(shape.h + 2) / 3, 7},
                                                {5, 37}};
         for (ps::Extent const& size : sizes) {
+            if (quick() && size.w > shape.w && size.w != 37) continue;
             for (const ResizeCoordinates coordinates : all_coordinates) {
                 CAPTURE(size.h);
                 CAPTURE(size.w);
