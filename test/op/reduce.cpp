@@ -19,6 +19,15 @@ TEST_CASE("reductions agree with the reference along any axis in every layout") 
     }
 }
 
+TEST_CASE("reductions of rows around the length of a block of float sums") {
+    for (const int length : {64, 255, 256, 257, 511, 513, 1024, 1025}) {
+        const ps::Shape shape{1, 19, length};
+        laws::check(ps::ReduceParams{ReduceKind::mean, Axis::w}, shape, 1e-6);
+        laws::check(ps::ReduceParams{ReduceKind::max, Axis::w}, shape, 0);
+        laws::check(ps::ReduceParams{ReduceKind::arg_max, Axis::w}, shape, 0);
+    }
+}
+
 TEST_CASE("a NaN wins over every maximum and sum") {
     for (const ReduceKind kind : {ReduceKind::mean, ReduceKind::sum, ReduceKind::max}) {
         for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
@@ -36,6 +45,16 @@ TEST_CASE("of equal largest elements, the first is found") {
     CHECK(laws::run_one<ps::chw>(in_rows, {1, 2, 4}, elements) == std::vector<float>{1, 0});
     CHECK(laws::run_one<ps::chw>(in_columns, {1, 4, 2}, elements) == std::vector<float>{1, 0});
     CHECK(laws::run_one<ps::chw>(in_columns, {1, 8, 1}, elements) == std::vector<float>{1});
+
+    std::vector<float> many(40 * 70, 1.0F), first(40);
+    for (std::size_t row = 0; row < 40; ++row) {
+        for (const std::size_t at : {row, row + 16, row + 24}) many[row * 70 + at] = 2;
+        many[row * 70 + 69] = std::nanf("");
+        first[row] = static_cast<float>(row);
+    }
+    CHECK(laws::run_one<ps::chw>(in_rows, {40, 1, 70}, many) == first);
+    CHECK(laws::run_one<ps::chw>(in_rows, {20, 1, 33}, std::vector<float>(20 * 33, -laws::infinity)) ==
+          std::vector<float>(20, 0.0F));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/rows.hpp>
+#include <primsel/op/detail/short_rows.hpp>
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
@@ -34,14 +35,19 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
         });
         return;
     }
-    const bool whole = from.h == w;  // the rows of a channel are contiguous
+    const auto pixels = static_cast<double>(in.pixels());
+    if (from.h == w && from.c == in.pixels()) {
+        for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+            reduce_contiguous<Arch, Reduction>(src + first * in.pixels(), last - first, in.pixels(), pixels,
+                                               dst + first);
+        });
+        return;
+    }
     for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
         std::size_t image = first / channels, c = first % channels;
         for (std::size_t item = first; item < last; ++item) {
             const float* channel = src + image * in.size() + c * from.c;
-            const auto pixels = static_cast<double>(in.pixels());
-            dst[item] = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels(), pixels)
-                              : reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
+            dst[item] = reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
             if (++c == channels) c = 0, ++image;
         }
     });

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/elements.hpp>
+#include <primsel/op/detail/short_rows.hpp>
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
@@ -40,27 +41,23 @@ private:
     template <class Arch>
     static void positions(op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (inner == 1) {
+            op::detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
+                op::detail::largest_of_each_row<Arch>(src + first * count, last - first, count, dst + first);
+            });
+            return;
+        }
         op::detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
-                               [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               [=](std::size_t first, std::size_t last) {
                                    for (std::size_t item = first; item < last; ++item) {
                                        const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
-                                       const float* from = src + outer * count * inner + begin;
-                                       float* to = dst + outer * inner + begin;
-                                       if (inner == 1) {
-                                           *to = position_in_row(from, count);
-                                       } else {
-                                           positions_of_lines<Arch>(count, inner, inner - begin, from, to);
-                                       }
+                                       positions_of_lines<Arch>(count, inner, inner - begin,
+                                                                src + outer * count * inner + begin,
+                                                                dst + outer * inner + begin);
                                    }
                                });
-    }
-    static float position_in_row(const float* row, std::size_t count) noexcept {
-        std::size_t best = 0;
-        float largest = -std::numeric_limits<float>::infinity();
-        for (std::size_t i = 0; i < count; ++i) {
-            if (row[i] > largest) best = i, largest = row[i];
-        }
-        return static_cast<float>(best);
     }
     /// Finds positions in neighbouring lines, as many as a vector has lanes.
     template <class Arch>
@@ -85,9 +82,8 @@ private:
         float* dst = args.dst;
         if (inner == 1) {
             op::detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
-                for (std::size_t line = first; line < last; ++line) {
-                    dst[line] = op::detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count, divisor);
-                }
+                op::detail::reduce_contiguous<Arch, Reduction>(src + first * count, last - first, count, divisor,
+                                                               dst + first);
             });
             return;
         }
