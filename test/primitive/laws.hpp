@@ -310,6 +310,17 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
             }
         }
     }
+    // A channel a group: planes of several strips, whose blocks share input rows, with several kernels a channel.
+    for (const int f : {3, 5, 7}) {
+        for (const int dilation : {1, 2}) {
+            ps::ConvShape s = same_shape(2, 4, f == 7 ? 180 : 15, f == 7 ? 41 : 34, f);
+            s.groups = 2, s.dilation_h = dilation, s.dilation_w = dilation;
+            if (f == 7) s.stride_h = s.stride_w = 3 - dilation;
+            shapes.push_back(s);
+        }
+    }
+    shapes.push_back(
+        {.c = 2, .k = 2, .h = 1, .w = 150, .fh = 1, .fw = 9, .pad_left = 20, .dilation_w = 3, .groups = 2});
     // Images of several blocks of tiles, rows and pixels.
     shapes.push_back(same_shape(33, 34, 29, 31, 3));
     if (quick()) return shapes;

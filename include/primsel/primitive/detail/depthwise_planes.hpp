@@ -4,125 +4,395 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
-#include <primsel/primitive/detail/depthwise_finish.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
-#include <type_traits>
+#include <numeric>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
 /// Depthwise convolution in chw, plane by plane. Each plane is copied with its padding, and its columns are grouped by
-/// their remainder modulo the stride, so that every tap reads neighbours.
-struct DepthwisePlanes {
-    /// Returns the floats of a copied plane.
-    template <class Arch>
-    [[nodiscard]] static constexpr std::size_t plane_floats(ConvShape const& s) {
-        return round_up_floats(part_floats<Arch>(s) * static_cast<std::size_t>(s.stride_w) *
-                               static_cast<std::size_t>(s.padded_h()));
+/// their remainder modulo the stride, so that every tap reads neighbours. A block of a few output rows and vectors of
+/// columns stays in registers.
+template <class Arch>
+class DepthwisePlanes {
+public:
+    explicit DepthwisePlanes(ConvShape const& s)
+        : s_(s),
+          out_h_(s.out_h()),
+          out_w_(s.out_w()),
+          lead_((width - s.pad_left / s.stride_w % width) % width),
+          part_((lead_ + std::max(s.padded_w() / s.stride_w, out_w_ + s.span_w() / s.stride_w) + 2 * width - 1) /
+                width * width),
+          line_(part_ * s.stride_w),
+          apart_(s.dilation_h / std::gcd(s.stride_h, s.dilation_h)),
+          lines_apart_(s.stride_h * apart_ / s.dilation_h) {
+        const int rows = std::max((strip_most / line_ - s.span_h()) / s.stride_h, 2 * s.span_h() / s.stride_h),
+                  step = most_rows * apart_;
+        strip_rows_ = std::min((rows + step - 1) / step * step, out_h_);
     }
 
-    template <class Arch>
-    static void copy_plane(ConvShape const& s, const float* src, float* dst) noexcept {
-        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
-        std::fill_n(dst, row * static_cast<std::size_t>(s.padded_h()), 0.0F);
-        for (int h = 0; h < s.h; ++h, src += s.w) {
-            float* to = dst + static_cast<std::size_t>(h + s.pad_top) * row;
-            if (s.stride_w == 1) {
-                std::memcpy(to + s.pad_left, src, static_cast<std::size_t>(s.w) * sizeof(float));
-                continue;
-            }
-            for (int w = 0; w < s.w; ++w) {
-                const int column = w + s.pad_left;
-                to[static_cast<std::size_t>(column % s.stride_w) * part +
-                   static_cast<std::size_t>(column / s.stride_w)] = src[w];
-            }
+    /// Returns the floats of a copied strip.
+    [[nodiscard]] std::size_t strip_floats() const {
+        return round_up_floats(static_cast<std::size_t>(line_) * static_cast<std::size_t>(lines(strip_rows_)));
+    }
+
+    /// Computes the output planes of channel c, strip after strip of output rows. The input of each is copied to
+    /// `strip`.
+    void run(ConvArgs const& args, int c, float* strip) const noexcept {
+        const int times = s_.k / s_.c;
+        for (int first = 0; first < out_h_; first += strip_rows_) {
+            const int last = std::min(first + strip_rows_, out_h_);
+            copy_strip(args.src + static_cast<std::size_t>(c) * s_.in_pixels(), first, last, strip);
+            for (int i = 0; i < times; ++i) run_kernel(args, strip, c * times + i, first, last);
         }
     }
 
-    /// Computes the output plane of kernel k.
-    template <class Arch>
-    static void run_kernel(ConvShape const& s, ConvArgs const& args, const float* plane, int k) noexcept {
-        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
-        const float* weights = args.weights + k * s.taps();
-        const float bias = args.bias == nullptr ? 0.0F : args.bias[k];
-        for (int oh = 0; oh < s.out_h(); ++oh) {
-            const float* rows = plane + static_cast<std::size_t>(oh * s.stride_h) * row;
-            const std::size_t out =
-                (static_cast<std::size_t>(k) * static_cast<std::size_t>(s.out_h()) + static_cast<std::size_t>(oh)) *
-                static_cast<std::size_t>(s.out_w());
-            for (int ow = 0; ow < s.out_w();) {
-                const int rest = s.out_w() - ow;
-                const auto columns = [&]<int count>(std::integral_constant<int, count>) {
-                    run_columns<Arch, count>(s, args, rows, weights, bias, ow, out + static_cast<std::size_t>(ow));
-                    ow += count * lanes<Arch>;
-                };
-                if (rest > 2 * lanes<Arch>) {
-                    columns(std::integral_constant<int, 4>{});
-                } else if (rest > lanes<Arch>) {
-                    columns(std::integral_constant<int, 2>{});
-                } else {
-                    columns(std::integral_constant<int, 1>{});
-                }
-            }
+    /// Returns the time of copying one channel, and of computing one output plane, as vector multiply-adds at the FMA
+    /// peak. An input of a tap mostly lies across two cache lines, so that its load takes one and a half. A block that
+    /// is one vector wide has four sums and takes twice its multiply-adds. The other numbers are fitted to times on a
+    /// Xeon.
+    [[nodiscard]] double copy_slots() const {
+        const int strips = (out_h_ + strip_rows_ - 1) / strip_rows_;
+        return (lines(out_h_) + (strips - 1) * std::max(s_.span_h() - s_.stride_h, 0)) * (14.0 + 4.0 * line_ / width);
+    }
+    [[nodiscard]] double kernel_slots() const {
+        constexpr double load = 1.5, around_a_block = 20;
+        const int vectors = (out_w_ + width - 1) / width;
+        double sum = 0;
+        for (int first = 0; first < std::min(apart_, out_h_); ++first) {
+            const int count = (out_h_ - first + apart_ - 1) / apart_, rows = rows_at_once(count),
+                      most = rows == 1 ? 4 : 2, narrow = vectors % 2, wide = vectors - narrow;
+            const bool shared = small(3) || small(5) || shares_lines(rows);
+            const double taps = s_.taps(),
+                         loads =
+                             shared ? static_cast<double>(s_.fw) * (s_.fh + (rows - 1) * lines_apart_) / rows : taps,
+                         blocks = (count + rows - 1) / rows;
+            sum += blocks * (rows * (wide * (taps + load * loads) + narrow * 2 * taps) +
+                             around_a_block * ((vectors + most - 1) / most));
         }
+        return sum;
     }
 
 private:
-    static constexpr int most_vectors = 4;
+    static constexpr int most_rows = 4, width = lanes<Arch>;
+    /// The floats of a strip: half of a usual L1 cache.
+    static constexpr int strip_most = 6144;
 
-    /// Returns the columns of the padded plane with one remainder modulo the stride, plus room for the last vector to
-    /// read beyond.
-    template <class Arch>
-    [[nodiscard]] static constexpr std::size_t part_floats(ConvShape const& s) {
-        const int columns = std::max(s.padded_w() / s.stride_w + 1, s.out_w() + s.span_w() / s.stride_w + 1);
-        return static_cast<std::size_t>(columns + most_vectors * lanes<Arch>);
+    [[nodiscard]] int lines(int rows) const { return (rows - 1) * s_.stride_h + s_.span_h(); }
+    [[nodiscard]] int rows_at_once(int count) const {
+        return s_.fh == 1 || count < 2 ? 1 : count < most_rows ? 2 : most_rows;
+    }
+    /// Returns whether all rows of a block of so many rows read some of the same input rows.
+    [[nodiscard]] bool shares_lines(int rows) const { return rows > 1 && s_.fh > (rows - 1) * lines_apart_; }
+    /// Returns whether the kernel is of size x size and rows of a block are one dilated kernel row apart.
+    [[nodiscard]] bool small(int size) const { return s_.fh == size && s_.fw == size && lines_apart_ == 1; }
+
+    /// Copies the padded input of output rows [first, last). Rows that no tap reads may be left out.
+    void copy_strip(const float* src, int first, int last, float* dst) const noexcept {
+        const int step = s_.dilation_h % s_.stride_h == 0 ? s_.stride_h : 1, end = lines(last - first),
+                  above = first * s_.stride_h - s_.pad_top;
+        for (int line = 0; line < end; line += step) {
+            float* to = dst + static_cast<std::ptrdiff_t>(line) * line_;
+            const int h = above + line;
+            const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
+            if (h < 0 || h >= s_.h) {
+                store_zeros(to, line_);
+            } else if (s_.stride_w == 1) {
+                copy_row(from, to);
+            } else if (s_.stride_w == 2) {
+                halve_row(from, to);
+            } else {
+                split_row(from, to);
+            }
+        }
+    }
+    /// Stores at least `count` zeros, in whole vectors.
+    PRIMSEL_INLINE static void store_zeros(float* dst, int count) noexcept {
+        const Floats<Arch> zeros = in_register<Arch>(broadcast<Arch>(0.0F));  // or g++ calls memset
+        for (int i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
+    }
+    /// Returns the first `count` floats at src, at most a vector, and zeros behind them.
+    PRIMSEL_INLINE static Floats<Arch> load_part(const float* src, int count) noexcept {
+        if (count >= width) return load<Arch>(src);
+        return count > 0 ? FirstLanes<Arch>(count).load(src) : broadcast<Arch>(0.0F);
+    }
+    PRIMSEL_INLINE void copy_row(const float* src, float* dst) const noexcept {
+        store_zeros(dst, lead_ + s_.pad_left);
+        dst += lead_ + s_.pad_left;
+        int w = 0;
+        for (; w < s_.w; w += width) store<Arch>(dst + w, load_part(src + w, s_.w - w));
+        store_zeros(dst + w, s_.w + s_.pad_right - w);
+    }
+    /// Copies a row for stride 2: even and odd columns of the padded row apart.
+    PRIMSEL_INLINE void halve_row(const float* src, float* dst) const noexcept {
+        using Register = typename Floats<Arch>::register_type;
+        const int odd_pad = s_.pad_left % 2, begin = lead_ + s_.pad_left / 2,
+                  columns = (s_.padded_w() + 1) / 2 - s_.pad_left / 2;
+        float *even = dst + odd_pad * part_, *odd = dst + (1 - odd_pad) * part_;
+        store_zeros(even, begin), store_zeros(odd, begin + odd_pad);
+        even += begin, odd += begin + odd_pad;
+        int i = 0;
+        for (; 2 * i < s_.w; i += width) {
+            const Register low = load_part(src + 2 * i, s_.w - 2 * i),
+                           high = load_part(src + 2 * i + width, s_.w - 2 * i - width);
+            [&]<int... lane>(std::integer_sequence<int, lane...>) {
+                store<Arch>(even + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane)...))));
+                store<Arch>(odd + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane + 1)...))));
+            }(std::make_integer_sequence<int, width>{});
+        }
+        store_zeros(even + i, columns - i);
+        store_zeros(odd + i, columns - i);
+    }
+    void split_row(const float* src, float* dst) const noexcept {
+        const int stride = s_.stride_w;
+        std::fill_n(dst, line_, 0.0F);
+        for (int column = 0; column < stride; ++column) {
+            // The first column of the image with this remainder, and the number of columns of padding before it.
+            const int before = std::max(s_.pad_left - column + stride - 1, 0) / stride,
+                      from = column + before * stride - s_.pad_left;
+            float* to = dst + column * part_ + lead_ + before;
+            for (int w = from; w < s_.w; w += stride) *to++ = src[w];
+        }
     }
 
-    /// Computes `vectors` vectors of output columns from ow on and omits those beyond the row. `at` is the position of
-    /// the results.
-    template <class Arch, int vectors>
-    static void run_columns(ConvShape const& s, ConvArgs const& args, const float* rows, const float* weights,
-                            float bias, int ow, std::size_t at) noexcept {
-        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
-        Floats<Arch> sums[vectors];
+    /// A strip of an output plane.
+    struct Plane {
+        ConvArgs const& args;
+        const float *src, *weights;
+        float bias;
+        std::size_t dst;
+    };
+
+    /// Computes the output rows [begin, end) of kernel k.
+    void run_kernel(ConvArgs const& args, const float* strip, int k, int begin, int end) const noexcept {
+        const int rows = end - begin;
+        const Plane of{
+            .args = args,
+            .src = strip + lead_,
+            .weights = args.weights + k * s_.taps(),
+            .bias = args.bias == nullptr ? 0.0F : args.bias[k],
+            .dst = (static_cast<std::size_t>(k) * static_cast<std::size_t>(out_h_) + static_cast<std::size_t>(begin)) *
+                   static_cast<std::size_t>(out_w_)};
+        // Output rows that are apart_ rows apart read the same input rows.
+        for (int first = 0; first < std::min(apart_, rows); ++first) {
+            const int count = (rows - first + apart_ - 1) / apart_;
+            switch (rows_at_once(count)) {
+                case most_rows:
+                    run_rows<most_rows>(of, first, count);
+                    break;
+                case 2:
+                    run_rows<2>(of, first, count);
+                    break;
+                default:
+                    run_rows<1>(of, first, count);
+            }
+        }
+    }
+
+    /// Returns the input of the first tap for row oh of the strip and the output columns from ow on.
+    [[nodiscard]] PRIMSEL_INLINE const float* line(Plane const& of, int oh, int ow) const {
+        return of.src + static_cast<std::ptrdiff_t>(oh * s_.stride_h) * line_ + ow;
+    }
+    /// Steps through the kernel columns: the offset of each in a row of the strip.
+    class TapColumn {
+    public:
+        PRIMSEL_INLINE explicit TapColumn(DepthwisePlanes const& planes)
+            : stride_(planes.s_.stride_w),
+              step_(stride_ == 1 ? 0 : planes.s_.dilation_w % stride_),
+              offset_step_(stride_ == 1 ? planes.s_.dilation_w : planes.s_.dilation_w / stride_ + step_ * planes.part_),
+              wrap_(planes.line_ - 1) {}
+        [[nodiscard]] PRIMSEL_INLINE std::ptrdiff_t offset() const { return offset_; }
+        PRIMSEL_INLINE void next() {
+            offset_ += offset_step_;
+            remainder_ += step_;
+            if (remainder_ < stride_) return;
+            remainder_ -= stride_;
+            offset_ -= wrap_;
+        }
+
+    private:
+        int stride_, step_, remainder_ = 0;
+        std::ptrdiff_t offset_step_, wrap_, offset_ = 0;
+    };
+
+    /// Computes the output rows first, first + apart, ..., `count` of them, `rows` at a time. The last block overlaps
+    /// the one before if it is not full.
+    template <int rows>
+    void run_rows(Plane const& of, int first, int count) const noexcept {
+        const bool three = small(3), five = small(5), shared = shares_lines(rows);
+        for (int row = 0; row < count; row += rows) {
+            const int oh = first + std::min(row, count - rows) * apart_;
+            const auto columns = [&]<int vectors>(int ow, std::integral_constant<int, vectors>) {
+                if constexpr (rows > 1) {
+                    if (three) return run_block<rows, vectors, 3>(of, oh, ow);
+                    if (five) return run_block<rows, vectors, 5>(of, oh, ow);
+                    if constexpr (vectors > 1) {
+                        if (shared) return run_lines<rows, vectors>(of, oh, ow);
+                    }
+                }
+                run_taps<rows, vectors>(of, oh, ow);
+            };
+            int ow = 0;
+            if constexpr (rows == 1) {
+                for (; out_w_ - ow > 3 * width; ow += 4 * width) columns(ow, std::integral_constant<int, 4>{});
+            }
+            for (; out_w_ - ow > width; ow += 2 * width) columns(ow, std::integral_constant<int, 2>{});
+            if (ow < out_w_) columns(ow, std::integral_constant<int, 1>{});
+        }
+    }
+
+    template <int rows, int vectors>
+    using Sums = Floats<Arch>[rows][vectors];
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void clear(Sums<rows, vectors>& sums) {
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[v] = broadcast<Arch>(0.0F);
-        for (int fh = 0; fh < s.fh; ++fh) {
-            for (int fw = 0; fw < s.fw; ++fw) {
-                const int column = fw * s.dilation_w;
-                const float* from = rows + static_cast<std::size_t>(fh * s.dilation_h) * row +
-                                    static_cast<std::size_t>(column % s.stride_w) * part +
-                                    static_cast<std::size_t>(column / s.stride_w + ow);
-                const auto weight = broadcast<Arch>(weights[fh * s.fw + fw]);
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[r][v] = broadcast<Arch>(0.0F);
+        }
+    }
+
+    /// Computes a block by a kernel of size x size, whose rows are one input row apart. Each input is loaded once.
+    template <int rows, int vectors, int size>
+    void run_block(Plane const& of, int oh, int ow) const noexcept {
+        Sums<rows, vectors> sums;
+        clear<rows, vectors>(sums);
+        const float* line = this->line(of, oh, ow);
+        const std::ptrdiff_t line_step = static_cast<std::ptrdiff_t>(s_.dilation_h) * line_;
+        std::ptrdiff_t column[size];
+        TapColumn next(*this);
+        for (int fw = 0; fw < size; ++fw, next.next()) column[fw] = next.offset();
+        PRIMSEL_UNROLL
+        for (int i = 0; i < rows + size - 1; ++i, line += line_step) {
+            PRIMSEL_UNROLL
+            for (int fw = 0; fw < size; ++fw) {
+                Floats<Arch> x[vectors];
                 PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) {
-                    sums[v] = fma<Arch>(weight, load<Arch>(from + v * lanes<Arch>), sums[v]);
+                for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(line + column[fw] + v * width);
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    if (i - r < 0 || i - r >= size) continue;
+                    const auto weight = broadcast<Arch>(of.weights[(i - r) * size + fw]);
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
                 }
             }
         }
-        finish_columns<Arch>(args, sums, bias, at, std::min(s.out_w() - ow, vectors * lanes<Arch>));
+        finish<rows, vectors>(of, sums, oh, ow);
     }
 
-    /// Writes the first `count` columns of the sums.
-    template <class Arch>
-    PRIMSEL_INLINE static void finish_columns(ConvArgs const& args, const Floats<Arch>* sums, float bias,
-                                              std::size_t at, int count) noexcept {
-        constexpr int width = lanes<Arch>;
-        for (int v = 0; v * width < count; ++v) {
-            const std::size_t to = at + static_cast<std::size_t>(v * width);
-            if (count - v * width >= width) {
-                finish_depthwise<Arch>(args, sums[v] + broadcast<Arch>(bias), nullptr, to);
-                continue;
-            }
-            alignas(64) float rest[width];
-            store<Arch>(rest, sums[v]);
-            for (int i = 0; i < count - v * width; ++i) {
-                finish_depthwise(args, rest[i], bias, to + static_cast<std::size_t>(i));
+    /// Computes a block by any kernel that is high enough for all rows of the block to share input rows: first the
+    /// input rows that only the first output rows read, then those of all, then those of the last ones.
+    template <int rows, int vectors>
+    void run_lines(Plane const& of, int oh, int ow) const noexcept {
+        Sums<rows, vectors> sums;
+        clear<rows, vectors>(sums);
+        const int step = lines_apart_;
+        const float* line = this->line(of, oh, ow);
+        const std::ptrdiff_t line_step = static_cast<std::ptrdiff_t>(s_.dilation_h) * line_;
+        int i = 0;
+        const auto lines = [&]<int first, int last>(int end, std::integer_sequence<int, first, last>) {
+            for (; i < end; ++i, line += line_step) add_line<first, last>(of, i, line, sums);
+        };
+        [&]<int... r>(std::integer_sequence<int, r...>) {
+            (lines((r + 1) * step, std::integer_sequence<int, 0, r + 1>{}), ...);
+            lines(s_.fh, std::integer_sequence<int, 0, rows>{});
+            (lines(s_.fh + (r + 1) * step, std::integer_sequence<int, r + 1, rows>{}), ...);
+        }(std::make_integer_sequence<int, rows - 1>{});
+        finish<rows, vectors>(of, sums, oh, ow);
+    }
+    /// Adds input row i of a block to the output rows [first, last) of the block.
+    template <int first, int last, int rows, int vectors>
+    PRIMSEL_INLINE void add_line(Plane const& of, int i, const float* line,
+                                 Floats<Arch> (&sums)[rows][vectors]) const noexcept {
+        const int fw = s_.fw, step = lines_apart_ * fw;
+        const float* weights = of.weights + i * fw;
+        TapColumn column(*this);
+        for (int j = 0; j < fw; ++j, column.next()) {
+            Floats<Arch> x[vectors];
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(line + column.offset() + v * width);
+            PRIMSEL_UNROLL
+            for (int r = first; r < last; ++r) {
+                const auto weight = broadcast<Arch>(weights[j - r * step]);
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
             }
         }
     }
+
+    /// Computes a block by any kernel; all its sums share a weight.
+    template <int rows, int vectors>
+    void run_taps(Plane const& of, int oh, int ow) const noexcept {
+        Sums<rows, vectors> sums;
+        clear<rows, vectors>(sums);
+        const std::ptrdiff_t step = static_cast<std::ptrdiff_t>(lines_apart_ * s_.dilation_h) * line_;
+        const float* line = this->line(of, oh, ow);
+        const float* weights = of.weights;
+        for (int i = 0; i < s_.fh; ++i, line += static_cast<std::ptrdiff_t>(s_.dilation_h) * line_) {
+            TapColumn column(*this);
+            for (int j = 0; j < s_.fw; ++j, column.next()) {
+                const float* at = line + column.offset();
+                const auto weight = broadcast<Arch>(*weights++);
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) {
+                        sums[r][v] = fma<Arch>(weight, load<Arch>(at + r * step + v * width), sums[r][v]);
+                    }
+                }
+            }
+        }
+        finish<rows, vectors>(of, sums, oh, ow);
+    }
+
+    /// Writes the columns of a block that lie in the row: all but some of the last vector.
+    template <int rows, int vectors>
+    PRIMSEL_INLINE void finish(Plane const& of, Sums<rows, vectors> const& sums, int oh, int ow) const noexcept {
+        const int rest = out_w_ - ow - (vectors - 1) * width;
+        const std::size_t at =
+            of.dst + static_cast<std::size_t>(oh) * static_cast<std::size_t>(out_w_) + static_cast<std::size_t>(ow);
+        if (rest >= width) {
+            write<rows, vectors>(of, sums, at, AllLanes<Arch>{});
+        } else {
+            write<rows, vectors>(of, sums, at, FirstLanes<Arch>(rest));
+        }
+    }
+    template <int rows, int vectors, class Part>
+    PRIMSEL_INLINE void write(Plane const& of, Sums<rows, vectors> const& sums, std::size_t at,
+                              Part const& last) const noexcept {
+        const auto bias = broadcast<Arch>(of.bias), low = broadcast<Arch>(of.args.clamp.low),
+                   high = broadcast<Arch>(of.args.clamp.high);
+        const float* const residual = of.args.residual;
+        float* const dst = of.args.dst;
+        const std::size_t step = static_cast<std::size_t>(apart_) * static_cast<std::size_t>(out_w_);
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r, at += step) {
+            const auto one = [&](Floats<Arch> sum, std::size_t to, auto const& part) {
+                sum += bias;
+                if (residual != nullptr) sum += part.load(residual + to);
+                part.store(dst + to, clamp<Arch>(sum, low, high));
+            };
+            PRIMSEL_UNROLL
+            for (int v = 0; v + 1 < vectors; ++v) {
+                one(sums[r][v], at + static_cast<std::size_t>(v * width), AllLanes<Arch>{});
+            }
+            one(sums[r][vectors - 1], at + static_cast<std::size_t>((vectors - 1) * width), last);
+        }
+    }
+
+    ConvShape const& s_;
+    int out_h_, out_w_;
+    /// The floats before the padding of a row, which align its first column.
+    int lead_;
+    /// The floats of the columns with one remainder modulo the stride: lead_, the padded columns, and room for the last
+    /// vector to read beyond; whole vectors. And those of a row of the strip.
+    int part_, line_;
+    /// Rows of a block are apart_ rows of the result apart, which are lines_apart_ times the dilation in the input.
+    int apart_, lines_apart_;
+    int strip_rows_ = 0;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
