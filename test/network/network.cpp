@@ -171,8 +171,8 @@ TEST_CASE("network: branches within branches read what is before their own") {
 }
 
 TEST_CASE("network: a product's layers are named inside it, and so are those of a whole, but for the last") {
-    struct Net : ps::Network<Input<4, 8, 8>, Silu, Named<"act", Silu>, Gated<GlobalAvgPool>, Named<"norm", LayerNorm<>>,
-                             LayerNorm<>, Named<"", LayerNorm<>>> {};
+    struct Net : ps::Network<Input<4, 8, 8>, Gated<Sigmoid>, Named<"act", Gated<Sigmoid>>, Gated<GlobalAvgPool>,
+                             Named<"norm", LayerNorm<>>, LayerNorm<>, Named<"", LayerNorm<>>> {};
     const Names all = names<Net>();
     CHECK(Names(all.begin(), all.begin() + 6) == Names{"product1.sigmoid1", "product1.multiply", "act.sigmoid1",
                                                        "act.multiply", "product2.global_average_pool1",

@@ -60,7 +60,8 @@ inline std::string text(ps::Graph const& graph) {
 }
 
 /// Both graphs need the same weights and compute the same.
-inline void check_same(ps::Graph const& graph, ps::Graph const& simplified, std::uint32_t seed = 1) {
+inline void check_same(ps::Graph const& graph, ps::Graph const& simplified, std::uint32_t seed = 1,
+                       double tolerance = 1e-9) {
     const ps::Weights weights = ps::random_weights(graph, seed);
     REQUIRE_NOTHROW(ps::check_weights(simplified, weights));
     std::mt19937 bits(seed);
@@ -75,7 +76,7 @@ inline void check_same(ps::Graph const& graph, ps::Graph const& simplified, std:
         const double error = std::abs(actual.data[i] - expected.data[i]) / scale;
         worst = error <= worst ? worst : error;
     }
-    CHECK(worst < 1e-9);
+    CHECK(worst < tolerance);
 }
 
 /// Simplifies, and checks what may never change.

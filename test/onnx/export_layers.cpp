@@ -65,6 +65,13 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ActivationParams{ActivationKind::exp}) == Strings{"y = Exp(x)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::round}) == Strings{"y = Round(x)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::softplus}) == Strings{"y = Softplus(x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::silu}) ==
+          Strings{"y/Sigmoid = Sigmoid(x)", "y = Mul(x, y/Sigmoid)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::mish}) ==
+          Strings{"y/Softplus = Softplus(x)", "y/Tanh = Tanh(y/Softplus)", "y = Mul(x, y/Tanh)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::gelu}) ==
+          Strings{"y/Div = Div(x, y.root_of_two)", "y/Erf = Erf(y/Div)", "y/Add = Add(y/Erf, y.one)",
+                  "y/Mul = Mul(x, y/Add)", "y = Mul(y/Mul, y.half)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::atanh}) == Strings{"y = Atanh(x)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::power, 3.0F}) == Strings{"y = Pow(x, y.exponent)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::truncate}) ==

@@ -209,6 +209,14 @@ TEST_CASE("Not takes booleans only") {
                          "a constant of 2x3 float32 from a value of another type", ps::error);
 }
 
+TEST_CASE("Swish, Mish and Gelu are one layer") {
+    CHECK(kinds(Model({1, 8}, 24).node("Swish", {"x"}, {"y"})) == Kinds{"input", "silu"});
+    CHECK(kinds(Model({1, 8}, 24).node("Mish", {"x"}, {"y"})) == Kinds{"input", "mish"});
+    CHECK(kinds(Model({1, 8}, 24).node("Gelu", {"x"}, {"y"})) == Kinds{"input", "gelu"});
+    CHECK(kinds(Model({1, 8}, 24).node("Gelu", {"x"}, {"y"}, {{"approximate", "tanh"}})) ==
+          Kinds{"input", "gelu_tanh"});
+}
+
 TEST_CASE("Swish is a number times its sigmoid") {
     for (const float alpha : {1.0F, 1.5F}) {
         const ps::OnnxModel model = parse(Model({1, 8}, 24).node("Swish", {"x"}, {"y"}, {{"alpha", alpha}}).bytes());

@@ -25,6 +25,10 @@ const std::vector<ActivationParams> all = {{ActivationKind::relu},
                                            {ActivationKind::hard_sigmoid, 0.2F, 0.5F},
                                            {ActivationKind::tanh},
                                            {ActivationKind::clip, -0.5F, 3.0F},
+                                           {ActivationKind::silu},
+                                           {ActivationKind::mish},
+                                           {ActivationKind::gelu},
+                                           {ActivationKind::gelu_tanh},
                                            {ActivationKind::sqrt}};
 
 TEST_CASE("activations agree with the reference in every layout") {
@@ -104,6 +108,11 @@ TEST_CASE("activations of NaN are NaN; those of infinities are their limits") {
     CHECK(at({ActivationKind::clip, -1.0F, 2.0F}, infinity) == 2.0F);
     CHECK(at({ActivationKind::clip, -1.0F, 2.0F}, -infinity) == -1.0F);
     CHECK(at({ActivationKind::sqrt}, infinity) == infinity);
+    for (const ActivationKind kind :
+         {ActivationKind::silu, ActivationKind::mish, ActivationKind::gelu, ActivationKind::gelu_tanh}) {
+        for (const float x : {20.0F, 100.0F, 1e6F, infinity}) CHECK(at({kind}, x) == x);
+        for (const float x : {-100.0F, -1e6F}) CHECK(std::abs(at({kind}, x)) < 1e-30F);
+    }
 }
 
 TEST_CASE("an element's value does not depend on where in the image it lies") {
@@ -173,6 +182,8 @@ TEST_CASE("functions are exact to a few units in the last place") {
             CHECK(error({exp}, 20 * at, std::exp(20 * exact)) < 1e-6);
             CHECK(error({erf}, at, std::erf(exact)) < 1e-6);
             CHECK(error({softplus}, 20 * at, std::log1p(std::exp(20 * exact))) < 1e-6);
+            CHECK(error({silu}, 20 * at, 20 * exact / (1 + std::exp(-20 * exact))) < 1e-6);
+            CHECK(error({mish}, 20 * at, 20 * exact * std::tanh(std::log1p(std::exp(20 * exact)))) < 1e-6);
         }
         const auto exact = static_cast<double>(x);
         if (x != 1.0F) CHECK(error({log}, x, std::log(exact)) < 1e-6);

@@ -127,6 +127,14 @@ inline Image run(ps::ActivationParams const& p, Images const& inputs, ps::OpWeig
                 return std::erf(x);
             case ps::ActivationKind::softplus:
                 return x > 40 ? x : std::log1p(std::exp(x));
+            case ps::ActivationKind::silu:
+                return x / (1 + std::exp(-x));
+            case ps::ActivationKind::mish:
+                return x * std::tanh(x > 40 ? x : std::log1p(std::exp(x)));
+            case ps::ActivationKind::gelu:
+                return x / 2 * std::erfc(-x / std::sqrt(2.0));
+            case ps::ActivationKind::gelu_tanh:
+                return x / 2 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
             case ps::ActivationKind::power:
                 return std::pow(x, static_cast<double>(p.alpha));
             case ps::ActivationKind::sin:

@@ -38,6 +38,10 @@ enum class ActivationKind {
     asinh,
     acosh,
     atanh,
+    silu,
+    mish,
+    gelu,
+    gelu_tanh,
 };
 
 /// An elementwise function of one input; the output has the input's shape. alpha and beta mean:
@@ -46,17 +50,19 @@ enum class ActivationKind {
 /// - hard_sigmoid: alpha * x + beta, clamped to [0, 1];
 /// - clip: alpha is the lowest value, beta the highest;
 /// - power: alpha is the exponent.
-/// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)).
+/// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)); silu is x *
+/// sigmoid(x); mish is x * tanh(softplus(x)); gelu is x times the cumulative normal distribution of x, gelu_tanh its
+/// approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
         constexpr std::string_view names[] = {
-            "relu",  "relu6",    "leaky_relu", "sigmoid",  "hard_swish", "elu",   "hard_sigmoid", "tanh",
-            "clip",  "sqrt",     "exp",        "log",      "abs",        "sign",  "floor",        "ceil",
-            "round", "truncate", "erf",        "softplus", "power",      "sin",   "cos",          "tan",
-            "asin",  "acos",     "atan",       "sinh",     "cosh",       "asinh", "acosh",        "atanh",
+            "relu", "relu6",    "leaky_relu", "sigmoid", "hard_swish", "elu",   "hard_sigmoid", "tanh",  "clip",
+            "sqrt", "exp",      "log",        "abs",     "sign",       "floor", "ceil",         "round", "truncate",
+            "erf",  "softplus", "power",      "sin",     "cos",        "tan",   "asin",         "acos",  "atan",
+            "sinh", "cosh",     "asinh",      "acosh",   "atanh",      "silu",  "mish",         "gelu",  "gelu_tanh",
         };
         return names[static_cast<std::size_t>(kind)];
     }
@@ -83,6 +89,22 @@ struct Sigmoid {
 /// x * min(max(x + 3, 0), 6) / 6
 struct HardSwish {
     static constexpr ActivationParams params{ActivationKind::hard_swish};
+};
+/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
+struct Silu {
+    static constexpr ActivationParams params{ActivationKind::silu};
+};
+/// x * tanh(log(1 + exp(x))) (Misra 2019).
+struct Mish {
+    static constexpr ActivationParams params{ActivationKind::mish};
+};
+/// x times the cumulative normal distribution of x (Hendrycks and Gimpel 2016), as PyTorch's GELU().
+struct Gelu {
+    static constexpr ActivationParams params{ActivationKind::gelu};
+};
+/// The approximation of Gelu by a tanh, as PyTorch's GELU(approximate="tanh").
+struct GeluTanh {
+    static constexpr ActivationParams params{ActivationKind::gelu_tanh};
 };
 struct Tanh {
     static constexpr ActivationParams params{ActivationKind::tanh};

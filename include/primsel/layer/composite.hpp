@@ -50,28 +50,6 @@ struct PixelShuffleOf {
 
 }  // namespace detail
 
-/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
-using Silu = Gated<Sigmoid>;
-
-/// The approximation of x * (cumulative normal distribution of x) by a tanh (Hendrycks and Gimpel 2016): PyTorch's
-/// GELU(approximate="tanh"). Written as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3)), which is the same.
-using GeluTanh = Gated<Gated<Product<Path<>, Path<>>,
-                             ScaleBy<std::ratio<71'354'816, 1'000'000'000>, std::ratio<1'595'769'122, 1'000'000'000>>>,
-                       Sigmoid>;
-
-namespace detail {
-template <class Kind>
-struct Erf {
-    static constexpr ActivationParams params{Kind::erf};
-};
-}  // namespace detail
-/// x * cumulative normal distribution of x (Hendrycks and Gimpel 2016), by the error function: PyTorch's GELU(). Only
-/// where the error function is a kind of activation.
-template <class Kind = ActivationKind>
-    requires requires { Kind::erf; }
-using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, layer::detail::Erf<Kind>,
-                   ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
-
 /// slope * x below zero, with one trained slope for all channels (slopes = 1) or one for each channel. Weight:
 /// `<name>.weight`, of `slopes` values.
 template <int slopes = 1>

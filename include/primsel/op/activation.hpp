@@ -2,6 +2,7 @@
 
 #include <primsel/layer/activation.hpp>
 #include <primsel/op/detail/elements.hpp>
+#include <primsel/op/detail/gates.hpp>
 #include <primsel/op/op.hpp>
 
 #include <cmath>
@@ -48,7 +49,13 @@ private:
             case ActivationKind::exp:
             case ActivationKind::log:
                 return 20;
+            case ActivationKind::silu:
+            case ActivationKind::mish:
+                return 22;
+            case ActivationKind::gelu_tanh:
+                return 25;
             case ActivationKind::erf:
+            case ActivationKind::gelu:
             case ActivationKind::softplus:
                 return 40;
             case ActivationKind::power:
@@ -123,6 +130,19 @@ private:
             case ActivationKind::softplus:
                 // log(1 + e^x), written so that exp cannot overflow and small terms are not lost.
                 return each([](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(exp<Arch>(-xsimd::abs(x))); });
+            case ActivationKind::silu:
+                return each([](V const& x) { return x / (V(1.0F) + exp<Arch>(-x)); });
+            case ActivationKind::mish:
+                return each([](V const& x) {
+                    const V n = op::detail::mish_term<Arch>(x);
+                    return x * (n / (n + V(2.0F)));
+                });
+            case ActivationKind::gelu:
+                return each(
+                    [](V const& x) { return V(0.5F) * x * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half))); });
+            case ActivationKind::gelu_tanh:
+                return each(
+                    [](V const& x) { return x / (V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x))); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/gradient.hpp>
 #include <primsel/op/detail/elements.hpp>
+#include <primsel/op/detail/gates.hpp>
 #include <primsel/op/op.hpp>
 
 #include <cmath>
@@ -103,6 +104,23 @@ private:
                 return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
             case ActivationKind::softplus:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) + exp<Arch>(-x)); });
+            case ActivationKind::silu:
+                return each([](V const& x, V const& dy) { return dy * op::detail::gate_slope<Arch>(x, x, V(1.0F)); });
+            case ActivationKind::gelu_tanh:
+                return each([](V const& x, V const& dy) {
+                    const V slope = fma<Arch>(x * x, V(3 * 0.071354816F), V(1.5957691F));
+                    return dy * op::detail::gate_slope<Arch>(x, op::detail::gelu_tanh_exponent<Arch>(x), slope);
+                });
+            case ActivationKind::mish:  // the gate g = n / (n + 2) has the slope (1 - g^2) * sigmoid(x)
+                return each([](V const& x, V const& dy) {
+                    const V n = op::detail::mish_term<Arch>(x), gate = n / (n + V(2.0F));
+                    return dy * fma<Arch>(x, (V(1.0F) - gate * gate) / (V(1.0F) + exp<Arch>(-x)), gate);
+                });
+            case ActivationKind::gelu:
+                return each([](V const& x, V const& dy) {
+                    const V share = V(0.5F) * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half)));
+                    return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
+                });
             case ActivationKind::atan:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
             case ActivationKind::atanh:

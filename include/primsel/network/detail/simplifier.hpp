@@ -1,11 +1,13 @@
 #pragma once
 
+#include <primsel/network/detail/gates.hpp>
 #include <primsel/network/detail/reordering.hpp>
 #include <primsel/network/graph_editor.hpp>
 #include <primsel/network/weight_specs.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -21,8 +23,9 @@ public:
 
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
-            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
-                                         fuse_pad(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            while (!edit_.removed(i) &&
+                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                    join_concats(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i))) {
             }
         }
         return edit_.graph();
@@ -277,6 +280,23 @@ private:
             return false;
         edit_.set_epilogue(first_input(i), std::move(epilogue));
         edit_.remove(i);
+        return true;
+    }
+
+    /// An activation that several layers compute becomes one layer.
+    bool join_gate(std::size_t i) {
+        const std::optional<Gates::Found> found = Gates(edit_).find(i);
+        if (!found) return false;
+        std::vector<std::size_t> unread = edit_[i].inputs;
+        edit_.replace(i, found->activation);
+        edit_.rewire(i, {found->source});
+        while (!unread.empty()) {
+            const std::size_t layer = unread.back();
+            unread.pop_back();
+            if (edit_.removed(layer) || edit_.uses(layer) > 0) continue;
+            unread.insert(unread.end(), edit_[layer].inputs.begin(), edit_[layer].inputs.end());
+            edit_.remove(layer);
+        }
         return true;
     }
 

@@ -23,9 +23,15 @@ inline void translate_elu(Call& call) { translate_activation(call, {ActivationKi
 inline void translate_swish(Call& call) {
     const Operand x = call.operand(0);
     const float alpha = call.real("alpha", 1.0F);
-    const Operand gate =
-        emit_unary(call.build, ActivationKind::sigmoid, alpha == 1.0F ? x : call.build.scale(x, alpha, 0.0F));
+    if (alpha == 1.0F) return translate_activation(call, {ActivationKind::silu});
+    const Operand gate = emit_unary(call.build, ActivationKind::sigmoid, call.build.scale(x, alpha, 0.0F));
     call.give(emit_binary(call.build, BinaryKind::multiply, x, gate));
+}
+inline void translate_mish(Call& call) { translate_activation(call, {ActivationKind::mish}); }
+inline void translate_gelu(Call& call) {
+    const std::string_view approximate = call.text("approximate", "none");
+    if (approximate != "none" && approximate != "tanh") fail("the approximation ", approximate, " is unknown");
+    translate_activation(call, {approximate == "tanh" ? ActivationKind::gelu_tanh : ActivationKind::gelu});
 }
 inline void translate_leaky_relu(Call& call) {
     translate_activation(call, {ActivationKind::leaky_relu, call.real("alpha", 0.01F)});
@@ -167,31 +173,10 @@ inline void translate_celu(Call& call) {
     const Operand quotient = call.build.scale(call.operand(0), 1.0F / alpha, 0.0F);
     call.give(call.build.scale(emit_unary(call.build, ActivationKind::elu, quotient, 1.0F), alpha, 0.0F));
 }
-/// x * tanh(softplus(x))
-inline void translate_mish(Call& call) {
-    const Operand x = call.operand(0), softplus = emit_unary(call.build, ActivationKind::softplus, x);
-    call.give(emit_binary(call.build, BinaryKind::multiply, x, emit_unary(call.build, ActivationKind::tanh, softplus)));
-}
 /// x / (1 + |x|)
 inline void translate_softsign(Call& call) {
     const Operand x = call.operand(0), size = emit_unary(call.build, ActivationKind::abs, x);
     call.give(emit_binary(call.build, BinaryKind::divide, x, call.build.scale(size, 1.0F, 1.0F)));
-}
-/// x / 2 * (1 + erf(x / sqrt(2))), or the same with a tanh (Hendrycks, Gimpel 2016)
-inline void translate_gelu(Call& call) {
-    const std::string_view approximate = call.text("approximate", "none");
-    if (approximate != "none" && approximate != "tanh") fail("the approximation ", approximate, " is unknown");
-    Builder& build = call.build;
-    const Operand x = call.operand(0);
-    Operand step;
-    if (approximate == "tanh") {
-        const Operand cube = build.scale(emit_unary(build, ActivationKind::power, x, 3.0F), 0.044715F, 0.0F);
-        const Operand sum = build.scale(emit_binary(build, BinaryKind::add, x, cube), 0.7978846F, 0.0F);
-        step = emit_unary(build, ActivationKind::tanh, sum);
-    } else {
-        step = emit_unary(build, ActivationKind::erf, build.scale(x, 0.70710678F, 0.0F));
-    }
-    call.give(emit_binary(build, BinaryKind::multiply, x, build.scale(step, 0.5F, 0.5F)));
 }
 /// x above alpha, 0 elsewhere.
 inline void translate_thresholded_relu(Call& call) {

@@ -11,6 +11,24 @@
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
+namespace detail {
+/// Before opset 20 by the steps that PyTorch writes, and its approximation as x times a sigmoid.
+inline void write_gelu(LayerWriter& layer, std::string const& x, bool by_tanh) {
+    if (layer.opset() >= 20) {
+        layer.step("Gelu", {x}, {{"approximate", by_tanh ? "tanh" : "none"}});
+    } else if (by_tanh) {
+        const std::string square = layer.step("Mul", {x, x}),
+                          slope = layer.step("Add", {layer.step("Mul", {square, layer.scalar("cubic", 0.071354816F)}),
+                                                     layer.scalar("linear", 1.5957691F)});
+        layer.step("Mul", {x, layer.step("Sigmoid", {layer.step("Mul", {x, slope})})});
+    } else {
+        const std::string erf = layer.step("Erf", {layer.step("Div", {x, layer.scalar("root_of_two", 1.4142135F)})}),
+                          above = layer.step("Add", {erf, layer.scalar("one", 1.0F)});
+        layer.step("Mul", {layer.step("Mul", {x, above}), layer.scalar("half", 0.5F)});
+    }
+}
+}  // namespace detail
+
 inline void write_layer(LayerWriter& layer, ActivationParams const& p) {
     const std::string x = layer.alike()[0];
     switch (p.kind) {
@@ -47,6 +65,20 @@ inline void write_layer(LayerWriter& layer, ActivationParams const& p) {
             return;
         case ActivationKind::truncate:
             layer.step("Mul", {layer.step("Sign", {x}), layer.step("Floor", {layer.step("Abs", {x})})});
+            return;
+        case ActivationKind::silu:
+            layer.step("Mul", {x, layer.step("Sigmoid", {x})});
+            return;
+        case ActivationKind::mish:
+            if (layer.opset() >= 18) {
+                layer.step("Mish", {x});
+            } else {
+                layer.step("Mul", {x, layer.step("Tanh", {layer.step("Softplus", {x})})});
+            }
+            return;
+        case ActivationKind::gelu:
+        case ActivationKind::gelu_tanh:
+            detail::write_gelu(layer, x, p.kind == ActivationKind::gelu_tanh);
             return;
         case ActivationKind::power:
             layer.step("Pow", {x, layer.scalar("exponent", p.alpha)});
