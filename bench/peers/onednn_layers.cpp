@@ -1,5 +1,5 @@
 // peers/onednn_layers [ROUNDS]: twenty convolutions of well-known networks by primsel and by oneDNN, taking turns on
-// one core; layers.py makes a table of the lines of JSON that this prints.
+// one core; onednn_layers.py makes a table of the lines of JSON that this prints.
 //
 // The time of primsel is that of its fastest primitive by Measured, which runs the best few to the end. The time of
 // oneDNN is that of the fastest implementation of its direct and of its Winograd algorithm. Each is in the layouts that

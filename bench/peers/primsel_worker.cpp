@@ -1,8 +1,9 @@
-// peers/primsel_worker MODEL.onnx INPUT.npy THREADS [--costs default|measured] [--plan FILE] [--max-error E]
+// peers/primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs default|measured] [--plan FILE]
+// [--max-error E]
 //
-// primsel among the engines that engines.py compares: loads the model, plans, and runs it once on the processors 0 to
-// THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as engine_worker.py
-// does, which describes them.
+// primsel among the engines that engines.py and layers.py compare: loads the model, plans, and runs it once on the
+// processors 0 to THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as
+// engine_worker.py does, which describes them.
 #include "probe.hpp"
 
 #include <primsel/core/thread_pool.hpp>
@@ -26,7 +27,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,16 +37,19 @@ namespace {
 namespace ps = primsel;
 
 struct Options {
-    std::string model, input, costs = "default", plan;
+    std::string model, costs = "default", plan;
+    std::vector<std::string> inputs;
     std::size_t threads = 1;
     ps::PlanOptions planning;
 };
 
 Options parse(int argc, char** argv) {
-    if (argc < 4) ps::fail("primsel_worker MODEL.onnx INPUT.npy THREADS [--costs C] [--plan F] [--max-error E]");
+    if (argc < 4)
+        ps::fail("primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs C] [--plan F] [--max-error E]");
     Options options;
     options.model = argv[1];
-    options.input = argv[2];
+    std::istringstream list(argv[2]);
+    for (std::string input; std::getline(list, input, ',');) options.inputs.push_back(input);
     options.threads = static_cast<std::size_t>(std::atoi(argv[3]));
     for (int i = 4; i < argc; i += 2) {
         const std::string_view option = argv[i];
@@ -92,9 +96,11 @@ struct Network {
     ps::Program program;
     std::vector<std::vector<float>> results;
 
-    /// Loads a file that leaves the image's extents open, for this image.
+    /// Loads a file for images of this extent, where it leaves extents open.
     static Network load(Options const& options, ps::Extent image) {
-        const ps::OnnxModel file = ps::load_onnx(options.model, {.batch = 1, .image = image, .dims = {}, .values = {}});
+        ps::OnnxOptions sizes;
+        sizes.image = image;
+        const ps::OnnxModel file = ps::load_onnx(options.model, sizes);
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
         kernels.machine = &ps::measure::KeptMachine::speeds<ps::default_arch>;
@@ -106,21 +112,22 @@ struct Network {
         return {std::move(executor), std::move(plan), std::move(program), std::move(results)};
     }
     /// Milliseconds.
-    double run(std::vector<float> const& image) {
-        const float* const src = image.data();
+    double run(std::vector<ps::NpyArray> const& inputs) {
+        std::vector<const float*> srcs;
         std::vector<float*> dsts;
+        for (ps::NpyArray const& input : inputs) srcs.push_back(input.values.data());
         for (std::vector<float>& result : results) dsts.push_back(result.data());
         const ps::Timer timer;
-        program.run(std::span(&src, 1), dsts, executor);
+        program.run(srcs, dsts, executor);
         return timer.seconds() * 1e3;
     }
 };
 
-void serve(Network& network, std::vector<float> const& image) {
+void serve(Network& network, std::vector<ps::NpyArray> const& inputs) {
     for (std::string line; std::getline(std::cin, line) && line != "quit";) {
         if (line.starts_with("run ")) {
             const int runs = std::atoi(line.c_str() + 4);
-            for (int i = 0; i < runs; ++i) std::printf("%s%.6f", i == 0 ? "" : " ", network.run(image));
+            for (int i = 0; i < runs; ++i) std::printf("%s%.6f", i == 0 ? "" : " ", network.run(inputs));
             std::printf("\n");
         } else if (line.starts_with("output ")) {
             std::vector<float> const& first = network.results[0];
@@ -142,21 +149,29 @@ void work(Options const& options) {
     for (std::size_t cpu = 0; cpu < options.threads; ++cpu) CPU_SET(cpu, &cpus);
     if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0) ps::fail("may not run on ", options.threads, " processors");
 
-    const ps::NpyArray image = ps::read_npy(options.input);
-    if (image.dims.size() < 2) ps::fail(options.input, ": no image, but ", image.dims.size(), " dimensions");
-    const auto extent = [&](std::ptrdiff_t from_last) { return static_cast<int>(image.dims.rbegin()[from_last]); };
+    std::vector<ps::NpyArray> inputs;
+    for (std::string const& input : options.inputs) inputs.push_back(ps::read_npy(input));
+    std::vector<std::int64_t> const& dims = inputs[0].dims;
+    ps::Extent image{0, 0};
+    if (inputs.size() == 1 && dims.size() == 4)
+        image = {static_cast<int>(dims.rbegin()[1]), static_cast<int>(dims.rbegin()[0])};
     reset_peak();
     const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");
     const double start = now();
-    Network network = Network::load(options, {extent(1), extent(0)});
-    const double loaded = now(), first = network.run(image.values);
+    Network network = Network::load(options, image);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs.size() != network.program.in_shapes().size() ||
+            inputs[i].values.size() != network.program.in_floats(i))
+            ps::fail(options.inputs[i], ": ", inputs[i].values.size(), " values, which is not what the model takes");
+    }
+    const double loaded = now(), first = network.run(inputs);
     std::printf(
         "ready {\"version\": \"%s\", \"import_end\": %.6f, \"answered\": %.6f, \"load_ms\": %.3f, "
         "\"first_run_ms\": %.3f, \"before_kib\": %ld, \"before_anon_kib\": %ld, \"predicted_ms\": %.4f}\n",
         ps::version.data(), start, now(), (loaded - start) * 1e3, first, before, before_anon,
         network.plan.total_seconds * 1e3);
     std::fflush(stdout);
-    serve(network, image.values);
+    serve(network, inputs);
 }
 
 }  // namespace
