@@ -48,6 +48,9 @@ TEST_CASE("transposed convolution agrees with the reference") {
                     params.groups = 1;
                 }
             }
+            params.groups = params.k = shape.c;  // depthwise
+            check(params, shape);
+            params.groups = 1;
         }
     }
 }

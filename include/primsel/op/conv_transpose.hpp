@@ -14,15 +14,26 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Sums for every output the taps that reach it: tap (i, j) connects row y with row (y + top - i * dilation) / stride
 /// of the input, where that is an integer. Result columns one stride apart use neighbouring input columns and the same
-/// taps, so they are computed together. Packed weights: blocks of eight outputs of a group (four or one, if it has
+/// taps, so they are computed together. If every channel is its own group and the stride is 1 or 2, whole rows are
+/// computed at a time. Packed weights: blocks of eight outputs of a group (four or one, if it has
 /// fewer), each with its biases and then, for each tap and input channel, the block's weights.
 template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape) {
-        return 2.0 * params.k / params.groups * params.kernel.h * params.kernel.w *
-               static_cast<double>(inputs[0].size());
+    /// Counts whole vectors of columns and whole blocks of outputs, and for each vector of a block the operations that
+    /// its start and its stores take as long as. The factors are fitted to times on a Xeon.
+    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs,
+                                           Shape output) {
+        constexpr int width = 16;
+        constexpr double dense = 0.6, around_a_vector = 1700;
+        const Sizes sizes(params, inputs[0]);
+        const int columns = (output.w + params.stride.w - 1) / params.stride.w, vectors = (columns + width - 1) / width,
+                  phases = std::min(params.stride.w, output.w);
+        const double rows = static_cast<double>(sizes.groups * sizes.blocks * sizes.block) * output.h,
+                     depth = static_cast<double>(sizes.c * sizes.taps) / params.stride.h / params.stride.w;
+        return rows * phases * vectors *
+               (dense * 2 * width * depth + around_a_vector / static_cast<double>(sizes.block));
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
@@ -71,6 +82,11 @@ private:
         [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
     };
 
+    /// Returns whether channels are apart and columns at most two apart: both columns are then computed together.
+    [[nodiscard]] static bool is_depthwise(ConvTransposeParams const& params, Sizes const& sizes) {
+        return sizes.c == 1 && sizes.k == 1 && params.stride.w <= 2;
+    }
+
     template <class Arch>
     static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
         const Sizes sizes(params, args.src_shape[0]);
@@ -82,7 +98,13 @@ private:
                                        const std::size_t row = item / blocks, block = item % blocks;
                                        const Row of_block(params, args, sizes, row / h, block,
                                                           static_cast<int>(row % h));
-                                       if (sizes.block == 1) {
+                                       if (is_depthwise(params, sizes)) {
+                                           if (params.stride.w == 1) {
+                                               depthwise_columns<Arch, 1>(of_block);
+                                           } else {
+                                               depthwise_columns<Arch, 2>(of_block);
+                                           }
+                                       } else if (sizes.block == 1) {
                                            columns<Arch, 1>(of_block);
                                        } else if (sizes.block == 4) {
                                            columns<Arch, 4>(of_block);
@@ -142,6 +164,75 @@ private:
                 }
             }
             for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
+        }
+    }
+
+    /// Computes a row of one channel from one channel.
+    template <class Arch, int stride>
+    static void depthwise_columns(Row const& row) noexcept {
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        const Taps even(p.padding.left, p.kernel.w, stride, p.dilation.w),
+            odd(p.padding.left + 1, p.kernel.w, stride, p.dilation.w);
+        for (int begin = 0; begin * stride < row.out.w;) {
+            if ((row.out.w + stride - 1) / stride - begin > width) {
+                depthwise_tile<Arch, stride, 2>(row, even, odd, begin);
+                begin += 2 * width;
+            } else {
+                depthwise_tile<Arch, stride, 1>(row, even, odd, begin);
+                begin += width;
+            }
+        }
+    }
+    /// Computes the columns begin * stride, ..., of which those beyond the row are left out.
+    template <class Arch, int stride, int vectors>
+    PRIMSEL_INLINE static void depthwise_tile(Row const& row, Taps const& even, Taps const& odd, int begin) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        const int n = row.in.w;
+        V sum[stride][vectors];
+        PRIMSEL_UNROLL
+        for (int phase = 0; phase < stride; ++phase) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sum[phase][v] = V(row.weights[0]);
+        }
+        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
+            const int from = row.y - i * p.dilation.h;
+            if (from < 0 || from / p.stride.h >= row.in.h) continue;
+            const float* src = row.src + static_cast<std::ptrdiff_t>(from / p.stride.h) * n;
+            const float* weights = row.weights + 1 + i * p.kernel.w;
+            PRIMSEL_UNROLL
+            for (int phase = 0; phase < stride; ++phase) {
+                Taps const& across = phase == 0 ? even : odd;
+                for (int j = across.first; j < p.kernel.w; j += across.step) {
+                    const int at = (phase + p.padding.left - j * p.dilation.w) / stride + begin;
+                    if (at >= n || at + vectors * width <= 0) continue;
+                    const bool inside = at >= 0 && at + vectors * width <= n;
+                    const V weight(weights[j]);
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) {
+                        const V x = inside ? load<Arch>(src + at + v * width)
+                                           : op::detail::load_around<Arch>(src, at + v * width, n, 0.0F);
+                        sum[phase][v] = fma<Arch>(x, weight, sum[phase][v]);
+                    }
+                }
+            }
+        }
+        float* const dst = row.dst + begin * stride;
+        const int count = row.out.w - begin * stride;
+        const auto put_at = [&](V const& value, int at) {
+            if (at < count) op::detail::store_up_to<Arch>(dst + at, value, static_cast<std::size_t>(count - at));
+        };
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            if constexpr (stride == 1) {
+                put_at(sum[0][v], v * width);
+            } else {
+                op::detail::join_even_odd<Arch>(sum[0][v], sum[1][v]);
+                put_at(sum[0][v], 2 * v * width);
+                put_at(sum[1][v], (2 * v + 1) * width);
+            }
         }
     }
 
