@@ -1,6 +1,14 @@
 #pragma once
 
+#include <primsel/onnx/detail/constant.hpp>
 #include <primsel/onnx/detail/window.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
@@ -83,12 +91,57 @@ inline void pad_to(std::int64_t wanted, std::int64_t natural, bool more_at_end, 
 }
 }  // namespace detail
 
+namespace detail {
+/// Returns the convolution that a transposed one of stride 1 is: by the rotated kernel, over a wider border. Nothing if
+/// more is cropped than the border is wide.
+[[nodiscard]] inline std::optional<ConvParams> plain_convolution(ConvTransposeParams const& params,
+                                                                 Shape const& image) {
+    if (params.stride != Extent{1}) return std::nullopt;
+    const std::int64_t h = std::int64_t{params.kernel.h - 1} * params.dilation.h,
+                       w = std::int64_t{params.kernel.w - 1} * params.dilation.w;
+    const std::int64_t border[] = {h - params.padding.top, h - params.padding.bottom + params.extra_h,
+                                   w - params.padding.left, w - params.padding.right + params.extra_w};
+    const auto is_padding = [](std::int64_t size) { return size >= 0 && size <= largest_padding; };
+    if (!std::ranges::all_of(border, is_padding)) return std::nullopt;
+    const ConvParams conv{.k = params.k,
+                          .kernel = params.kernel,
+                          .padding = {static_cast<int>(border[0]), static_cast<int>(border[1]),
+                                      static_cast<int>(border[2]), static_cast<int>(border[3])},
+                          .dilation = params.dilation,
+                          .groups = params.groups,
+                          .bias = params.bias};
+    if (conv.check({&image, 1}) != Fault::none) return std::nullopt;
+    return conv;
+}
+/// Returns the kernel of that convolution, k x c/groups x taps, from that of the transposed one, c x k/groups x taps:
+/// its taps are in the opposite order.
+[[nodiscard]] inline OnnxTensor rotated_kernel(OnnxTensor const& weight, int groups, Constants& constants) {
+    Sizes dims = weight.dims;
+    dims[0] = weight.dims[1] * groups, dims[1] = weight.dims[0] / groups;
+    const auto c = static_cast<std::size_t>(dims[1]), k = static_cast<std::size_t>(weight.dims[1]);
+    return map_elements(weight, dims, [&]<class T>(std::span<const T> src) {
+        std::vector<T> dst = constants.make<T>(src.size());
+        const std::size_t taps = src.size() / (c * k * static_cast<std::size_t>(groups));
+        for (std::size_t group = 0; group < static_cast<std::size_t>(groups); ++group) {
+            for (std::size_t from = 0; from < c; ++from) {
+                for (std::size_t to = 0; to < k; ++to) {
+                    const auto kernel = src.subspan(((group * c + from) * k + to) * taps, taps);
+                    std::ranges::reverse_copy(
+                        kernel, dst.begin() + static_cast<std::ptrdiff_t>(((group * k + to) * c + from) * taps));
+                }
+            }
+        }
+        return dst;
+    });
+}
+}  // namespace detail
+
 inline void translate_conv_transpose(Call& call) {
     Sizes const& dims = call.dims(0);
     const Extent image = image_size(dims);
     require_one_image(call.build, dims);
     const std::size_t axes = dims.size() - 2;
-    const detail::Kernels kernels = detail::read_kernels(call, dims[1], true);
+    detail::Kernels kernels = detail::read_kernels(call, dims[1], true);
     const Sizes kernel(kernels.weight.dims.begin() + 2, kernels.weight.dims.end());
     const Window window = read_window(call, dims, kernel);
     ConvTransposeParams params{.k = static_cast<int>(kernels.weight.dims[1] * kernels.groups),
@@ -126,6 +179,11 @@ inline void translate_conv_transpose(Call& call) {
     if (too_large(image.h, params.stride.h, params.kernel.h, params.dilation.h, params.extra_h) ||
         too_large(image.w, params.stride.w, params.kernel.w, params.dilation.w, params.extra_w)) {
         fail("its result is too large");
+    }
+    const Shape src{.c = static_cast<int>(dims[1]), .h = image.h, .w = image.w};
+    if (const std::optional<ConvParams> conv = detail::plain_convolution(params, src)) {
+        kernels.weight = detail::rotated_kernel(kernels.weight, kernels.groups, call.build.constants);
+        return call.give(detail::emit_convolution(call, *conv, kernels, dims));
     }
     call.give(detail::emit_convolution(call, params, kernels, dims));
 }
