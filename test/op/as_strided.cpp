@@ -34,6 +34,8 @@ TEST_CASE("as_strided broadcasts, flips, and steps over elements") {
     laws::check(AsStridedParams{{2, 40000}, {1, 0}, 3, {2, 200, 200}}, ps::Shape{1, 1, 5}, 0);
     laws::check(AsStridedParams{{40000}, {2}, 0, {1, 200, 200}}, ps::Shape{1, 8, 10000}, 0);
     laws::check(AsStridedParams{{40000, 2}, {1, 40000}, 0, {1, 400, 200}}, ps::Shape{1, 8, 10000}, 0);
+    // Few columns of very many rows, in parts of rows.
+    laws::check(AsStridedParams{{21, 20011}, {1, 21}, 0, {21, 1, 20011}}, ps::Shape{1, 20011, 21}, 0);
     // Pixels of one to five colours: their planes.
     for (int colours = 1; colours <= 5; ++colours) {
         for (const int pixels : {3, 4, 5, 8, 9, 20001}) {

@@ -26,6 +26,8 @@ TEST_CASE("softmax of many lines of any length, short ones and long ones") {
         laws::check(ps::SoftmaxParams{ps::Axis::w}, {5, 13, length}, 1e-6);
         laws::check(ps::SoftmaxParams{ps::Axis::c}, {length, 16, 6}, 1e-6);
     }
+    laws::check(ps::SoftmaxParams{ps::Axis::w}, {1, 19, 111}, 1e-6);
+    for (const int length : {512, 513, 1024, 1025}) laws::check(ps::SoftmaxParams{ps::Axis::w}, {1, 2, length}, 1e-6);
 }
 
 template <class L>
@@ -58,6 +60,19 @@ TEST_CASE("softmax of extreme values") {
         check_special_values<ps::chw>(w);
         check_special_values<ps::hcw>(w);
         check_special_values<ps::hwc>(w);
+    }
+}
+
+TEST_CASE("elements of minus infinity have no share, in lines of any length") {
+    for (const std::size_t length : {3U, 40U, 100U, 600U, 1100U}) {
+        std::vector<float> x(5 * length, -laws::infinity);
+        for (std::size_t line = 0; line < 5; ++line) x[line * length + line % 3] = x[line * length + length - 1] = 7;
+        const auto y = laws::run_one<ps::chw>(ps::SoftmaxParams{ps::Axis::w}, {1, 5, static_cast<int>(length)}, x);
+        for (std::size_t i = 0; i < y.size(); ++i) {
+            const std::size_t line = i / length, at = i % length;
+            const bool alone = line % 3 == length - 1;
+            CHECK(y[i] == (at == line % 3 || at == length - 1 ? (alone ? 1.0F : 0.5F) : 0.0F));
+        }
     }
 }
 

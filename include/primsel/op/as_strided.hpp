@@ -67,11 +67,11 @@ private:
         }
         add(columns);
         const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
-        // If there are few columns, such as the colours of an image, blocks divide the rows.
-        const bool few = count < 4;
         walk.for_each_row(
             executor,
             [=, step = dst_step[columns]](std::size_t, auto const& at, op::detail::Part part) {
+                // Parts of fewer columns than a cache line would each read all of the input, so they divide the rows.
+                const bool few = count < 16 * part.count;
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
                 transpose_columns(src + at[0] + first * src_step, src_step, dst + at[1] + first, step, some,

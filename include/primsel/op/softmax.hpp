@@ -3,6 +3,7 @@
 #include <primsel/layer/norm.hpp>
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/long_sums.hpp>
+#include <primsel/op/detail/short_rows.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/transpose.hpp>
 
@@ -36,7 +37,10 @@ private:
         float* dst = args.dst;
         if (inner == 1) {
             op::detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
-                if (line <= longest_short<Arch>) {
+                if (line <= longest_transposed<Arch>) {
+                    return transposed_lines<Arch>(line, last - first, src + first * line, dst + first * line);
+                }
+                if (line <= op::detail::longest_short_row<Arch>) {
                     return short_lines<Arch>(line, last - first, src + first * line, dst + first * line);
                 }
                 for (std::size_t at = first * line; at < last * line; at += line) {
@@ -80,16 +84,72 @@ private:
         }
     }
 
-    /// Lines of up to so many elements are computed a vector of lines at a time. For longer ones, reducing the vectors
-    /// of each line costs less than transposing.
-    template <class Arch>
-    static constexpr std::size_t longest_short = 3 * lanes<Arch>;
-
-    /// Handles short contiguous lines, transposed block by block.
+    /// Handles short contiguous lines, as many at a time as a vector has lanes.
     template <class Arch>
     static void short_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        for (std::size_t first = 0; first < lines; first += width, src += width * count, dst += width * count) {
+            const std::size_t n = std::min(width, lines - first);
+            alignas(64) float top[width], factor[width];
+            op::detail::for_folded_rows<Arch, 1>(
+                n,
+                [=](std::size_t line, V(&result)[1]) PRIMSEL_INLINE_LAMBDA {
+                    const float* from = src + line * count;
+                    V even = op::detail::load_up_to<Arch>(from, count, lowest), odd = even;
+                    for (std::size_t c = width; c < count; c += 2 * width) {
+                        odd = max<Arch>(odd, op::detail::load_up_to<Arch>(from + c, count - c, lowest));
+                        if (c + width >= count) break;
+                        even =
+                            max<Arch>(even, op::detail::load_up_to<Arch>(from + c + width, count - c - width, lowest));
+                    }
+                    result[0] = max<Arch>(even, odd);
+                },
+                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = max<Arch>(low[0], high[0]); },
+                [&top](std::size_t, std::size_t, V const(&result)[1]) { store<Arch>(top, result[0]); });
+            op::detail::for_folded_rows<Arch, 1>(
+                n,
+                [=, &top](std::size_t line, V(&result)[1]) PRIMSEL_INLINE_LAMBDA {
+                    const float* from = src + line * count;
+                    float* to = dst + line * count;
+                    const V largest(top[line]);
+                    V even(0.0F), odd(0.0F);
+                    const auto power = [=](std::size_t c, std::size_t rest) PRIMSEL_INLINE_LAMBDA {
+                        const V value = exp<Arch>(op::detail::load_up_to<Arch>(from + c, rest, lowest) - largest);
+                        op::detail::store_up_to<Arch>(to + c, value, rest);
+                        return value;
+                    };
+                    std::size_t c = 0;
+                    for (; c + 2 * width <= count; c += 2 * width) {
+                        even += power(c, width);
+                        odd += power(c + width, width);
+                    }
+                    for (; c < count; c += width) even += power(c, count - c);
+                    result[0] = even + odd;
+                },
+                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] += high[0]; },
+                [&factor](std::size_t, std::size_t, V const(&sum)[1]) { store<Arch>(factor, V(1.0F) / sum[0]); });
+            for (std::size_t line = 0; line < n; ++line) {
+                float* to = dst + line * count;
+                const V all(factor[line]);
+                for (std::size_t c = 0; c < count; c += width) {
+                    const V power = op::detail::load_up_to<Arch>(to + c, count - c);
+                    op::detail::store_up_to<Arch>(to + c, power * all, count - c);
+                }
+            }
+        }
+    }
+
+    /// Lines of up to so many elements are computed a vector of lines at a time. For longer ones, folding the vectors
+    /// of each line costs less than transposing.
+    template <class Arch>
+    static constexpr std::size_t longest_transposed = 2 * lanes<Arch>;
+
+    /// Handles very short contiguous lines, transposed block by block.
+    template <class Arch>
+    static void transposed_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
         constexpr std::size_t block = 2 * lanes<Arch>;
-        alignas(64) float side_by_side[longest_short<Arch> * block];
+        alignas(64) float side_by_side[longest_transposed<Arch> * block];
         for (std::size_t first = 0; first < lines; first += block) {
             const std::size_t n = std::min(block, lines - first);
             transpose_columns(src + first * count, count, side_by_side, block, n, 0, count);
