@@ -97,6 +97,16 @@ TEST_CASE("pooling of rows too wide for one piece, and of windows wider than tha
     }
 }
 
+TEST_CASE("pooling of large windows over rows of many channels, reduced in several pieces") {
+    for (const int stride : {1, 2}) {
+        PoolParams params{.window = {9, 7}, .stride = stride, .padding = 3, .count_include_pad = false};
+        params.kind = PoolKind::max;
+        laws::check(params, {130, 9, 70}, 0);
+        params.kind = PoolKind::average;
+        laws::check(params, {130, 9, 70}, 2e-6);
+    }
+}
+
 // An image of h x w whose elements are i * 7 % 11 + 1; expected: from PyTorch 1.13.
 struct Known {
     int h, w;

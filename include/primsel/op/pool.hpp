@@ -2,6 +2,7 @@
 
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/rows.hpp>
+#include <primsel/op/detail/separated_window.hpp>
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
@@ -19,6 +20,9 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
     const PoolAxis across{
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
+    if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, down.size, out.c)) {
+        return pool_each_axis<Arch, Reduction>(down, across, args);
+    }
     for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
         constexpr int several = 16;
         OutputRow rows[several];
@@ -41,6 +45,26 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
             }
         }
     });
+}
+
+/// Pools images in hwc, one axis of the windows after the other.
+template <class Arch, class Reduction>
+void pool_each_axis(PoolAxis const& down, PoolAxis const& across, OpArgs const& args) noexcept {
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const auto rows = static_cast<std::size_t>(out.h), from = in.size() / static_cast<std::size_t>(in.h),
+               to = out.size() / rows;
+    for_ranges(args.executor, static_cast<std::size_t>(args.batch) * rows, to,
+               [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
+                   for (std::size_t item = begin; item < end; ++item) {
+                       const auto h = static_cast<std::ptrdiff_t>(item % rows);
+                       const auto first = static_cast<std::size_t>(down.first(h));
+                       const OutputRow row{.window = {src + item / rows * in.size() + first * from,
+                                                      static_cast<std::size_t>(down.last(h)) - first, from},
+                                           .counted = static_cast<float>(down.counted(h)),
+                                           .dst = dst + item * to};
+                       pool_separated<Arch, Reduction>(across, row, out.c, out.w);
+                   }
+               });
 }
 
 /// Pools dilated windows: every tap is added to all outputs of a row that it reaches.
@@ -143,8 +167,12 @@ template <>
 struct Op<PoolParams> {
     static constexpr bool in_place = false;
 
+    /// Large windows without gaps are reduced by rows, then by columns.
     [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
-        return static_cast<double>(params.window.h) * params.window.w * static_cast<double>(output.size());
+        const double whole = static_cast<double>(params.window.h) * params.window.w;
+        const double separated = static_cast<double>(params.window.h) * params.stride.w + params.window.w;
+        const bool separates = params.dilation == Extent{1} && 2 * separated < whole;
+        return (separates ? separated : whole) * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
