@@ -19,18 +19,19 @@ template <class Arch>
 class DepthwisePlanes {
 public:
     explicit DepthwisePlanes(ConvShape const& s)
-        : s_(s),
+        : s_(without_idle_strides(s)),
           out_h_(s.out_h()),
           out_w_(s.out_w()),
-          lead_((width - s.pad_left / s.stride_w % width) % width),
-          part_((lead_ + std::max(s.padded_w() / s.stride_w, out_w_ + s.span_w() / s.stride_w) + 2 * width - 1) /
+          lead_((width - s_.pad_left / s_.stride_w % width) % width),
+          part_((lead_ + std::max(s_.padded_w() / s_.stride_w, out_w_ + s_.span_w() / s_.stride_w) + 2 * width - 1) /
                 width * width),
-          line_(part_ * s.stride_w),
-          apart_(s.dilation_h / std::gcd(s.stride_h, s.dilation_h)),
-          lines_apart_(s.stride_h * apart_ / s.dilation_h) {
-        const int rows = std::max((strip_most / line_ - s.span_h()) / s.stride_h, 2 * s.span_h() / s.stride_h),
-                  step = most_rows * apart_;
-        strip_rows_ = std::min((rows + step - 1) / step * step, out_h_);
+          line_(static_cast<std::ptrdiff_t>(part_) * s_.stride_w),
+          apart_(s_.dilation_h / std::gcd(s_.stride_h, s_.dilation_h)),
+          lines_apart_(s_.stride_h / std::gcd(s_.stride_h, s_.dilation_h)) {
+        const std::ptrdiff_t span = s_.span_h(), step = std::ptrdiff_t{most_rows} * apart_,
+                             rows = std::max({(strip_most / line_ - span) / s_.stride_h, 2 * span / s_.stride_h,
+                                              std::ptrdiff_t{1}});
+        strip_rows_ = static_cast<int>(std::min<std::ptrdiff_t>((rows + step - 1) / step * step, out_h_));
     }
 
     /// Returns the floats of a copied strip.
@@ -55,22 +56,29 @@ public:
     /// Xeon.
     [[nodiscard]] double copy_slots() const {
         const int strips = (out_h_ + strip_rows_ - 1) / strip_rows_;
-        return (lines(out_h_) + (strips - 1) * std::max(s_.span_h() - s_.stride_h, 0)) * (14.0 + 4.0 * line_ / width);
+        return (lines(out_h_) + static_cast<double>(strips - 1) * std::max(s_.span_h() - s_.stride_h, 0)) *
+               (14.0 + 4.0 * static_cast<double>(line_) / width);
     }
     [[nodiscard]] double kernel_slots() const {
         constexpr double load = 1.5, around_a_block = 20;
         const int vectors = (out_w_ + width - 1) / width;
         double sum = 0;
-        for (int first = 0; first < std::min(apart_, out_h_); ++first) {
-            const int count = (out_h_ - first + apart_ - 1) / apart_, rows = rows_at_once(count),
-                      most = rows == 1 ? 4 : 2, narrow = vectors % 2, wide = vectors - narrow;
+        // Rows that are apart_ rows apart make a series: so many have one row more than the others.
+        const int longer = out_h_ % apart_;
+        for (const int extra : {0, 1}) {
+            const int count = out_h_ / apart_ + extra, series = extra == 1 ? longer : apart_ - longer;
+            if (count == 0) continue;
+            const int rows = rows_at_once(count), most = rows == 1 ? 4 : 2, narrow = vectors % 2,
+                      wide = vectors - narrow;
             const bool shared = small(3) || small(5) || shares_lines(rows);
             const double taps = s_.taps(),
-                         loads =
-                             shared ? static_cast<double>(s_.fw) * (s_.fh + (rows - 1) * lines_apart_) / rows : taps,
+                         loads = shared ? static_cast<double>(s_.fw) *
+                                              (s_.fh + static_cast<double>(rows - 1) * lines_apart_) / rows
+                                        : taps,
                          blocks = (count + rows - 1) / rows;
-            sum += blocks * (rows * (wide * (taps + load * loads) + narrow * 2 * taps) +
-                             around_a_block * ((vectors + most - 1) / most));
+            sum += series * blocks *
+                   (rows * (wide * (taps + load * loads) + narrow * 2 * taps) +
+                    around_a_block * ((vectors + most - 1) / most));
         }
         return sum;
     }
@@ -80,12 +88,20 @@ private:
     /// The floats of a strip: half of a usual L1 cache.
     static constexpr int strip_most = 6144;
 
+    /// The same convolution where the stride along an axis of one output is 1.
+    [[nodiscard]] static ConvShape without_idle_strides(ConvShape s) {
+        const bool one_row = s.out_h() == 1, one_column = s.out_w() == 1;
+        if (one_row) s.stride_h = 1;
+        if (one_column) s.stride_w = 1;
+        return s;
+    }
+
     [[nodiscard]] int lines(int rows) const { return (rows - 1) * s_.stride_h + s_.span_h(); }
     [[nodiscard]] int rows_at_once(int count) const {
         return s_.fh == 1 || count < 2 ? 1 : count < most_rows ? 2 : most_rows;
     }
     /// Returns whether all rows of a block of so many rows read some of the same input rows.
-    [[nodiscard]] bool shares_lines(int rows) const { return rows > 1 && s_.fh > (rows - 1) * lines_apart_; }
+    [[nodiscard]] bool shares_lines(int rows) const { return rows > 1 && (s_.fh - 1) / (rows - 1) >= lines_apart_; }
     /// Returns whether the kernel is of size x size and rows of a block are one dilated kernel row apart.
     [[nodiscard]] bool small(int size) const { return s_.fh == size && s_.fw == size && lines_apart_ == 1; }
 
@@ -94,7 +110,7 @@ private:
         const int step = s_.dilation_h % s_.stride_h == 0 ? s_.stride_h : 1, end = lines(last - first),
                   above = first * s_.stride_h - s_.pad_top;
         for (int line = 0; line < end; line += step) {
-            float* to = dst + static_cast<std::ptrdiff_t>(line) * line_;
+            float* to = dst + line * line_;
             const int h = above + line;
             const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
             if (h < 0 || h >= s_.h) {
@@ -109,9 +125,9 @@ private:
         }
     }
     /// Stores at least `count` zeros, in whole vectors.
-    PRIMSEL_INLINE static void store_zeros(float* dst, int count) noexcept {
+    PRIMSEL_INLINE static void store_zeros(float* dst, std::ptrdiff_t count) noexcept {
         const Floats<Arch> zeros = in_register<Arch>(broadcast<Arch>(0.0F));  // or g++ calls memset
-        for (int i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
+        for (std::ptrdiff_t i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
     }
     /// Returns the first `count` floats at src, at most a vector, and zeros behind them.
     PRIMSEL_INLINE static Floats<Arch> load_part(const float* src, int count) noexcept {
@@ -152,7 +168,7 @@ private:
             // The first column of the image with this remainder, and the number of columns of padding before it.
             const int before = std::max(s_.pad_left - column + stride - 1, 0) / stride,
                       from = column + before * stride - s_.pad_left;
-            float* to = dst + column * part_ + lead_ + before;
+            float* to = dst + static_cast<std::ptrdiff_t>(column) * part_ + lead_ + before;
             for (int w = from; w < s_.w; w += stride) *to++ = src[w];
         }
     }
@@ -193,7 +209,7 @@ private:
 
     /// Returns the input of the first tap for row oh of the strip and the output columns from ow on.
     [[nodiscard]] PRIMSEL_INLINE const float* line(Plane const& of, int oh, int ow) const {
-        return of.src + static_cast<std::ptrdiff_t>(oh * s_.stride_h) * line_ + ow;
+        return of.src + std::ptrdiff_t{oh} * s_.stride_h * line_ + ow;
     }
     /// Steps through the kernel columns: the offset of each in a row of the strip.
     class TapColumn {
@@ -201,7 +217,8 @@ private:
         PRIMSEL_INLINE explicit TapColumn(DepthwisePlanes const& planes)
             : stride_(planes.s_.stride_w),
               step_(stride_ == 1 ? 0 : planes.s_.dilation_w % stride_),
-              offset_step_(stride_ == 1 ? planes.s_.dilation_w : planes.s_.dilation_w / stride_ + step_ * planes.part_),
+              offset_step_(stride_ == 1 ? planes.s_.dilation_w
+                                        : planes.s_.dilation_w / stride_ + std::ptrdiff_t{step_} * planes.part_),
               wrap_(planes.line_ - 1) {}
         [[nodiscard]] PRIMSEL_INLINE std::ptrdiff_t offset() const { return offset_; }
         PRIMSEL_INLINE void next() {
@@ -328,7 +345,7 @@ private:
     void run_taps(Plane const& of, int oh, int ow) const noexcept {
         Sums<rows, vectors> sums;
         clear<rows, vectors>(sums);
-        const std::ptrdiff_t step = static_cast<std::ptrdiff_t>(lines_apart_ * s_.dilation_h) * line_;
+        const std::ptrdiff_t step = std::ptrdiff_t{lines_apart_} * s_.dilation_h * line_;
         const float* line = this->line(of, oh, ow);
         const float* weights = of.weights;
         for (int i = 0; i < s_.fh; ++i, line += static_cast<std::ptrdiff_t>(s_.dilation_h) * line_) {
@@ -383,13 +400,14 @@ private:
         }
     }
 
-    ConvShape const& s_;
+    ConvShape s_;
     int out_h_, out_w_;
     /// The floats before the padding of a row, which align its first column.
     int lead_;
     /// The floats of the columns with one remainder modulo the stride: lead_, the padded columns, and room for the last
     /// vector to read beyond; whole vectors. And those of a row of the strip.
-    int part_, line_;
+    int part_;
+    std::ptrdiff_t line_;
     /// Rows of a block are apart_ rows of the result apart, which are lines_apart_ times the dilation in the input.
     int apart_, lines_apart_;
     int strip_rows_ = 0;
