@@ -84,7 +84,7 @@ TEST_CASE("resizing works on the last two axes, also where a factor leaves their
     CHECK(params({1, 1, 10, 3}, {1, 1, 0.7F, 2}).size == ps::Extent{6, 6});
     CHECK(params({1, 2, 2}, {1, 1.25F, 1}).size == ps::Extent{2, 2});
     CHECK(params({1, 2, 2}, {1, 1.25F, 1}).scale_h == 1 / 1.25F);
-    CHECK(params({1, 2, 2}, {1, 1, 1.25F}).scale_h == 1 / 1.25F);
+    CHECK(params({1, 2, 2}, {1, 1, 1.25F}).scale_w == 1 / 1.25F);
     CHECK(is_close(run(parse(model({1, 1, 2}, {1, 1, 2})), {0, 10}), {0, 5, 10, 10}));
     CHECK(is_close(run(parse(model({2, 2}, {2, 1})), {0, 0, 10, 20}), {0, 0, 5, 10, 10, 20, 10, 20}));
     CHECK(refusal(model({1, 2, 2, 2}, {1, 1.25F, 1, 1})) ==

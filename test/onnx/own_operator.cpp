@@ -71,7 +71,11 @@ TEST_CASE("a node of a domain and name of the user's becomes the user's layer") 
 TEST_CASE("tensors of fewer axes are images too") {
     const ps::OnnxModel model = parse(mirrored({}, {1, 3, 4, 5}), {.own_operators = operators});
     CHECK(model.outputs[0].dims == Ints{1, 3, 4, 5});
-    const std::string thin = refusal(mirrored({}, {1, 3, 4}), {.own_operators = operators});
+    // A signal is an image of one row.
+    const ps::OnnxModel signal = parse(mirrored({}, {1, 3, 4}), {.own_operators = operators});
+    CHECK(signal.outputs[0].dims == Ints{1, 3, 4});
+    CHECK(signal.graph[1].shape == ps::Shape{.c = 3, .h = 1, .w = 4});
+    const std::string thin = refusal(mirrored({}, {1, 3, 4, 1}), {.own_operators = operators});
     CHECK_MESSAGE(thin.find("needs rows of two pixels or more") != std::string::npos, thin);
 }
 

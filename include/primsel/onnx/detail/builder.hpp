@@ -175,18 +175,18 @@ public:
 
     // --- tensors and shapes
 
-    /// The shape in which a tensor lies: [n, c, d..., w] as (n * c) x (d * ...) x w. Rows of the image stay rows.
+    /// The shape in which a tensor lies: [n, c, d..., w] as (n * c) x (d * ...) x w. Rows of the image stay rows, and a
+    /// signal [n, c, l] is an image of one row: kernels run along rows.
     [[nodiscard]] Shape shape_of(Sizes const& dims) const {
         (void)elements(dims);
         const std::size_t first = 2 - hidden_axes(), rank = dims.size();
         if (rank <= first) return {.c = product(dims, 0, rank), .h = 1, .w = 1};
-        if (rank == first + 1) return {.c = product(dims, 0, first), .h = product(dims, first, rank), .w = 1};
         return {.c = product(dims, 0, first), .h = product(dims, first, rank - 1), .w = product(dims, rank - 1, rank)};
     }
     /// The axis of that shape in which an axis of the tensor lies.
     [[nodiscard]] Axis axis_of(std::size_t axis, std::size_t rank) const {
         const std::size_t first = 2 - hidden_axes();
-        return axis < first ? Axis::c : axis + 1 == rank && axis > first ? Axis::w : Axis::h;
+        return axis < first ? Axis::c : axis + 1 == rank ? Axis::w : Axis::h;
     }
     /// Axes first .. last - 1 as one of a shape: of the tensor's own where no other axis shares it, else as the middle.
     [[nodiscard]] AxisView view_along(Sizes const& dims, std::size_t first, std::size_t last) const {

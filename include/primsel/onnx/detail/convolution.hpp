@@ -45,12 +45,12 @@ inline Operand emit_convolution(Call const& call, AnyLayer layer, Kernels const&
     const Operand src = call.operand(0);
     const std::size_t input = call.build.view(src), node = call.build.emit(std::move(layer), {input});
     Sizes weight_dims = kernels.weight.dims;
-    weight_dims.resize(4, 1);
+    if (weight_dims.size() == 3) weight_dims.insert(weight_dims.begin() + 2, 1);
     call.build.add_weight(node, ".weight", weight_dims, kernels.weight);
     if (kernels.bias) call.build.add_weight(node, ".bias", kernels.bias->dims, *kernels.bias);
     const Shape out = call.build.graph()[node].shape;
-    dims[1] = out.c, dims[2] = out.h;
-    if (dims.size() == 4) dims[3] = out.w;
+    dims[1] = out.c;
+    set_image_size(dims, dims.size() - 2, {out.h, out.w});
     return call.build.operand(node, call.build.image_dims(dims));
 }
 
@@ -152,9 +152,9 @@ inline void translate_conv_transpose(Call& call) {
                                .groups = kernels.groups,
                                .bias = kernels.bias.has_value()};
     const Extent extra =
-        spatial(call.integers("output_padding", Sizes(axes, 0)), axes, 0, largest_window, "an output padding");
+        spatial(call.integers("output_padding", Sizes(axes, 0)), axes, 0, largest_window, "an output padding", 0);
     params.extra_h = extra.h;
-    params.extra_w = axes == 2 ? extra.w : 0;
+    params.extra_w = extra.w;
     const std::string_view rule = call.text("auto_pad", "NOTSET");
     const bool is_same = rule.starts_with("SAME");
     if (call.has_attribute("output_shape") || is_same) {

@@ -43,7 +43,7 @@ namespace detail {
 /// The extents of one image of a result: as many axes as the first input has, if the shape has no more.
 [[nodiscard]] inline Sizes image_sizes(Shape shape, std::size_t rank) {
     if (rank <= 1 && shape.pixels() == 1) return {shape.c};
-    if (rank <= 2 && shape.w == 1) return {shape.c, shape.h};
+    if (rank <= 2 && shape.h == 1) return {shape.c, shape.w};
     return {shape.c, shape.h, shape.w};
 }
 }  // namespace detail

@@ -27,14 +27,14 @@ struct Pooling {
                             .dilation = window.dilation};
     return {params, window.skipped};
 }
-/// The last axes of an image are its rows and columns, or only rows.
+/// The last axes of an image are its rows and columns, or only columns.
 [[nodiscard]] inline Operand without_first(Builder& build, Operand const& image, Extent skipped, std::size_t axes) {
     if (skipped == Extent{0}) return image;
     std::vector<Range> ranges;
     for (const std::int64_t dim : image.dims) ranges.push_back({0, dim, 1});
     const auto skip = [](Range& range, int count) { range.first = count, range.count -= count; };
-    skip(ranges[ranges.size() - axes], skipped.h);
-    if (axes == 2) skip(ranges.back(), skipped.w);
+    if (axes == 2) skip(ranges[ranges.size() - 2], skipped.h);
+    skip(ranges.back(), skipped.w);
     return emit_slice(build, image, ranges);
 }
 /// src is of the rank of the image that is pooled, of which as many axes are rows and columns.
@@ -42,8 +42,7 @@ struct Pooling {
     const std::size_t input = build.view(src), node = build.emit(std::move(layer), {input});
     const Shape out = build.graph()[node].shape;
     Sizes dims = src.dims;
-    dims[dims.size() - axes] = out.h;
-    if (axes == 2) dims.back() = out.w;
+    set_image_size(dims, axes, {out.h, out.w});
     return build.operand(node, std::move(dims));
 }
 inline Operand emit_pool(Call const& call, Pooling const& pooling) {

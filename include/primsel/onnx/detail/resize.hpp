@@ -88,21 +88,16 @@ inline void give_resized(Call& call, ResizeParams params, Scaling const& scaling
     if (rank < 2) fail("on a tensor of ", rank, " dimensions");
     if (rank < 3 && !call.build.is_whole()) throw MixesImages{"it resizes the axis of the images"};
     const Operand src = call.operand(0);
-    // [n, c, l] is an image of width 1; of others the last two axes are one.
+    // [n, c, l] is an image of one row; of others the last two axes are one.
     const bool is_line = rank == 3 && stays(1);
     const auto end = [](auto const& values, std::size_t i) { return values[values.size() - i]; };
     const Shape image{.c = product(src.dims, 0, src.dims.size() - 2),
                       .h = static_cast<int>(end(src.dims, 2)),
                       .w = static_cast<int>(end(src.dims, 1))};
     const auto inverse = [](float factor) { return factor == 0.0F ? 0.0F : 1.0F / factor; };
-    if (is_line) {
-        params.size = {static_cast<int>(end(scaling.dims, 1)), 1};
-        params.scale_h = inverse(end(scaling.factors, 1));
-    } else {
-        params.size = {static_cast<int>(end(scaling.dims, 2)), static_cast<int>(end(scaling.dims, 1))};
-        params.scale_h = inverse(end(scaling.factors, 2));
-        params.scale_w = inverse(end(scaling.factors, 1));
-    }
+    params.size = {is_line ? 1 : static_cast<int>(end(scaling.dims, 2)), static_cast<int>(end(scaling.dims, 1))};
+    if (!is_line) params.scale_h = inverse(end(scaling.factors, 2));
+    params.scale_w = inverse(end(scaling.factors, 1));
     const std::size_t input = is_line ? call.build.view(src) : call.build.view(src, image);
     call.give(call.build.operand(call.build.emit(params, {input}), call.build.image_dims(scaling.dims)));
 }

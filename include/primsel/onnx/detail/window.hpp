@@ -15,20 +15,25 @@ struct Window {
 /// Kernels, strides, dilations, paddings and images beyond these are refused: sizes stay far from overflowing.
 inline constexpr std::int64_t largest_window = 1 << 14, largest_padding = 1 << 20, largest_image = 1 << 30;
 
-/// The size of an image: of a tensor [n, c, h, w], or [n, c, l] as h = l, w = 1. Throws error for any other.
+/// The size of an image: of a tensor [n, c, h, w], or [n, c, l] as h = 1, w = l. Throws error for any other.
 [[nodiscard]] inline Extent image_size(Sizes const& dims) {
     if (dims.size() != 3 && dims.size() != 4) {
         fail("on a tensor of ", dims.size(), " dimensions; images have 4 (n, c, h, w) or 3 (n, c, l)");
     }
     (void)elements(dims);
-    return {bounded(dims[2], 1, largest_image, "a height"),
-            dims.size() == 4 ? bounded(dims[3], 1, largest_image, "a width") : 1};
+    return {dims.size() == 4 ? bounded(dims[2], 1, largest_image, "a height") : 1,
+            bounded(dims.back(), 1, largest_image, "a width")};
 }
-/// One or two numbers, as of an image with as many axes.
+/// Gives a tensor, of which one or two axes are an image, another size of the image.
+inline void set_image_size(Sizes& dims, std::size_t axes, Extent size) {
+    if (axes == 2) dims[dims.size() - 2] = size.h;
+    dims.back() = size.w;
+}
+/// One or two numbers, as of an image with as many axes; `missing` is that of the row of a signal.
 [[nodiscard]] inline Extent spatial(Sizes const& values, std::size_t axes, std::int64_t low, std::int64_t high,
-                                    std::string_view what) {
+                                    std::string_view what, int missing = 1) {
     if (values.size() != axes) fail(values.size(), " values of ", what, " for ", axes, " axes");
-    return {bounded(values[0], low, high, what), axes == 2 ? bounded(values[1], low, high, what) : 1};
+    return {axes == 2 ? bounded(values[0], low, high, what) : missing, bounded(values.back(), low, high, what)};
 }
 
 namespace detail {
@@ -50,7 +55,7 @@ struct SamePadding {
     if (pads.size() != 2 * axes) fail(pads.size(), " values of padding for ", axes, " axes");
     for (const std::int64_t pad : pads) (void)bounded(pad, 0, largest_padding, "a padding");
     const auto at = [&](std::size_t i) { return static_cast<int>(pads[i]); };
-    return axes == 2 ? Padding{at(0), at(2), at(1), at(3)} : Padding{at(0), at(1), 0, 0};
+    return axes == 2 ? Padding{at(0), at(2), at(1), at(3)} : Padding{0, 0, at(0), at(1)};
 }
 }  // namespace detail
 
