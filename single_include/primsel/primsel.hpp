@@ -1375,6 +1375,10 @@ enum class ActivationKind {
     asinh,
     acosh,
     atanh,
+    silu,
+    mish,
+    gelu,
+    gelu_tanh,
 };
 
 /// An elementwise function of one input; the output has the input's shape. alpha and beta mean:
@@ -1383,17 +1387,19 @@ enum class ActivationKind {
 /// - hard_sigmoid: alpha * x + beta, clamped to [0, 1];
 /// - clip: alpha is the lowest value, beta the highest;
 /// - power: alpha is the exponent.
-/// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)).
+/// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)); silu is x *
+/// sigmoid(x); mish is x * tanh(softplus(x)); gelu is x times the cumulative normal distribution of x, gelu_tanh its
+/// approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
         constexpr std::string_view names[] = {
-            "relu",  "relu6",    "leaky_relu", "sigmoid",  "hard_swish", "elu",   "hard_sigmoid", "tanh",
-            "clip",  "sqrt",     "exp",        "log",      "abs",        "sign",  "floor",        "ceil",
-            "round", "truncate", "erf",        "softplus", "power",      "sin",   "cos",          "tan",
-            "asin",  "acos",     "atan",       "sinh",     "cosh",       "asinh", "acosh",        "atanh",
+            "relu", "relu6",    "leaky_relu", "sigmoid", "hard_swish", "elu",   "hard_sigmoid", "tanh",  "clip",
+            "sqrt", "exp",      "log",        "abs",     "sign",       "floor", "ceil",         "round", "truncate",
+            "erf",  "softplus", "power",      "sin",     "cos",        "tan",   "asin",         "acos",  "atan",
+            "sinh", "cosh",     "asinh",      "acosh",   "atanh",      "silu",  "mish",         "gelu",  "gelu_tanh",
         };
         return names[static_cast<std::size_t>(kind)];
     }
@@ -1420,6 +1426,22 @@ struct Sigmoid {
 /// x * min(max(x + 3, 0), 6) / 6
 struct HardSwish {
     static constexpr ActivationParams params{ActivationKind::hard_swish};
+};
+/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
+struct Silu {
+    static constexpr ActivationParams params{ActivationKind::silu};
+};
+/// x * tanh(log(1 + exp(x))) (Misra 2019).
+struct Mish {
+    static constexpr ActivationParams params{ActivationKind::mish};
+};
+/// x times the cumulative normal distribution of x (Hendrycks and Gimpel 2016), as PyTorch's GELU().
+struct Gelu {
+    static constexpr ActivationParams params{ActivationKind::gelu};
+};
+/// The approximation of Gelu by a tanh, as PyTorch's GELU(approximate="tanh").
+struct GeluTanh {
+    static constexpr ActivationParams params{ActivationKind::gelu_tanh};
 };
 struct Tanh {
     static constexpr ActivationParams params{ActivationKind::tanh};
@@ -9761,28 +9783,6 @@ struct PixelShuffleOf {
 
 }  // namespace detail
 
-/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
-using Silu = Gated<Sigmoid>;
-
-/// The approximation of x * (cumulative normal distribution of x) by a tanh (Hendrycks and Gimpel 2016): PyTorch's
-/// GELU(approximate="tanh"). Written as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3)), which is the same.
-using GeluTanh = Gated<Gated<Product<Path<>, Path<>>,
-                             ScaleBy<std::ratio<71'354'816, 1'000'000'000>, std::ratio<1'595'769'122, 1'000'000'000>>>,
-                       Sigmoid>;
-
-namespace detail {
-template <class Kind>
-struct Erf {
-    static constexpr ActivationParams params{Kind::erf};
-};
-}  // namespace detail
-/// x * cumulative normal distribution of x (Hendrycks and Gimpel 2016), by the error function: PyTorch's GELU(). Only
-/// where the error function is a kind of activation.
-template <class Kind = ActivationKind>
-    requires requires { Kind::erf; }
-using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, layer::detail::Erf<Kind>,
-                   ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
-
 /// slope * x below zero, with one trained slope for all channels (slopes = 1) or one for each channel. Weight:
 /// `<name>.weight`, of `slopes` values.
 template <int slopes = 1>
@@ -10489,52 +10489,9 @@ concept NetworkType = requires {
 
 // primsel/network/detail/simplifier.hpp
 
-// primsel/network/detail/reordering.hpp
+// primsel/network/detail/gates.hpp
+// Products of a tensor with a function of itself, as exporters write activations that were no operators yet.
 
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::network::detail {
-
-/// The same elements with as few axes as can be.
-[[nodiscard]] inline AsStridedParams merge_axes(AsStridedParams const& params) {
-    AsStridedParams result = params;
-    result.dims = {};
-    result.strides = {};
-    for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
-        if (params.dims[axis] == 1) continue;
-        const std::size_t rank = result.dims.rank();
-        if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
-            result.dims[rank - 1] *= params.dims[axis];
-            result.strides[rank - 1] = params.strides[axis];
-        } else {
-            result.strides[rank] = params.strides[axis];
-            result.dims.push_back(params.dims[axis]);
-        }
-    }
-    if (result.dims.rank() == 0) {
-        result.dims.push_back(1);
-        result.strides[0] = 1;
-    }
-    return result;
-}
-/// Whether elements stay in their order, in another shape.
-[[nodiscard]] inline bool is_reshape(AsStridedParams const& params, Shape input) {
-    return params.offset == 0 && params.dims == Dims{static_cast<int>(params.shape.size())} && params.strides[0] == 1 &&
-           params.shape.size() == input.size();
-}
-/// The groups of the channel shuffle that this is; 0 if it is none.
-[[nodiscard]] inline int shuffled_groups(AsStridedParams const& params, Shape input) {
-    if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
-    const int groups = params.dims[1];
-    if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
-    const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
-    const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
-    const bool whole = pixels == 1 ? params.dims.rank() == 2
-                                   : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
-    return swapped && whole ? groups : 0;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::network::detail
 // primsel/network/graph_editor.hpp
 
 #include <algorithm>
@@ -10759,8 +10716,175 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::network::detail {
+
+/// Finds the activation that a few layers compute: x * sigmoid(x), x * hard_sigmoid(x), x * relu6(x + 3) / 6, x *
+/// tanh(softplus(x)), x / 2 * (1 + erf(x / sqrt(2))) and its approximation by a tanh, with constant factors wherever
+/// they stand. Only where no other layer reads what lies between.
+class Gates {
+public:
+    struct Found {
+        ActivationParams activation;
+        std::size_t source = 0;
+    };
+    explicit Gates(GraphEditor const& edit) : edit_(edit) {}
+
+    /// The activation whose result is that of the layer, and what it reads.
+    [[nodiscard]] std::optional<Found> find(std::size_t layer) const {
+        Product product;
+        if (!flatten(layer, true, product) || product.factors.size() != 2) return std::nullopt;
+        for (const bool swapped : {false, true}) {
+            const std::size_t x = product.factors[swapped ? 1 : 0], gate = product.factors[swapped ? 0 : 1];
+            if (const std::optional<ActivationKind> kind = gated(x, gate, product.constant)) return Found{{*kind}, x};
+        }
+        return std::nullopt;
+    }
+
+private:
+    /// constant * the product of the factors.
+    struct Product {
+        double constant = 1;
+        std::vector<std::size_t> factors;
+    };
+
+    template <class Params>
+    [[nodiscard]] Params const* as(std::size_t i) const {
+        Node const& node = edit_[i];
+        return node.epilogue.clamp.bounded() ? nullptr : std::get_if<Params>(&node.layer);
+    }
+    [[nodiscard]] std::size_t input(std::size_t i) const { return edit_[i].inputs[0]; }
+    [[nodiscard]] bool is(std::size_t i, ActivationKind kind) const {
+        ActivationParams const* activation = as<ActivationParams>(i);
+        return activation != nullptr && activation->kind == kind && edit_.uses(i) == 1;
+    }
+    [[nodiscard]] static bool close(double value, double wanted) { return std::abs(value - wanted) <= 1e-5 * wanted; }
+
+    /// Adds the layer's factors to the product. False where that is none of tensors of one shape.
+    [[nodiscard]] bool flatten(std::size_t i, bool root, Product& product) const {
+        BinaryParams const* binary = as<BinaryParams>(i);
+        ScaleParams const* scale = as<ScaleParams>(i);
+        if (root || edit_.uses(i) == 1) {
+            if (binary != nullptr && binary->kind == BinaryKind::multiply) {
+                std::vector<std::size_t> const& inputs = edit_[i].inputs;
+                return edit_[inputs[0]].shape == edit_[inputs[1]].shape && flatten(inputs[0], false, product) &&
+                       flatten(inputs[1], false, product);
+            }
+            if (scale != nullptr && scale->known && scale->shift == 0.0F) {
+                product.constant *= static_cast<double>(scale->factor);
+                return flatten(input(i), false, product);
+            }
+        }
+        product.factors.push_back(i);
+        return product.factors.size() <= 2;
+    }
+
+    /// Which activation of x is constant * x * gate.
+    [[nodiscard]] std::optional<ActivationKind> gated(std::size_t x, std::size_t gate, double constant) const {
+        if (close(constant, 1)) {
+            if (is(gate, ActivationKind::sigmoid) && input(gate) == x) return ActivationKind::silu;
+            if (is_hard_sigmoid(gate) && input(gate) == x) return ActivationKind::hard_swish;
+            if (is(gate, ActivationKind::tanh) && is(input(gate), ActivationKind::softplus) && input(input(gate)) == x)
+                return ActivationKind::mish;
+        }
+        if (close(constant, 1.0 / 6) && is(gate, ActivationKind::relu6) && is_linear(input(gate), 1, 3) &&
+            input(input(gate)) == x)
+            return ActivationKind::hard_swish;
+        ScaleParams const* step = as<ScaleParams>(gate);
+        if (step == nullptr || !step->known || edit_.uses(gate) != 1 || step->factor != step->shift)
+            return std::nullopt;
+        if (!close(constant * static_cast<double>(step->factor), 0.5)) return std::nullopt;
+        const std::size_t inner = input(gate);
+        if (is(inner, ActivationKind::erf) && is_linear(input(inner), std::sqrt(0.5), 0) && input(input(inner)) == x)
+            return ActivationKind::gelu;
+        if (is(inner, ActivationKind::tanh) && is_cubic(input(inner), x)) return ActivationKind::gelu_tanh;
+        return std::nullopt;
+    }
+    [[nodiscard]] bool is_hard_sigmoid(std::size_t i) const {
+        ActivationParams const* activation = as<ActivationParams>(i);
+        return is(i, ActivationKind::hard_sigmoid) && close(static_cast<double>(activation->alpha), 1.0 / 6) &&
+               activation->beta == 0.5F;
+    }
+    /// Whether the layer is factor * its input + shift.
+    [[nodiscard]] bool is_linear(std::size_t i, double factor, float shift) const {
+        ScaleParams const* scale = as<ScaleParams>(i);
+        return scale != nullptr && scale->known && close(static_cast<double>(scale->factor), factor) &&
+               scale->shift == shift && edit_.uses(i) == 1;
+    }
+    /// Whether the layer is sqrt(2 / pi) * (x + 0.044715 * x^3).
+    [[nodiscard]] bool is_cubic(std::size_t i, std::size_t x) const {
+        if (!is_linear(i, 0.7978845608, 0)) return false;
+        const std::size_t sum = input(i);
+        BinaryParams const* binary = as<BinaryParams>(sum);
+        const bool adds = as<AddParams>(sum) != nullptr || (binary != nullptr && binary->kind == BinaryKind::add);
+        std::vector<std::size_t> const& terms = edit_[sum].inputs;
+        if (!adds || edit_.uses(sum) != 1 || terms.size() != 2 || (terms[0] != x && terms[1] != x)) return false;
+        const std::size_t cubed = terms[0] == x ? terms[1] : terms[0];
+        if (!is_linear(cubed, 0.044715, 0)) return false;
+        const std::size_t power = input(cubed);
+        return is(power, ActivationKind::power) && as<ActivationParams>(power)->alpha == 3.0F && input(power) == x;
+    }
+
+    GraphEditor const& edit_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::network::detail
+// primsel/network/detail/reordering.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::network::detail {
+
+/// The same elements with as few axes as can be.
+[[nodiscard]] inline AsStridedParams merge_axes(AsStridedParams const& params) {
+    AsStridedParams result = params;
+    result.dims = {};
+    result.strides = {};
+    for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
+        if (params.dims[axis] == 1) continue;
+        const std::size_t rank = result.dims.rank();
+        if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
+            result.dims[rank - 1] *= params.dims[axis];
+            result.strides[rank - 1] = params.strides[axis];
+        } else {
+            result.strides[rank] = params.strides[axis];
+            result.dims.push_back(params.dims[axis]);
+        }
+    }
+    if (result.dims.rank() == 0) {
+        result.dims.push_back(1);
+        result.strides[0] = 1;
+    }
+    return result;
+}
+/// Whether elements stay in their order, in another shape.
+[[nodiscard]] inline bool is_reshape(AsStridedParams const& params, Shape input) {
+    return params.offset == 0 && params.dims == Dims{static_cast<int>(params.shape.size())} && params.strides[0] == 1 &&
+           params.shape.size() == input.size();
+}
+/// The groups of the channel shuffle that this is; 0 if it is none.
+[[nodiscard]] inline int shuffled_groups(AsStridedParams const& params, Shape input) {
+    if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
+    const int groups = params.dims[1];
+    if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
+    const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
+    const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
+    const bool whole = pixels == 1 ? params.dims.rank() == 2
+                                   : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
+    return swapped && whole ? groups : 0;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::network::detail
+
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -10776,8 +10900,9 @@ public:
 
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
-            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
-                                         fuse_pad(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            while (!edit_.removed(i) &&
+                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                    join_concats(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i))) {
             }
         }
         return edit_.graph();
@@ -11032,6 +11157,23 @@ private:
             return false;
         edit_.set_epilogue(first_input(i), std::move(epilogue));
         edit_.remove(i);
+        return true;
+    }
+
+    /// An activation that several layers compute becomes one layer.
+    bool join_gate(std::size_t i) {
+        const std::optional<Gates::Found> found = Gates(edit_).find(i);
+        if (!found) return false;
+        std::vector<std::size_t> unread = edit_[i].inputs;
+        edit_.replace(i, found->activation);
+        edit_.rewire(i, {found->source});
+        while (!unread.empty()) {
+            const std::size_t layer = unread.back();
+            unread.pop_back();
+            if (edit_.removed(layer) || edit_.uses(layer) > 0) continue;
+            unread.insert(unread.end(), edit_[layer].inputs.begin(), edit_[layer].inputs.end());
+            edit_.remove(layer);
+        }
         return true;
     }
 
@@ -13047,6 +13189,38 @@ void for_channel_elements(ExecutorRef executor, AxisView view, const float* tabl
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
+// primsel/op/detail/gates.hpp
+// The terms that gates of one number are made of, in the function and in its gradient.
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+inline constexpr float root_of_half = 0.70710678F;
+inline constexpr float density_at_zero = 0.39894228F;  // of the normal distribution
+
+/// Returns n such that tanh(log(1 + exp(x))) is n / (n + 2). From x = 20 on the quotient is 1 in float, and n is held.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> mish_term(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    const V e = exp<Arch>(min<Arch>(V(20.0F), x));
+    return e * (e + V(2.0F));
+}
+
+/// Returns u such that gelu_tanh(x) is x * sigmoid(u): 2 * sqrt(2 / pi) * (x + 0.044715 * x^3).
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> gelu_tanh_exponent(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    return x * fma<Arch>(x * x, V(0.071354816F), V(1.5957691F));
+}
+
+/// Returns the slope of x * sigmoid(u), where u has the given slope.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> gate_slope(Floats<Arch> const& x, Floats<Arch> const& u, Floats<Arch> const& slope) {
+    using V = Floats<Arch>;
+    const V gate = V(1.0F) / (V(1.0F) + exp<Arch>(-u));
+    return gate * fma<Arch>(x * slope, V(1.0F) - gate, V(1.0F));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
 // primsel/op/op.hpp
 
 #include <concepts>
@@ -13120,7 +13294,13 @@ private:
             case ActivationKind::exp:
             case ActivationKind::log:
                 return 20;
+            case ActivationKind::silu:
+            case ActivationKind::mish:
+                return 22;
+            case ActivationKind::gelu_tanh:
+                return 25;
             case ActivationKind::erf:
+            case ActivationKind::gelu:
             case ActivationKind::softplus:
                 return 40;
             case ActivationKind::power:
@@ -13195,6 +13375,19 @@ private:
             case ActivationKind::softplus:
                 // log(1 + e^x), written so that exp cannot overflow and small terms are not lost.
                 return each([](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(exp<Arch>(-xsimd::abs(x))); });
+            case ActivationKind::silu:
+                return each([](V const& x) { return x / (V(1.0F) + exp<Arch>(-x)); });
+            case ActivationKind::mish:
+                return each([](V const& x) {
+                    const V n = op::detail::mish_term<Arch>(x);
+                    return x * (n / (n + V(2.0F)));
+                });
+            case ActivationKind::gelu:
+                return each(
+                    [](V const& x) { return V(0.5F) * x * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half))); });
+            case ActivationKind::gelu_tanh:
+                return each(
+                    [](V const& x) { return x / (V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x))); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
@@ -13341,6 +13534,23 @@ private:
                 return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
             case ActivationKind::softplus:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) + exp<Arch>(-x)); });
+            case ActivationKind::silu:
+                return each([](V const& x, V const& dy) { return dy * op::detail::gate_slope<Arch>(x, x, V(1.0F)); });
+            case ActivationKind::gelu_tanh:
+                return each([](V const& x, V const& dy) {
+                    const V slope = fma<Arch>(x * x, V(3 * 0.071354816F), V(1.5957691F));
+                    return dy * op::detail::gate_slope<Arch>(x, op::detail::gelu_tanh_exponent<Arch>(x), slope);
+                });
+            case ActivationKind::mish:  // the gate g = n / (n + 2) has the slope (1 - g^2) * sigmoid(x)
+                return each([](V const& x, V const& dy) {
+                    const V n = op::detail::mish_term<Arch>(x), gate = n / (n + V(2.0F));
+                    return dy * fma<Arch>(x, (V(1.0F) - gate * gate) / (V(1.0F) + exp<Arch>(-x)), gate);
+                });
+            case ActivationKind::gelu:
+                return each([](V const& x, V const& dy) {
+                    const V share = V(0.5F) * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half)));
+                    return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
+                });
             case ActivationKind::atan:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
             case ActivationKind::atanh:
@@ -13673,11 +13883,11 @@ private:
         }
         add(columns);
         const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
-        // If there are few columns, such as the colours of an image, blocks divide the rows.
-        const bool few = count < 4;
         walk.for_each_row(
             executor,
             [=, step = dst_step[columns]](std::size_t, auto const& at, op::detail::Part part) {
+                // Parts of fewer columns than a cache line would each read all of the input, so they divide the rows.
+                const bool few = count < 16 * part.count;
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
                 transpose_columns(src + at[0] + first * src_step, src_step, dst + at[1] + first, step, some,
@@ -14346,15 +14556,26 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Sums for every output the taps that reach it: tap (i, j) connects row y with row (y + top - i * dilation) / stride
 /// of the input, where that is an integer. Result columns one stride apart use neighbouring input columns and the same
-/// taps, so they are computed together. Packed weights: blocks of eight outputs of a group (four or one, if it has
+/// taps, so they are computed together. If every channel is its own group and the stride is 1 or 2, whole rows are
+/// computed at a time. Packed weights: blocks of eight outputs of a group (four or one, if it has
 /// fewer), each with its biases and then, for each tap and input channel, the block's weights.
 template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape) {
-        return 2.0 * params.k / params.groups * params.kernel.h * params.kernel.w *
-               static_cast<double>(inputs[0].size());
+    /// Counts whole vectors of columns and whole blocks of outputs, and for each vector of a block the operations that
+    /// its start and its stores take as long as. The factors are fitted to times on a Xeon.
+    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs,
+                                           Shape output) {
+        constexpr int width = 16;
+        constexpr double dense = 0.6, around_a_vector = 1700;
+        const Sizes sizes(params, inputs[0]);
+        const int columns = (output.w + params.stride.w - 1) / params.stride.w, vectors = (columns + width - 1) / width,
+                  phases = std::min(params.stride.w, output.w);
+        const double rows = static_cast<double>(sizes.groups * sizes.blocks * sizes.block) * output.h,
+                     depth = static_cast<double>(sizes.c * sizes.taps) / params.stride.h / params.stride.w;
+        return rows * phases * vectors *
+               (dense * 2 * width * depth + around_a_vector / static_cast<double>(sizes.block));
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
@@ -14403,6 +14624,11 @@ private:
         [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
     };
 
+    /// Returns whether channels are apart and columns at most two apart: both columns are then computed together.
+    [[nodiscard]] static bool is_depthwise(ConvTransposeParams const& params, Sizes const& sizes) {
+        return sizes.c == 1 && sizes.k == 1 && params.stride.w <= 2;
+    }
+
     template <class Arch>
     static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
         const Sizes sizes(params, args.src_shape[0]);
@@ -14414,7 +14640,13 @@ private:
                                        const std::size_t row = item / blocks, block = item % blocks;
                                        const Row of_block(params, args, sizes, row / h, block,
                                                           static_cast<int>(row % h));
-                                       if (sizes.block == 1) {
+                                       if (is_depthwise(params, sizes)) {
+                                           if (params.stride.w == 1) {
+                                               depthwise_columns<Arch, 1>(of_block);
+                                           } else {
+                                               depthwise_columns<Arch, 2>(of_block);
+                                           }
+                                       } else if (sizes.block == 1) {
                                            columns<Arch, 1>(of_block);
                                        } else if (sizes.block == 4) {
                                            columns<Arch, 4>(of_block);
@@ -14474,6 +14706,75 @@ private:
                 }
             }
             for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
+        }
+    }
+
+    /// Computes a row of one channel from one channel.
+    template <class Arch, int stride>
+    static void depthwise_columns(Row const& row) noexcept {
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        const Taps even(p.padding.left, p.kernel.w, stride, p.dilation.w),
+            odd(p.padding.left + 1, p.kernel.w, stride, p.dilation.w);
+        for (int begin = 0; begin * stride < row.out.w;) {
+            if ((row.out.w + stride - 1) / stride - begin > width) {
+                depthwise_tile<Arch, stride, 2>(row, even, odd, begin);
+                begin += 2 * width;
+            } else {
+                depthwise_tile<Arch, stride, 1>(row, even, odd, begin);
+                begin += width;
+            }
+        }
+    }
+    /// Computes the columns begin * stride, ..., of which those beyond the row are left out.
+    template <class Arch, int stride, int vectors>
+    PRIMSEL_INLINE static void depthwise_tile(Row const& row, Taps const& even, Taps const& odd, int begin) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        const int n = row.in.w;
+        V sum[stride][vectors];
+        PRIMSEL_UNROLL
+        for (int phase = 0; phase < stride; ++phase) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sum[phase][v] = V(row.weights[0]);
+        }
+        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
+            const int from = row.y - i * p.dilation.h;
+            if (from < 0 || from / p.stride.h >= row.in.h) continue;
+            const float* src = row.src + static_cast<std::ptrdiff_t>(from / p.stride.h) * n;
+            const float* weights = row.weights + 1 + i * p.kernel.w;
+            PRIMSEL_UNROLL
+            for (int phase = 0; phase < stride; ++phase) {
+                Taps const& across = phase == 0 ? even : odd;
+                for (int j = across.first; j < p.kernel.w; j += across.step) {
+                    const int at = (phase + p.padding.left - j * p.dilation.w) / stride + begin;
+                    if (at >= n || at + vectors * width <= 0) continue;
+                    const bool inside = at >= 0 && at + vectors * width <= n;
+                    const V weight(weights[j]);
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) {
+                        const V x = inside ? load<Arch>(src + at + v * width)
+                                           : op::detail::load_around<Arch>(src, at + v * width, n, 0.0F);
+                        sum[phase][v] = fma<Arch>(x, weight, sum[phase][v]);
+                    }
+                }
+            }
+        }
+        float* const dst = row.dst + begin * stride;
+        const int count = row.out.w - begin * stride;
+        const auto put_at = [&](V const& value, int at) {
+            if (at < count) op::detail::store_up_to<Arch>(dst + at, value, static_cast<std::size_t>(count - at));
+        };
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            if constexpr (stride == 1) {
+                put_at(sum[0][v], v * width);
+            } else {
+                op::detail::join_even_odd<Arch>(sum[0][v], sum[1][v]);
+                put_at(sum[0][v], 2 * v * width);
+                put_at(sum[1][v], (2 * v + 1) * width);
+            }
         }
     }
 
@@ -15005,8 +15306,9 @@ void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F c
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
-// primsel/op/detail/window.hpp
-// Pooling of one row of windows.
+// primsel/op/detail/short_rows.hpp
+// Reductions of short contiguous rows. One vector holds the results of as many rows as it has lanes, so that the lanes
+// of a row need not be added one by one.
 
 // primsel/op/detail/long_sums.hpp
 // Reductions of any number of terms. Terms of a block are summed in float, blocks in double, so that the error does not
@@ -15243,6 +15545,8 @@ PRIMSEL_INLINE Floats<Arch> reduce_terms(std::size_t count, F const& term) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
+// primsel/op/detail/window.hpp
+// Pooling of one row of windows.
 
 #include <algorithm>
 #include <array>
@@ -15484,6 +15788,131 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+/// The most columns of a row that is summed in float.
+template <class Arch>
+inline constexpr std::size_t longest_short_row = 2 * block_terms * lanes<Arch>;
+
+/// Pairs lanes of a and b that are `apart` from each other: low and high get one lane of each pair. Pairs of a are in
+/// the lanes whose number lacks the bit `apart`, pairs of b in the others.
+template <class Arch, int apart>
+PRIMSEL_INLINE void pair_lanes(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch>& low, Floats<Arch>& high) {
+    constexpr int width = lanes<Arch>;
+    const typename Floats<Arch>::register_type x = a, y = b;
+    [&]<int... i>(std::integer_sequence<int, i...>) {
+        low = Floats<Arch>(__builtin_shufflevector(x, y, ((i & apart) == 0 ? i : width + (i ^ apart))...));
+        high = Floats<Arch>(__builtin_shufflevector(x, y, ((i & apart) == 0 ? i ^ apart : width + i)...));
+    }(std::make_integer_sequence<int, width>{});
+}
+
+/// Reduces the lanes of each of `width` rows, whose state is `values` vectors: lane i of rows[0] becomes the result of
+/// rows[i]. join(low, high) merges the state `high` into `low`.
+template <class Arch, std::size_t values, int apart = lanes<Arch> / 2, class F>
+PRIMSEL_INLINE void fold_rows(Floats<Arch> (&rows)[lanes<Arch>][values], F const& join) {
+    PRIMSEL_UNROLL
+    for (int row = 0; row < apart; ++row) {
+        Floats<Arch> high[values];
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < values; ++v) {
+            Floats<Arch> low;
+            pair_lanes<Arch, apart>(rows[row][v], rows[row + apart][v], low, high[v]);
+            rows[row][v] = low;
+        }
+        join(rows[row], high);
+    }
+    if constexpr (apart > 1) fold_rows<Arch, values, apart / 2>(rows, join);
+}
+
+/// Calls state(row, values) for `count` rows, folds their lanes and calls finish(row, n, values) with the results of n
+/// rows from `row` on.
+template <class Arch, std::size_t values, class State, class Join, class Finish>
+void for_folded_rows(std::size_t count, State const& state, Join const& join, Finish const& finish) noexcept {
+    constexpr std::size_t width = lanes<Arch>;
+    for (std::size_t first = 0; first < count; first += width) {
+        Floats<Arch> rows[width][values];
+        const std::size_t n = std::min(width, count - first);
+        for (std::size_t i = 0; i < n; ++i) state(first + i, rows[i]);
+        for (std::size_t i = n; i < width; ++i) std::copy_n(rows[0], values, rows[i]);
+        fold_rows<Arch, values>(rows, join);
+        finish(first, n, rows[0]);
+    }
+}
+
+/// Reduces each of `rows` contiguous rows of up to longest_short_row columns; averages are divided by the divisor.
+template <class Arch, class Reduction>
+void reduce_short_rows(const float* src, std::size_t rows, std::size_t columns, float divisor, float* dst) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    const auto apply = [](V const& a, V const& b) { return Reduction::template apply<Arch>(a, b); };
+    for_folded_rows<Arch, 1>(
+        rows,
+        [=](std::size_t row, V(&result)[1]) PRIMSEL_INLINE_LAMBDA {
+            const float* from = src + row * columns;
+            V even = load_up_to<Arch>(from, columns, Reduction::identity), odd(Reduction::identity);
+            std::size_t i = width;
+            for (; i + 2 * width <= columns; i += 2 * width) {
+                odd = apply(odd, load<Arch>(from + i));
+                even = apply(even, load<Arch>(from + i + width));
+            }
+            for (; i < columns; i += width) {
+                odd = apply(odd, load_up_to<Arch>(from + i, columns - i, Reduction::identity));
+            }
+            result[0] = apply(even, odd);
+        },
+        [=](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = apply(low[0], high[0]); },
+        [=](std::size_t row, std::size_t n, V const(&result)[1]) PRIMSEL_INLINE_LAMBDA {
+            const V value = Reduction::averages ? result[0] / V(divisor) : result[0];
+            store_up_to<Arch>(dst + row, value, n);
+        });
+}
+
+/// Reduces each of `rows` contiguous rows; averages are divided by the divisor.
+template <class Arch, class Reduction>
+void reduce_contiguous(const float* src, std::size_t rows, std::size_t columns, double divisor, float* dst) noexcept {
+    if (columns <= longest_short_row<Arch>) {
+        return reduce_short_rows<Arch, Reduction>(src, rows, columns, static_cast<float>(divisor), dst);
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+        dst[row] = reduce_rows<Arch, Reduction>({src + row * columns, 1, 0}, columns, divisor);
+    }
+}
+
+/// Finds the position of the first of the largest elements of each row, whatever its length. NaN is passed over.
+template <class Arch>
+void largest_of_each_row(const float* src, std::size_t rows, std::size_t columns, float* dst) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    constexpr float lowest = -std::numeric_limits<float>::infinity();
+    for_folded_rows<Arch, 2>(
+        rows,
+        [=](std::size_t row, V(&best)[2]) PRIMSEL_INLINE_LAMBDA {
+            const float* from = src + row * columns;
+            V largest(lowest), place(0.0F);
+            for (std::size_t i = 0; i < columns; i += width) {
+                const V value = load_up_to<Arch>(from + i, columns - i, lowest);
+                const auto larger = value > largest;
+                largest = xsimd::select(larger, value, largest);
+                place = xsimd::select(larger, V(static_cast<float>(i)) + first_integers<Arch>(), place);
+            }
+            best[0] = largest, best[1] = place;
+        },
+        [](V(&low)[2], V const(&high)[2]) PRIMSEL_INLINE_LAMBDA {
+            const auto better = (high[0] > low[0]) | ((high[0] == low[0]) & (high[1] < low[1]));
+            low[0] = xsimd::select(better, high[0], low[0]);
+            low[1] = xsimd::select(better, high[1], low[1]);
+        },
+        [=](std::size_t row, std::size_t n, V const(&best)[2])
+            PRIMSEL_INLINE_LAMBDA { store_up_to<Arch>(dst + row, best[1], n); });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
+
+#include <algorithm>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -15511,14 +15940,19 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
         });
         return;
     }
-    const bool whole = from.h == w;  // the rows of a channel are contiguous
+    const auto pixels = static_cast<double>(in.pixels());
+    if (from.h == w && from.c == in.pixels()) {
+        for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+            reduce_contiguous<Arch, Reduction>(src + first * in.pixels(), last - first, in.pixels(), pixels,
+                                               dst + first);
+        });
+        return;
+    }
     for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
         std::size_t image = first / channels, c = first % channels;
         for (std::size_t item = first; item < last; ++item) {
             const float* channel = src + image * in.size() + c * from.c;
-            const auto pixels = static_cast<double>(in.pixels());
-            dst[item] = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels(), pixels)
-                              : reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
+            dst[item] = reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
             if (++c == channels) c = 0, ++image;
         }
     });
@@ -16590,6 +17024,90 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/pool.hpp
 
+// primsel/op/detail/separated_window.hpp
+// Pooling of one row of windows where channels are contiguous, one axis after the other: first the rows of all windows
+// are reduced to one row, then its columns.
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+/// The floats of a row that are reduced at a time: few enough to stay in L1.
+inline constexpr std::ptrdiff_t separated_floats = 6144;
+
+/// Returns the number of outputs that pool_separated computes at a time.
+[[nodiscard]] inline std::ptrdiff_t separated_outputs(PoolAxis const& axis, std::ptrdiff_t channels) noexcept {
+    return (separated_floats / channels - axis.size) / axis.step + 1;
+}
+
+/// Returns whether pool_separated takes windows of `height` rows, and is faster than pool_pixels. The factor stands for
+/// the intermediate row, which is stored and loaded; it was measured in hwc with 2 to 512 channels.
+template <class Arch>
+[[nodiscard]] bool is_separated(PoolAxis const& axis, std::ptrdiff_t height, std::ptrdiff_t channels) noexcept {
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    constexpr double factor = 2;
+    if ((axis.size + axis.step) * channels > separated_floats) return false;
+    const std::ptrdiff_t outputs = separated_outputs(axis, channels);
+    const auto vectors = static_cast<double>((channels + width - 1) / width * width);
+    const auto taps = static_cast<double>(axis.size), rows = static_cast<double>(height);
+    const auto columns = static_cast<double>(((outputs - 1) * axis.step + axis.size) * channels);
+    const double separated = rows * columns / static_cast<double>(outputs) +
+                             taps * (axis.step == 1 ? static_cast<double>(channels) : vectors);
+    return factor * separated < taps * rows * vectors;
+}
+
+/// Computes a row of outputs in hwc.
+template <class Arch, class Reduction>
+PRIMSEL_NOINLINE void pool_separated(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_t channels,
+                                     std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    alignas(64) float combined[separated_floats + 2 * width];
+    const WindowRows window = row.window;
+    const auto fill = [](float* from, float* to) {
+        for (; from < to; from += width) store<Arch>(from, V(Reduction::identity));
+    };
+    // Reduces the columns of `floats` neighbouring results with one divisor.
+    const auto reduce = [&](const float* from, std::ptrdiff_t floats, V const& divisor, float* to) {
+        for (std::ptrdiff_t i = 0; i < floats; i += width) {
+            V sum = reduce_terms<Arch, Reduction>(static_cast<std::size_t>(axis.size), [=](std::size_t tap) {
+                return load<Arch>(from + i + static_cast<std::ptrdiff_t>(tap) * channels);
+            });
+            if constexpr (Reduction::averages) sum = sum / divisor;
+            store_up_to<Arch>(to + i, sum, static_cast<std::size_t>(floats - i));
+        }
+    };
+    const std::ptrdiff_t piece = separated_outputs(axis, channels);
+    for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
+        const std::ptrdiff_t count = std::min(piece, outputs - out);
+        const std::ptrdiff_t begin = axis.begin(out), end = axis.begin(out + count - 1) + axis.size;
+        const std::ptrdiff_t first = std::min(axis.first(out), end), last = std::max(std::min(end, axis.in), first);
+        float* const inside = combined + (first - begin) * channels;
+        const std::ptrdiff_t floats = (last - first) * channels;
+        fill(combined, inside);
+        for (std::ptrdiff_t i = 0; i < floats; i += width) {
+            const std::ptrdiff_t at = first * channels + i;
+            const auto n = static_cast<std::size_t>(floats - i);
+            store<Arch>(inside + i, reduce_terms<Arch, Reduction>(window.count, [=](std::size_t y) {
+                            return load_up_to<Arch>(window[y] + at, n, Reduction::identity);
+                        }));
+        }
+        fill(inside + floats, combined + (end - begin) * channels + width);
+        for (std::ptrdiff_t i = 0; i < count;) {
+            // With a step of 1, windows with the same divisor are neighbours in the combined row too.
+            const std::ptrdiff_t counted = axis.counted(out + i);
+            std::ptrdiff_t run = 1;
+            while (axis.step == 1 && i + run < count && axis.counted(out + i + run) == counted) ++run;
+            reduce(combined + i * axis.step * channels, run * channels, V(row.counted * static_cast<float>(counted)),
+                   row.dst + (out + i) * channels);
+            i += run;
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
+
 #include <algorithm>
 #include <span>
 
@@ -16604,6 +17122,9 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
     const PoolAxis across{
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
+    if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, down.size, out.c)) {
+        return pool_each_axis<Arch, Reduction>(down, across, args);
+    }
     for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
         constexpr int several = 16;
         OutputRow rows[several];
@@ -16626,6 +17147,26 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
             }
         }
     });
+}
+
+/// Pools images in hwc, one axis of the windows after the other.
+template <class Arch, class Reduction>
+void pool_each_axis(PoolAxis const& down, PoolAxis const& across, OpArgs const& args) noexcept {
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const auto rows = static_cast<std::size_t>(out.h), from = in.size() / static_cast<std::size_t>(in.h),
+               to = out.size() / rows;
+    for_ranges(args.executor, static_cast<std::size_t>(args.batch) * rows, to,
+               [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
+                   for (std::size_t item = begin; item < end; ++item) {
+                       const auto h = static_cast<std::ptrdiff_t>(item % rows);
+                       const auto first = static_cast<std::size_t>(down.first(h));
+                       const OutputRow row{.window = {src + item / rows * in.size() + first * from,
+                                                      static_cast<std::size_t>(down.last(h)) - first, from},
+                                           .counted = static_cast<float>(down.counted(h)),
+                                           .dst = dst + item * to};
+                       pool_separated<Arch, Reduction>(across, row, out.c, out.w);
+                   }
+               });
 }
 
 /// Pools dilated windows: every tap is added to all outputs of a row that it reaches.
@@ -16728,8 +17269,12 @@ template <>
 struct Op<PoolParams> {
     static constexpr bool in_place = false;
 
+    /// Large windows without gaps are reduced by rows, then by columns.
     [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
-        return static_cast<double>(params.window.h) * params.window.w * static_cast<double>(output.size());
+        const double whole = static_cast<double>(params.window.h) * params.window.w;
+        const double separated = static_cast<double>(params.window.h) * params.stride.w + params.window.w;
+        const bool separates = params.dilation == Extent{1} && 2 * separated < whole;
+        return (separates ? separated : whole) * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
@@ -17314,27 +17859,23 @@ private:
     template <class Arch>
     static void positions(op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (inner == 1) {
+            op::detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
+                op::detail::largest_of_each_row<Arch>(src + first * count, last - first, count, dst + first);
+            });
+            return;
+        }
         op::detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
-                               [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               [=](std::size_t first, std::size_t last) {
                                    for (std::size_t item = first; item < last; ++item) {
                                        const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
-                                       const float* from = src + outer * count * inner + begin;
-                                       float* to = dst + outer * inner + begin;
-                                       if (inner == 1) {
-                                           *to = position_in_row(from, count);
-                                       } else {
-                                           positions_of_lines<Arch>(count, inner, inner - begin, from, to);
-                                       }
+                                       positions_of_lines<Arch>(count, inner, inner - begin,
+                                                                src + outer * count * inner + begin,
+                                                                dst + outer * inner + begin);
                                    }
                                });
-    }
-    static float position_in_row(const float* row, std::size_t count) noexcept {
-        std::size_t best = 0;
-        float largest = -std::numeric_limits<float>::infinity();
-        for (std::size_t i = 0; i < count; ++i) {
-            if (row[i] > largest) best = i, largest = row[i];
-        }
-        return static_cast<float>(best);
     }
     /// Finds positions in neighbouring lines, as many as a vector has lanes.
     template <class Arch>
@@ -17359,9 +17900,8 @@ private:
         float* dst = args.dst;
         if (inner == 1) {
             op::detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
-                for (std::size_t line = first; line < last; ++line) {
-                    dst[line] = op::detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count, divisor);
-                }
+                op::detail::reduce_contiguous<Arch, Reduction>(src + first * count, last - first, count, divisor,
+                                                               dst + first);
             });
             return;
         }
@@ -17997,7 +18537,10 @@ private:
         float* dst = args.dst;
         if (inner == 1) {
             op::detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
-                if (line <= longest_short<Arch>) {
+                if (line <= longest_transposed<Arch>) {
+                    return transposed_lines<Arch>(line, last - first, src + first * line, dst + first * line);
+                }
+                if (line <= op::detail::longest_short_row<Arch>) {
                     return short_lines<Arch>(line, last - first, src + first * line, dst + first * line);
                 }
                 for (std::size_t at = first * line; at < last * line; at += line) {
@@ -18041,16 +18584,72 @@ private:
         }
     }
 
-    /// Lines of up to so many elements are computed a vector of lines at a time. For longer ones, reducing the vectors
-    /// of each line costs less than transposing.
-    template <class Arch>
-    static constexpr std::size_t longest_short = 3 * lanes<Arch>;
-
-    /// Handles short contiguous lines, transposed block by block.
+    /// Handles short contiguous lines, as many at a time as a vector has lanes.
     template <class Arch>
     static void short_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        for (std::size_t first = 0; first < lines; first += width, src += width * count, dst += width * count) {
+            const std::size_t n = std::min(width, lines - first);
+            alignas(64) float top[width], factor[width];
+            op::detail::for_folded_rows<Arch, 1>(
+                n,
+                [=](std::size_t line, V(&result)[1]) PRIMSEL_INLINE_LAMBDA {
+                    const float* from = src + line * count;
+                    V even = op::detail::load_up_to<Arch>(from, count, lowest), odd = even;
+                    for (std::size_t c = width; c < count; c += 2 * width) {
+                        odd = max<Arch>(odd, op::detail::load_up_to<Arch>(from + c, count - c, lowest));
+                        if (c + width >= count) break;
+                        even =
+                            max<Arch>(even, op::detail::load_up_to<Arch>(from + c + width, count - c - width, lowest));
+                    }
+                    result[0] = max<Arch>(even, odd);
+                },
+                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = max<Arch>(low[0], high[0]); },
+                [&top](std::size_t, std::size_t, V const(&result)[1]) { store<Arch>(top, result[0]); });
+            op::detail::for_folded_rows<Arch, 1>(
+                n,
+                [=, &top](std::size_t line, V(&result)[1]) PRIMSEL_INLINE_LAMBDA {
+                    const float* from = src + line * count;
+                    float* to = dst + line * count;
+                    const V largest(top[line]);
+                    V even(0.0F), odd(0.0F);
+                    const auto power = [=](std::size_t c, std::size_t rest) PRIMSEL_INLINE_LAMBDA {
+                        const V value = exp<Arch>(op::detail::load_up_to<Arch>(from + c, rest, lowest) - largest);
+                        op::detail::store_up_to<Arch>(to + c, value, rest);
+                        return value;
+                    };
+                    std::size_t c = 0;
+                    for (; c + 2 * width <= count; c += 2 * width) {
+                        even += power(c, width);
+                        odd += power(c + width, width);
+                    }
+                    for (; c < count; c += width) even += power(c, count - c);
+                    result[0] = even + odd;
+                },
+                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] += high[0]; },
+                [&factor](std::size_t, std::size_t, V const(&sum)[1]) { store<Arch>(factor, V(1.0F) / sum[0]); });
+            for (std::size_t line = 0; line < n; ++line) {
+                float* to = dst + line * count;
+                const V all(factor[line]);
+                for (std::size_t c = 0; c < count; c += width) {
+                    const V power = op::detail::load_up_to<Arch>(to + c, count - c);
+                    op::detail::store_up_to<Arch>(to + c, power * all, count - c);
+                }
+            }
+        }
+    }
+
+    /// Lines of up to so many elements are computed a vector of lines at a time. For longer ones, folding the vectors
+    /// of each line costs less than transposing.
+    template <class Arch>
+    static constexpr std::size_t longest_transposed = 2 * lanes<Arch>;
+
+    /// Handles very short contiguous lines, transposed block by block.
+    template <class Arch>
+    static void transposed_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
         constexpr std::size_t block = 2 * lanes<Arch>;
-        alignas(64) float side_by_side[longest_short<Arch> * block];
+        alignas(64) float side_by_side[longest_transposed<Arch> * block];
         for (std::size_t first = 0; first < lines; first += block) {
             const std::size_t n = std::min(block, lines - first);
             transpose_columns(src + first * count, count, side_by_side, block, n, 0, count);
@@ -19564,13 +20163,424 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
 // primsel/primitive/detail/depthwise_planes.hpp
 
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
+
+/// Depthwise convolution in chw, plane by plane. Each plane is copied with its padding, and its columns are grouped by
+/// their remainder modulo the stride, so that every tap reads neighbours. A block of a few output rows and vectors of
+/// columns stays in registers.
+template <class Arch>
+class DepthwisePlanes {
+public:
+    explicit DepthwisePlanes(ConvShape const& s)
+        : s_(without_idle_strides(s)),
+          out_h_(s.out_h()),
+          out_w_(s.out_w()),
+          lead_((width - s_.pad_left / s_.stride_w % width) % width),
+          part_((lead_ + std::max(s_.padded_w() / s_.stride_w, out_w_ + s_.span_w() / s_.stride_w) + 2 * width - 1) /
+                width * width),
+          line_(static_cast<std::ptrdiff_t>(part_) * s_.stride_w),
+          apart_(s_.dilation_h / std::gcd(s_.stride_h, s_.dilation_h)),
+          lines_apart_(s_.stride_h / std::gcd(s_.stride_h, s_.dilation_h)) {
+        const std::ptrdiff_t span = s_.span_h(), step = std::ptrdiff_t{most_rows} * apart_,
+                             rows = std::max({(strip_most / line_ - span) / s_.stride_h, 2 * span / s_.stride_h,
+                                              std::ptrdiff_t{1}});
+        strip_rows_ = static_cast<int>(std::min<std::ptrdiff_t>((rows + step - 1) / step * step, out_h_));
+    }
+
+    /// Returns the floats of a copied strip.
+    [[nodiscard]] std::size_t strip_floats() const {
+        return round_up_floats(static_cast<std::size_t>(line_) * static_cast<std::size_t>(lines(strip_rows_)));
+    }
+
+    /// Computes the output planes of channel c, strip after strip of output rows. The input of each is copied to
+    /// `strip`.
+    void run(ConvArgs const& args, int c, float* strip) const noexcept {
+        const int times = s_.k / s_.c;
+        for (int first = 0; first < out_h_; first += strip_rows_) {
+            const int last = std::min(first + strip_rows_, out_h_);
+            copy_strip(args.src + static_cast<std::size_t>(c) * s_.in_pixels(), first, last, strip);
+            for (int i = 0; i < times; ++i) run_kernel(args, strip, c * times + i, first, last);
+        }
+    }
+
+    /// Returns the time of copying one channel, and of computing one output plane, as vector multiply-adds at the FMA
+    /// peak. An input of a tap mostly lies across two cache lines, so that its load takes one and a half. A block that
+    /// is one vector wide has four sums and takes twice its multiply-adds. The other numbers are fitted to times on a
+    /// Xeon.
+    [[nodiscard]] double copy_slots() const {
+        const int strips = (out_h_ + strip_rows_ - 1) / strip_rows_;
+        return (lines(out_h_) + static_cast<double>(strips - 1) * std::max(s_.span_h() - s_.stride_h, 0)) *
+               (14.0 + 4.0 * static_cast<double>(line_) / width);
+    }
+    [[nodiscard]] double kernel_slots() const {
+        constexpr double load = 1.5, around_a_block = 20;
+        const int vectors = (out_w_ + width - 1) / width;
+        double sum = 0;
+        // Rows that are apart_ rows apart make a series: so many have one row more than the others.
+        const int longer = out_h_ % apart_;
+        for (const int extra : {0, 1}) {
+            const int count = out_h_ / apart_ + extra, series = extra == 1 ? longer : apart_ - longer;
+            if (count == 0) continue;
+            const int rows = rows_at_once(count), most = rows == 1 ? 4 : 2, narrow = vectors % 2,
+                      wide = vectors - narrow;
+            const bool shared = small(3) || small(5) || shares_lines(rows);
+            const double taps = s_.taps(),
+                         loads = shared ? static_cast<double>(s_.fw) *
+                                              (s_.fh + static_cast<double>(rows - 1) * lines_apart_) / rows
+                                        : taps,
+                         blocks = (count + rows - 1) / rows;
+            sum += series * blocks *
+                   (rows * (wide * (taps + load * loads) + narrow * 2 * taps) +
+                    around_a_block * ((vectors + most - 1) / most));
+        }
+        return sum;
+    }
+
+private:
+    static constexpr int most_rows = 4, width = lanes<Arch>;
+    /// The floats of a strip: half of a usual L1 cache.
+    static constexpr int strip_most = 6144;
+
+    /// The same convolution where the stride along an axis of one output is 1.
+    [[nodiscard]] static ConvShape without_idle_strides(ConvShape s) {
+        const bool one_row = s.out_h() == 1, one_column = s.out_w() == 1;
+        if (one_row) s.stride_h = 1;
+        if (one_column) s.stride_w = 1;
+        return s;
+    }
+
+    [[nodiscard]] int lines(int rows) const { return (rows - 1) * s_.stride_h + s_.span_h(); }
+    [[nodiscard]] int rows_at_once(int count) const {
+        return s_.fh == 1 || count < 2 ? 1 : count < most_rows ? 2 : most_rows;
+    }
+    /// Returns whether all rows of a block of so many rows read some of the same input rows.
+    [[nodiscard]] bool shares_lines(int rows) const { return rows > 1 && (s_.fh - 1) / (rows - 1) >= lines_apart_; }
+    /// Returns whether the kernel is of size x size and rows of a block are one dilated kernel row apart.
+    [[nodiscard]] bool small(int size) const { return s_.fh == size && s_.fw == size && lines_apart_ == 1; }
+
+    /// Copies the padded input of output rows [first, last). Rows that no tap reads may be left out.
+    void copy_strip(const float* src, int first, int last, float* dst) const noexcept {
+        const int step = s_.dilation_h % s_.stride_h == 0 ? s_.stride_h : 1, end = lines(last - first),
+                  above = first * s_.stride_h - s_.pad_top;
+        for (int line = 0; line < end; line += step) {
+            float* to = dst + line * line_;
+            const int h = above + line;
+            const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
+            if (h < 0 || h >= s_.h) {
+                store_zeros(to, line_);
+            } else if (s_.stride_w == 1) {
+                copy_row(from, to);
+            } else if (s_.stride_w == 2) {
+                halve_row(from, to);
+            } else {
+                split_row(from, to);
+            }
+        }
+    }
+    /// Stores at least `count` zeros, in whole vectors.
+    PRIMSEL_INLINE static void store_zeros(float* dst, std::ptrdiff_t count) noexcept {
+        const Floats<Arch> zeros = in_register<Arch>(broadcast<Arch>(0.0F));  // or g++ calls memset
+        for (std::ptrdiff_t i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
+    }
+    /// Returns the first `count` floats at src, at most a vector, and zeros behind them.
+    PRIMSEL_INLINE static Floats<Arch> load_part(const float* src, int count) noexcept {
+        if (count >= width) return load<Arch>(src);
+        return count > 0 ? FirstLanes<Arch>(count).load(src) : broadcast<Arch>(0.0F);
+    }
+    PRIMSEL_INLINE void copy_row(const float* src, float* dst) const noexcept {
+        store_zeros(dst, lead_ + s_.pad_left);
+        dst += lead_ + s_.pad_left;
+        int w = 0;
+        for (; w < s_.w; w += width) store<Arch>(dst + w, load_part(src + w, s_.w - w));
+        store_zeros(dst + w, s_.w + s_.pad_right - w);
+    }
+    /// Copies a row for stride 2: even and odd columns of the padded row apart.
+    PRIMSEL_INLINE void halve_row(const float* src, float* dst) const noexcept {
+        using Register = typename Floats<Arch>::register_type;
+        const int odd_pad = s_.pad_left % 2, begin = lead_ + s_.pad_left / 2,
+                  columns = (s_.padded_w() + 1) / 2 - s_.pad_left / 2;
+        float *even = dst + odd_pad * part_, *odd = dst + (1 - odd_pad) * part_;
+        store_zeros(even, begin), store_zeros(odd, begin + odd_pad);
+        even += begin, odd += begin + odd_pad;
+        int i = 0;
+        for (; 2 * i < s_.w; i += width) {
+            const Register low = load_part(src + 2 * i, s_.w - 2 * i),
+                           high = load_part(src + 2 * i + width, s_.w - 2 * i - width);
+            [&]<int... lane>(std::integer_sequence<int, lane...>) {
+                store<Arch>(even + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane)...))));
+                store<Arch>(odd + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane + 1)...))));
+            }(std::make_integer_sequence<int, width>{});
+        }
+        store_zeros(even + i, columns - i);
+        store_zeros(odd + i, columns - i);
+    }
+    void split_row(const float* src, float* dst) const noexcept {
+        const int stride = s_.stride_w;
+        std::fill_n(dst, line_, 0.0F);
+        for (int column = 0; column < stride; ++column) {
+            // The first column of the image with this remainder, and the number of columns of padding before it.
+            const int before = std::max(s_.pad_left - column + stride - 1, 0) / stride,
+                      from = column + before * stride - s_.pad_left;
+            float* to = dst + static_cast<std::ptrdiff_t>(column) * part_ + lead_ + before;
+            for (int w = from; w < s_.w; w += stride) *to++ = src[w];
+        }
+    }
+
+    /// A strip of an output plane.
+    struct Plane {
+        ConvArgs const& args;
+        const float *src, *weights;
+        float bias;
+        std::size_t dst;
+    };
+
+    /// Computes the output rows [begin, end) of kernel k.
+    void run_kernel(ConvArgs const& args, const float* strip, int k, int begin, int end) const noexcept {
+        const int rows = end - begin;
+        const Plane of{
+            .args = args,
+            .src = strip + lead_,
+            .weights = args.weights + k * s_.taps(),
+            .bias = args.bias == nullptr ? 0.0F : args.bias[k],
+            .dst = (static_cast<std::size_t>(k) * static_cast<std::size_t>(out_h_) + static_cast<std::size_t>(begin)) *
+                   static_cast<std::size_t>(out_w_)};
+        // Output rows that are apart_ rows apart read the same input rows.
+        for (int first = 0; first < std::min(apart_, rows); ++first) {
+            const int count = (rows - first + apart_ - 1) / apart_;
+            switch (rows_at_once(count)) {
+                case most_rows:
+                    run_rows<most_rows>(of, first, count);
+                    break;
+                case 2:
+                    run_rows<2>(of, first, count);
+                    break;
+                default:
+                    run_rows<1>(of, first, count);
+            }
+        }
+    }
+
+    /// Returns the input of the first tap for row oh of the strip and the output columns from ow on.
+    [[nodiscard]] PRIMSEL_INLINE const float* line(Plane const& of, int oh, int ow) const {
+        return of.src + std::ptrdiff_t{oh} * s_.stride_h * line_ + ow;
+    }
+    /// Steps through the kernel columns: the offset of each in a row of the strip.
+    class TapColumn {
+    public:
+        PRIMSEL_INLINE explicit TapColumn(DepthwisePlanes const& planes)
+            : stride_(planes.s_.stride_w),
+              step_(stride_ == 1 ? 0 : planes.s_.dilation_w % stride_),
+              offset_step_(stride_ == 1 ? planes.s_.dilation_w
+                                        : planes.s_.dilation_w / stride_ + std::ptrdiff_t{step_} * planes.part_),
+              wrap_(planes.line_ - 1) {}
+        [[nodiscard]] PRIMSEL_INLINE std::ptrdiff_t offset() const { return offset_; }
+        PRIMSEL_INLINE void next() {
+            offset_ += offset_step_;
+            remainder_ += step_;
+            if (remainder_ < stride_) return;
+            remainder_ -= stride_;
+            offset_ -= wrap_;
+        }
+
+    private:
+        int stride_, step_, remainder_ = 0;
+        std::ptrdiff_t offset_step_, wrap_, offset_ = 0;
+    };
+
+    /// Computes the output rows first, first + apart, ..., `count` of them, `rows` at a time. The last block overlaps
+    /// the one before if it is not full.
+    template <int rows>
+    void run_rows(Plane const& of, int first, int count) const noexcept {
+        const bool three = small(3), five = small(5), shared = shares_lines(rows);
+        for (int row = 0; row < count; row += rows) {
+            const int oh = first + std::min(row, count - rows) * apart_;
+            const auto columns = [&]<int vectors>(int ow, std::integral_constant<int, vectors>) {
+                if constexpr (rows > 1) {
+                    if (three) return run_block<rows, vectors, 3>(of, oh, ow);
+                    if (five) return run_block<rows, vectors, 5>(of, oh, ow);
+                    if constexpr (vectors > 1) {
+                        if (shared) return run_lines<rows, vectors>(of, oh, ow);
+                    }
+                }
+                run_taps<rows, vectors>(of, oh, ow);
+            };
+            int ow = 0;
+            if constexpr (rows == 1) {
+                for (; out_w_ - ow > 3 * width; ow += 4 * width) columns(ow, std::integral_constant<int, 4>{});
+            }
+            for (; out_w_ - ow > width; ow += 2 * width) columns(ow, std::integral_constant<int, 2>{});
+            if (ow < out_w_) columns(ow, std::integral_constant<int, 1>{});
+        }
+    }
+
+    template <int rows, int vectors>
+    using Sums = Floats<Arch>[rows][vectors];
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void clear(Sums<rows, vectors>& sums) {
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[r][v] = broadcast<Arch>(0.0F);
+        }
+    }
+
+    /// Computes a block by a kernel of size x size, whose rows are one input row apart. Each input is loaded once.
+    template <int rows, int vectors, int size>
+    void run_block(Plane const& of, int oh, int ow) const noexcept {
+        Sums<rows, vectors> sums;
+        clear<rows, vectors>(sums);
+        const float* line = this->line(of, oh, ow);
+        const std::ptrdiff_t line_step = static_cast<std::ptrdiff_t>(s_.dilation_h) * line_;
+        std::ptrdiff_t column[size];
+        TapColumn next(*this);
+        for (int fw = 0; fw < size; ++fw, next.next()) column[fw] = next.offset();
+        PRIMSEL_UNROLL
+        for (int i = 0; i < rows + size - 1; ++i, line += line_step) {
+            PRIMSEL_UNROLL
+            for (int fw = 0; fw < size; ++fw) {
+                Floats<Arch> x[vectors];
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(line + column[fw] + v * width);
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    if (i - r < 0 || i - r >= size) continue;
+                    const auto weight = broadcast<Arch>(of.weights[(i - r) * size + fw]);
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
+                }
+            }
+        }
+        finish<rows, vectors>(of, sums, oh, ow);
+    }
+
+    /// Computes a block by any kernel that is high enough for all rows of the block to share input rows: first the
+    /// input rows that only the first output rows read, then those of all, then those of the last ones.
+    template <int rows, int vectors>
+    void run_lines(Plane const& of, int oh, int ow) const noexcept {
+        Sums<rows, vectors> sums;
+        clear<rows, vectors>(sums);
+        const int step = lines_apart_;
+        const float* line = this->line(of, oh, ow);
+        const std::ptrdiff_t line_step = static_cast<std::ptrdiff_t>(s_.dilation_h) * line_;
+        int i = 0;
+        const auto lines = [&]<int first, int last>(int end, std::integer_sequence<int, first, last>) {
+            for (; i < end; ++i, line += line_step) add_line<first, last>(of, i, line, sums);
+        };
+        [&]<int... r>(std::integer_sequence<int, r...>) {
+            (lines((r + 1) * step, std::integer_sequence<int, 0, r + 1>{}), ...);
+            lines(s_.fh, std::integer_sequence<int, 0, rows>{});
+            (lines(s_.fh + (r + 1) * step, std::integer_sequence<int, r + 1, rows>{}), ...);
+        }(std::make_integer_sequence<int, rows - 1>{});
+        finish<rows, vectors>(of, sums, oh, ow);
+    }
+    /// Adds input row i of a block to the output rows [first, last) of the block.
+    template <int first, int last, int rows, int vectors>
+    PRIMSEL_INLINE void add_line(Plane const& of, int i, const float* line,
+                                 Floats<Arch> (&sums)[rows][vectors]) const noexcept {
+        const int fw = s_.fw, step = lines_apart_ * fw;
+        const float* weights = of.weights + i * fw;
+        TapColumn column(*this);
+        for (int j = 0; j < fw; ++j, column.next()) {
+            Floats<Arch> x[vectors];
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(line + column.offset() + v * width);
+            PRIMSEL_UNROLL
+            for (int r = first; r < last; ++r) {
+                const auto weight = broadcast<Arch>(weights[j - r * step]);
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
+            }
+        }
+    }
+
+    /// Computes a block by any kernel; all its sums share a weight.
+    template <int rows, int vectors>
+    void run_taps(Plane const& of, int oh, int ow) const noexcept {
+        Sums<rows, vectors> sums;
+        clear<rows, vectors>(sums);
+        const std::ptrdiff_t step = std::ptrdiff_t{lines_apart_} * s_.dilation_h * line_;
+        const float* line = this->line(of, oh, ow);
+        const float* weights = of.weights;
+        for (int i = 0; i < s_.fh; ++i, line += static_cast<std::ptrdiff_t>(s_.dilation_h) * line_) {
+            TapColumn column(*this);
+            for (int j = 0; j < s_.fw; ++j, column.next()) {
+                const float* at = line + column.offset();
+                const auto weight = broadcast<Arch>(*weights++);
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) {
+                        sums[r][v] = fma<Arch>(weight, load<Arch>(at + r * step + v * width), sums[r][v]);
+                    }
+                }
+            }
+        }
+        finish<rows, vectors>(of, sums, oh, ow);
+    }
+
+    /// Writes the columns of a block that lie in the row: all but some of the last vector.
+    template <int rows, int vectors>
+    PRIMSEL_INLINE void finish(Plane const& of, Sums<rows, vectors> const& sums, int oh, int ow) const noexcept {
+        const int rest = out_w_ - ow - (vectors - 1) * width;
+        const std::size_t at =
+            of.dst + static_cast<std::size_t>(oh) * static_cast<std::size_t>(out_w_) + static_cast<std::size_t>(ow);
+        if (rest >= width) {
+            write<rows, vectors>(of, sums, at, AllLanes<Arch>{});
+        } else {
+            write<rows, vectors>(of, sums, at, FirstLanes<Arch>(rest));
+        }
+    }
+    template <int rows, int vectors, class Part>
+    PRIMSEL_INLINE void write(Plane const& of, Sums<rows, vectors> const& sums, std::size_t at,
+                              Part const& last) const noexcept {
+        const auto bias = broadcast<Arch>(of.bias), low = broadcast<Arch>(of.args.clamp.low),
+                   high = broadcast<Arch>(of.args.clamp.high);
+        const float* const residual = of.args.residual;
+        float* const dst = of.args.dst;
+        const std::size_t step = static_cast<std::size_t>(apart_) * static_cast<std::size_t>(out_w_);
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r, at += step) {
+            const auto one = [&](Floats<Arch> sum, std::size_t to, auto const& part) {
+                sum += bias;
+                if (residual != nullptr) sum += part.load(residual + to);
+                part.store(dst + to, clamp<Arch>(sum, low, high));
+            };
+            PRIMSEL_UNROLL
+            for (int v = 0; v + 1 < vectors; ++v) {
+                one(sums[r][v], at + static_cast<std::size_t>(v * width), AllLanes<Arch>{});
+            }
+            one(sums[r][vectors - 1], at + static_cast<std::size_t>((vectors - 1) * width), last);
+        }
+    }
+
+    ConvShape s_;
+    int out_h_, out_w_;
+    /// The floats before the padding of a row, which align its first column.
+    int lead_;
+    /// The floats of the columns with one remainder modulo the stride: lead_, the padded columns, and room for the last
+    /// vector to read beyond; whole vectors. And those of a row of the strip.
+    int part_;
+    std::ptrdiff_t line_;
+    /// Rows of a block are apart_ rows of the result apart, which are lines_apart_ times the dilation in the input.
+    int apart_, lines_apart_;
+    int strip_rows_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
+// primsel/primitive/detail/depthwise_rows.hpp
+
 // primsel/primitive/detail/depthwise_finish.hpp
 
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Stores clamp(sum + bias + residual) at `at` for a vector's lanes or one float. Null pointers stand for zeros.
+/// Stores clamp(sum + bias + residual) at `at` for a vector's lanes. Null pointers stand for zeros.
 template <class Arch, class Part = AllLanes<Arch>>
 PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at,
                                      Part const& part = {}) {
@@ -19578,136 +20588,8 @@ PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, con
     if (args.residual != nullptr) sum += part.load(args.residual + at);
     part.store(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
 }
-PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias, std::size_t at) {
-    sum += bias;
-    if (args.residual != nullptr) sum += args.residual[at];
-    args.dst[at] = clamp(sum, args.clamp.low, args.clamp.high);
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
-
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <type_traits>
-
-namespace primsel::inline PRIMSEL_ABI::primitive::detail {
-
-/// Depthwise convolution in chw, plane by plane. Each plane is copied with its padding, and its columns are grouped by
-/// their remainder modulo the stride, so that every tap reads neighbours.
-struct DepthwisePlanes {
-    /// Returns the floats of a copied plane.
-    template <class Arch>
-    [[nodiscard]] static constexpr std::size_t plane_floats(ConvShape const& s) {
-        return round_up_floats(part_floats<Arch>(s) * static_cast<std::size_t>(s.stride_w) *
-                               static_cast<std::size_t>(s.padded_h()));
-    }
-
-    template <class Arch>
-    static void copy_plane(ConvShape const& s, const float* src, float* dst) noexcept {
-        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
-        std::fill_n(dst, row * static_cast<std::size_t>(s.padded_h()), 0.0F);
-        for (int h = 0; h < s.h; ++h, src += s.w) {
-            float* to = dst + static_cast<std::size_t>(h + s.pad_top) * row;
-            if (s.stride_w == 1) {
-                std::memcpy(to + s.pad_left, src, static_cast<std::size_t>(s.w) * sizeof(float));
-                continue;
-            }
-            for (int w = 0; w < s.w; ++w) {
-                const int column = w + s.pad_left;
-                to[static_cast<std::size_t>(column % s.stride_w) * part +
-                   static_cast<std::size_t>(column / s.stride_w)] = src[w];
-            }
-        }
-    }
-
-    /// Computes the output plane of kernel k.
-    template <class Arch>
-    static void run_kernel(ConvShape const& s, ConvArgs const& args, const float* plane, int k) noexcept {
-        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
-        const float* weights = args.weights + k * s.taps();
-        const float bias = args.bias == nullptr ? 0.0F : args.bias[k];
-        for (int oh = 0; oh < s.out_h(); ++oh) {
-            const float* rows = plane + static_cast<std::size_t>(oh * s.stride_h) * row;
-            const std::size_t out =
-                (static_cast<std::size_t>(k) * static_cast<std::size_t>(s.out_h()) + static_cast<std::size_t>(oh)) *
-                static_cast<std::size_t>(s.out_w());
-            for (int ow = 0; ow < s.out_w();) {
-                const int rest = s.out_w() - ow;
-                const auto columns = [&]<int count>(std::integral_constant<int, count>) {
-                    run_columns<Arch, count>(s, args, rows, weights, bias, ow, out + static_cast<std::size_t>(ow));
-                    ow += count * lanes<Arch>;
-                };
-                if (rest > 2 * lanes<Arch>) {
-                    columns(std::integral_constant<int, 4>{});
-                } else if (rest > lanes<Arch>) {
-                    columns(std::integral_constant<int, 2>{});
-                } else {
-                    columns(std::integral_constant<int, 1>{});
-                }
-            }
-        }
-    }
-
-private:
-    static constexpr int most_vectors = 4;
-
-    /// Returns the columns of the padded plane with one remainder modulo the stride, plus room for the last vector to
-    /// read beyond.
-    template <class Arch>
-    [[nodiscard]] static constexpr std::size_t part_floats(ConvShape const& s) {
-        const int columns = std::max(s.padded_w() / s.stride_w + 1, s.out_w() + s.span_w() / s.stride_w + 1);
-        return static_cast<std::size_t>(columns + most_vectors * lanes<Arch>);
-    }
-
-    /// Computes `vectors` vectors of output columns from ow on and omits those beyond the row. `at` is the position of
-    /// the results.
-    template <class Arch, int vectors>
-    static void run_columns(ConvShape const& s, ConvArgs const& args, const float* rows, const float* weights,
-                            float bias, int ow, std::size_t at) noexcept {
-        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
-        Floats<Arch> sums[vectors];
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[v] = broadcast<Arch>(0.0F);
-        for (int fh = 0; fh < s.fh; ++fh) {
-            for (int fw = 0; fw < s.fw; ++fw) {
-                const int column = fw * s.dilation_w;
-                const float* from = rows + static_cast<std::size_t>(fh * s.dilation_h) * row +
-                                    static_cast<std::size_t>(column % s.stride_w) * part +
-                                    static_cast<std::size_t>(column / s.stride_w + ow);
-                const auto weight = broadcast<Arch>(weights[fh * s.fw + fw]);
-                PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) {
-                    sums[v] = fma<Arch>(weight, load<Arch>(from + v * lanes<Arch>), sums[v]);
-                }
-            }
-        }
-        finish_columns<Arch>(args, sums, bias, at, std::min(s.out_w() - ow, vectors * lanes<Arch>));
-    }
-
-    /// Writes the first `count` columns of the sums.
-    template <class Arch>
-    PRIMSEL_INLINE static void finish_columns(ConvArgs const& args, const Floats<Arch>* sums, float bias,
-                                              std::size_t at, int count) noexcept {
-        constexpr int width = lanes<Arch>;
-        for (int v = 0; v * width < count; ++v) {
-            const std::size_t to = at + static_cast<std::size_t>(v * width);
-            if (count - v * width >= width) {
-                finish_depthwise<Arch>(args, sums[v] + broadcast<Arch>(bias), nullptr, to);
-                continue;
-            }
-            alignas(64) float rest[width];
-            store<Arch>(rest, sums[v]);
-            for (int i = 0; i < count - v * width; ++i) {
-                finish_depthwise(args, rest[i], bias, to + static_cast<std::size_t>(i));
-            }
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
-// primsel/primitive/detail/depthwise_rows.hpp
-
 // primsel/primitive/detail/tap.hpp
 
 #include <algorithm>
@@ -19765,19 +20647,23 @@ struct DepthwiseRows {
             if (channels < width) {
                 return run_row<Arch>(s, args, src, static_cast<int>(row), 0, FirstLanes<Arch>(channels));
             }
+            int k = 0;
+            for (; k + several * width <= channels; k += several * width) {
+                run_row<Arch, several>(s, args, src, static_cast<int>(row), k, AllLanes<Arch>{});
+            }
             // The last vector overlaps the one before if the channels do not fill it.
-            for (int k = 0; k < channels; k += width) {
+            for (; k < channels; k += width) {
                 run_row<Arch>(s, args, src, static_cast<int>(row), std::min(k, channels - width), AllLanes<Arch>{});
             }
         });
     }
 
 private:
-    static constexpr int pixels_at_once = 8;
+    static constexpr int pixels_at_once = 8, several = 4;
 
-    /// Computes one output row for the lanes of a vector of channels, from k on. Pixels whose taps all lie inside are
-    /// taken several at a time, border pixels one by one.
-    template <class Arch, class Part>
+    /// Computes one output row for some vectors of channels, from k on. Pixels whose taps all lie inside are taken
+    /// several at a time, border pixels one by one for all vectors.
+    template <class Arch, int vectors = 1, class Part>
     static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k,
                         Part const& part) noexcept {
         constexpr int pixels = pixels_at_once;
@@ -19787,15 +20673,23 @@ private:
         int ow = 0;
         while (ow < s.out_w()) {
             const bool inner = ow >= inner_begin && ow < inner_end;
-            if (inner && ow + pixels <= inner_end) {
-                run_pixels<pixels, Arch>(s, args, src, {oh, ow, k, {0, s.fw}}, part);
-                ow += pixels;
+            const int here = !inner ? 1 : inner_end - ow;
+            if (here >= pixels / 2) {
+                for (int v = 0; v < vectors; ++v) {
+                    const Outputs at{oh, ow, k + v * lanes<Arch>, {0, s.fw}};
+                    if (here >= pixels) {
+                        run_pixels<pixels, 1, Arch>(s, args, src, at, part);
+                    } else {
+                        run_pixels<pixels / 2, 1, Arch>(s, args, src, at, part);
+                    }
+                }
+                ow += here >= pixels ? pixels : pixels / 2;
                 continue;
             }
             int begin = 0, end = s.fw;
             while (begin < s.fw && ow * s.stride_w + tap_offset_w(s, begin) < 0) ++begin;
             while (end > begin && ow * s.stride_w + tap_offset_w(s, end - 1) >= s.w) --end;
-            run_pixels<1, Arch>(s, args, src, {oh, ow, k, {begin, end}}, part);
+            run_pixels<1, vectors, Arch>(s, args, src, {oh, ow, k, {begin, end}}, part);
             ++ow;
         }
     }
@@ -19805,17 +20699,21 @@ private:
         int oh, ow, k;
         Range columns;
     };
-    /// Computes `pixels` neighbouring outputs.
-    template <int pixels, class Arch, class Part>
+    /// Computes `vectors` vectors of `pixels` neighbouring outputs.
+    template <int pixels, int vectors, class Arch, class Part>
     PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, Outputs at_first,
                                           Part const& part) noexcept {
         using V = Floats<Arch>;
+        constexpr auto width = static_cast<std::size_t>(lanes<Arch>);
         const auto [oh, ow, k, columns] = at_first;
         const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
         const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
-        V sums[pixels];
+        V sums[pixels][vectors];
         PRIMSEL_UNROLL
-        for (int p = 0; p < pixels; ++p) sums[p] = V(0.0F);
+        for (int p = 0; p < pixels; ++p) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[p][v] = V(0.0F);
+        }
         for (int fh = 0; fh < s.fh; ++fh) {
             const int h = oh * s.stride_h + tap_offset_h(s, fh);
             if (h < 0 || h >= s.h) continue;
@@ -19823,18 +20721,24 @@ private:
                 const int w = ow * s.stride_w + tap_offset_w(s, fw);
                 const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
                 const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;
-                const V factor = part.load(weight);
                 PRIMSEL_UNROLL
-                for (int p = 0; p < pixels; ++p) {
-                    sums[p] = fma<Arch>(factor, part.load(pixel + static_cast<std::size_t>(p) * step), sums[p]);
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    const V factor = part.load(weight + v * width);
+                    PRIMSEL_UNROLL
+                    for (std::size_t p = 0; p < pixels; ++p) {
+                        sums[p][v] = fma<Arch>(factor, part.load(pixel + p * step + v * width), sums[p][v]);
+                    }
                 }
             }
         }
         const std::size_t out = static_cast<std::size_t>(oh * s.out_w() + ow) * channels + at;
-        const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
         PRIMSEL_UNROLL
-        for (int p = 0; p < pixels; ++p) {
-            finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels, part);
+        for (std::size_t p = 0; p < pixels; ++p) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const float* bias = args.bias == nullptr ? nullptr : args.bias + at + v * width;
+                finish_depthwise<Arch>(args, sums[p][v], bias, out + p * channels + v * width, part);
+            }
         }
     }
 };
@@ -19906,11 +20810,12 @@ struct DepthwiseHwc {
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
-        // Parts of vectors cost as much as whole ones.
+        // Parts of vectors cost as much as whole ones. A multiply-add of a tap loads its input and, for few pixels, its
+        // weight: on a Xeon it takes 3.5 times as long as at the FMA peak.
         const double columns = (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
-        return work.add({.rate = Rate::vector,
-                         .operations = s.operations() / s.k * columns,
-                         .bytes = out * s.taps(),
+        return work.add({.rate = Rate::gemm,
+                         .operations = 3.5 * s.operations() / s.k * columns,
+                         .bytes = image + 2 * out,
                          .working_set = image + out});
     }
 
@@ -19926,13 +20831,9 @@ private:
     }
 };
 
-/// Depthwise convolution in chw. Each plane is copied with its padding, and its columns are grouped by their remainder
-/// modulo the stride, so that every tap reads neighbours. Vectors run along the output columns.
+/// Depthwise convolution in chw. Strips of each plane are copied with their padding, and their columns are grouped by
+/// their remainder modulo the stride, so that every tap reads neighbours. Vectors run along the output columns.
 struct DepthwiseChw {
-private:
-    using Planes = primitive::detail::DepthwisePlanes;
-
-public:
     static constexpr FixedString id = "depthwise-chw";
     static constexpr Family family = Family::other;
     using in_layout = chw;
@@ -19945,33 +20846,33 @@ public:
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * Planes::plane_floats<Arch>(s);
+        return workers * primitive::detail::DepthwisePlanes<Arch>(s).strip_floats();
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const primitive::detail::DepthwisePlanes<Arch> planes(s);
+        const std::size_t strip = planes.strip_floats();
         args.executor.parallel_for(static_cast<std::size_t>(s.c), [&](std::size_t c, std::size_t worker) {
-            float* plane = args.scratch + worker * Planes::plane_floats<Arch>(s);
-            Planes::copy_plane<Arch>(s, args.src + c * s.in_pixels(), plane);
-            const int times = s.k / s.c;
-            for (int i = 0; i < times; ++i) Planes::run_kernel<Arch>(s, args, plane, static_cast<int>(c) * times + i);
+            planes.run(args, static_cast<int>(c), args.scratch + worker * strip);
         });
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double plane = 4.0 * static_cast<double>(Planes::plane_floats<Arch>(s)),
-                     out = 4.0 * static_cast<double>(s.out_pixels());
-        const double columns = (s.out_w() + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+        const primitive::detail::DepthwisePlanes<Arch> planes(s);
+        const double in = 4.0 * static_cast<double>(s.in_pixels()) * s.c,
+                     out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
+        constexpr double slot = 2.0 * lanes<Arch>;
         return Work{}
-            .add({.rate = s.stride_w == 1 ? Rate::vector : Rate::scalar,
-                  .operations = s.stride_w == 1 ? 0.0 : static_cast<double>(s.in_pixels()) * s.c,
-                  .bytes = 2 * plane * s.c,
-                  .working_set = plane * s.c})
-            .add({.rate = Rate::vector,
-                  .operations = 2.0 * s.out_h() * columns * s.taps() * s.k,
-                  .bytes = out * s.taps() * s.k,
-                  .working_set = plane + out});
+            .add({.rate = Rate::gemm,
+                  .operations = slot * s.c * planes.copy_slots(),
+                  .bytes = in,
+                  .working_set = in + out})
+            .add({.rate = Rate::gemm,
+                  .operations = slot * s.k * planes.kernel_slots(),
+                  .bytes = 2 * out,
+                  .working_set = in + out});
     }
 };
 
