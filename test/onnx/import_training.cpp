@@ -87,6 +87,16 @@ TEST_CASE("dropout is a layer that inference leaves out, and exports as it was")
     CHECK(std::get<ps::DropoutParams>(parse(old.bytes()).graph[1].layer).rate == 0.75F);
 }
 
+TEST_CASE("a transposed convolution of stride 1 is a convolution, but not where its kernel is trained") {
+    const auto kinds_with = [](ps::OnnxOptions const& options) {
+        Model model({1, 2, 5, 5});
+        model.floats("w", {2, 3, 3, 3}, numbers(54));
+        return kinds(parse(model.node("ConvTranspose", {"x", "w"}, {"y"}).bytes(), options).graph);
+    };
+    CHECK(kinds_with({}) == Strings{"input", "conv"});
+    CHECK(kinds_with(to_train) == Strings{"input", "conv_transpose"});
+}
+
 TEST_CASE("products and sums with a constant a channel are weights to train, quotients, differences and numbers not") {
     const auto scale = [](const char* op, std::vector<float> const& values) {
         Model model({2, 3, 4, 5});

@@ -181,7 +181,9 @@ inline void translate_conv_transpose(Call& call) {
         fail("its result is too large");
     }
     const Shape src{.c = static_cast<int>(dims[1]), .h = image.h, .w = image.w};
-    if (const std::optional<ConvParams> conv = detail::plain_convolution(params, src)) {
+    const std::optional<ConvParams> conv = detail::plain_convolution(params, src);
+    // A network that is to be trained keeps its weights as the file has them, and shares them.
+    if (conv && !call.build.trains()) {
         kernels.weight = detail::rotated_kernel(kernels.weight, kernels.groups, call.build.constants);
         return call.give(detail::emit_convolution(call, *conv, kernels, dims));
     }
