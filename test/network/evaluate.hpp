@@ -19,7 +19,8 @@ using reference::Image;
 using reference::Images;
 
 inline Image conv(ps::ConvParams const& p, Image const& in, ps::Shape output, std::span<const float> kernel,
-                  std::span<const float> bias) {
+                  std::span<const float> bias, ps::KernelPart const& part = {}) {
+    const ps::Extent whole = part == ps::KernelPart{} ? p.kernel : part.whole;
     const int group_c = in.shape.c / p.groups, group_k = p.k / p.groups;
     return reference::build(output, [&](int k, int oh, int ow) {
         double sum = bias.empty() ? 0.0 : bias[static_cast<std::size_t>(k)];
@@ -29,7 +30,7 @@ inline Image conv(ps::ConvParams const& p, Image const& in, ps::Shape output, st
                     const int h = oh * p.stride.h - p.padding.top + fh * p.dilation.h;
                     const int w = ow * p.stride.w - p.padding.left + fw * p.dilation.w;
                     if (h < 0 || w < 0 || h >= in.shape.h || w >= in.shape.w) continue;
-                    const int at = ((k * group_c + c) * p.kernel.h + fh) * p.kernel.w + fw;
+                    const int at = ((k * group_c + c) * whole.h + part.first.h + fh) * whole.w + part.first.w + fw;
                     sum += in(k / group_k * group_c + c, h, w) * kernel[static_cast<std::size_t>(at)];
                 }
             }
@@ -68,7 +69,7 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 if (params.bias) bias = weights.at(node.name + ".bias").values;
                 Image result(node.shape);
                 if constexpr (std::is_same_v<Params, ps::ConvParams>) {
-                    result = conv(params, inputs[0], node.shape, kernel, bias);
+                    result = conv(params, inputs[0], node.shape, kernel, bias, node.epilogue.kernel);
                 } else {
                     result = reference::run(params, inputs, {kernel, bias}, node.shape);
                 }

@@ -3,6 +3,7 @@
 #include <primsel/kernels/compiled.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
+#include <primsel/network/trimmed.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
 
 #include <array>
@@ -38,7 +39,8 @@ consteval bool supports_any() {
         bool any = false;
         Net::each_layer([&](AnyLayer const& layer, Shape input) {
             if (const auto* conv = std::get_if<ConvParams>(&layer)) {
-                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input)));
+                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input))) ||
+                      static_cast<bool>(P::supports(conv_shape_of(network::trimmed(*conv, input).params, input)));
             }
         });
         return any;

@@ -251,7 +251,7 @@ private:
     /// Whether two layers are alike, and so are all of their weights.
     [[nodiscard]] static bool is_alike(Graph const& graph, Weights const& weights, std::size_t a, std::size_t b) {
         Node const &left = graph[a], &right = graph[b];
-        if (left.layer != right.layer) return false;
+        if (left.layer != right.layer || left.epilogue.kernel != right.epilogue.kernel) return false;
         if (!std::ranges::equal(left.epilogue.folded, right.epilogue.folded, {}, &Folded::layer, &Folded::layer))
             return false;
         const auto same = [&](WeightSpec const& one, WeightSpec const& other) {

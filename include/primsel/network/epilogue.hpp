@@ -17,26 +17,40 @@ struct Folded {
     friend bool operator==(Folded const&, Folded const&) = default;
 };
 
-/// Operations on a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
-/// that follow; epilogue_parts tells which layers may have which part.
+/// The part of a weight's kernel that a convolution computes, where simplify has left out taps that only ever meet
+/// padding.
+struct KernelPart {
+    /// The size of the weight's kernel, or 0 if the layer computes all of it.
+    Extent whole{0};
+    /// The row and column of the weight's kernel at which the part begins.
+    Extent first{0};
+    friend bool operator==(KernelPart const&, KernelPart const&) = default;
+};
+
+/// What simplify made of a layer beyond its parameters: operations on its result before it is stored, in the order of
+/// the members, fused from the layers that follow, and the part of its kernel that it computes. epilogue_parts tells
+/// which layers may have which part.
 struct Epilogue {
     /// In the order in which they apply.
     std::vector<Folded> folded{};
     /// The layer's last input is added to the result.
     bool residual = false;
     Clamp clamp{};
+    KernelPart kernel{};
+    /// Whether there are operations on the result.
+    [[nodiscard]] bool changes_result() const { return !folded.empty() || residual || clamp != Clamp{}; }
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums and
-/// normalisations a clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers folded layers and a clamp, sums
+/// and normalisations a clamp.
 struct EpilogueParts {
-    bool folded = false, residual = false, clamp = false;
+    bool folded = false, residual = false, clamp = false, kernel = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
     const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
     const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer);
-    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped};
+    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped, .kernel = conv};
 }
 
 namespace network::detail {
@@ -45,6 +59,7 @@ namespace network::detail {
 [[nodiscard]] inline std::string_view excess(Epilogue const& epilogue, EpilogueParts may) {
     if (epilogue.residual && !may.residual) return "a residual";
     if (epilogue.clamp.bounded() && !may.clamp) return "a clamp";
+    if (epilogue.kernel != KernelPart{} && !may.kernel) return "a part of a kernel";
     return epilogue.folded.empty() || may.folded ? "" : "folded layers";
 }
 

@@ -91,6 +91,9 @@ private:
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+        if (node.epilogue.kernel != KernelPart{}) {
+            print.add(node.epilogue.kernel.whole), print.add(node.epilogue.kernel.first);
+        }
         print.add(node.epilogue.folded.size());
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);

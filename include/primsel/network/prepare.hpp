@@ -147,8 +147,9 @@ inline void check_values(Graph const& graph, Node const& node, Weights const& we
     }
 }
 
-/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
-/// none. Where nothing changes the layer's weights they are not copied, and must live as long.
+/// The kernel and bias of a layer: whatever simplify folded into it is multiplied in, and taps that it trimmed are left
+/// out. bias is empty when there is none. Where nothing changes the layer's weights they are not copied, and must live
+/// as long.
 class PreparedWeights {
 public:
     std::span<const float> kernel, bias;
@@ -190,12 +191,37 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
 }
 
+/// The part of each kernel of the given size.
+[[nodiscard]] inline PreparedWeights part_of(PreparedWeights const& all, KernelPart const& part, Extent kernel) {
+    const auto size = [](Extent extent) {
+        return static_cast<std::size_t>(extent.h) * static_cast<std::size_t>(extent.w);
+    };
+    const std::size_t whole = size(part.whole), count = all.kernel.size() / whole, taps = size(kernel),
+                      width = static_cast<std::size_t>(kernel.w), step = static_cast<std::size_t>(part.whole.w);
+    auto kept = std::make_unique_for_overwrite<float[]>(count * taps);
+    float* dst = kept.get();
+    const float* src =
+        all.kernel.data() + static_cast<std::size_t>(part.first.h) * step + static_cast<std::size_t>(part.first.w);
+    for (std::size_t i = 0; i < count; ++i, src += whole) {
+        for (int row = 0; row < kernel.h; ++row, dst += width) {
+            std::copy_n(src + static_cast<std::size_t>(row) * step, width, dst);
+        }
+    }
+    return {std::move(kept), count * taps, std::vector<float>(all.bias.begin(), all.bias.end())};
+}
+
 }  // namespace network::detail
 
 /// Prepares the weights of one node; check_weights must have found no fault in them. For a convolution or dense layer,
 /// only those of the outputs [first, first + count).
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
+    if (node.epilogue.kernel != KernelPart{}) {
+        Node whole = node;
+        whole.epilogue.kernel = {};
+        return network::detail::part_of(prepare_weights(whole, weights, first, count), node.epilogue.kernel,
+                                        std::get<ConvParams>(node.layer).kernel);
+    }
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
     const auto alone = [&](network::AffineLayer const& layer) {

@@ -31,7 +31,8 @@ namespace network {
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
 /// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, a
+/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, taps of a
+/// convolution that only ever meet padding are left out, a
 /// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
 /// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {

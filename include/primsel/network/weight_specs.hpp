@@ -42,7 +42,8 @@ namespace network {
     return network::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
 }
 
-/// The weights that a node of the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
+/// The weights that a node of the graph needs, by name and in PyTorch's dimensions, with whatever simplify folded into
+/// the node or trimmed.
 [[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph, Node const& node) {
     std::vector<WeightSpec> specs;
     const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
@@ -52,7 +53,13 @@ namespace network {
         if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
     };
     const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-    core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    if (node.epilogue.kernel != KernelPart{}) {
+        ConvParams conv = std::get<ConvParams>(node.layer);
+        conv.kernel = node.epilogue.kernel.whole;
+        add_weights_of(node.name, input, conv);
+    } else {
+        core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    }
     for (Folded const& folded : node.epilogue.folded) {
         core::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
     }

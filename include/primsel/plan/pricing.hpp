@@ -44,7 +44,7 @@ using Alternatives = std::vector<std::vector<Alternative>>;
 /// Whether an extra pass must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
     const auto* conv = std::get_if<ConvParams>(&node.layer);
-    return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
+    return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !entry.fuses_epilogue;
 }
 
 /// Asks a cost model for every price that a plan needs, one batch of questions for each kind, and keeps the answers.
@@ -231,7 +231,7 @@ private:
             return before.shape == node.shape && before.layer == node.layer &&
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
-                   (before.epilogue == Epilogue{}) == (node.epilogue == Epilogue{}) && !is_named(before);
+                   before.epilogue.changes_result() == node.epilogue.changes_result() && !is_named(before);
         });
         return found == asked.end() ? i : *found;
     }

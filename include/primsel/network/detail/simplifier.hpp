@@ -3,6 +3,7 @@
 #include <primsel/network/detail/gates.hpp>
 #include <primsel/network/detail/reordering.hpp>
 #include <primsel/network/graph_editor.hpp>
+#include <primsel/network/trimmed.hpp>
 #include <primsel/network/weight_specs.hpp>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ public:
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
             while (!edit_.removed(i) &&
-                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) || trim(i) ||
                     join_concats(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i))) {
             }
         }
@@ -191,6 +192,23 @@ private:
     }
     [[nodiscard]] static Padding sum(Padding const& a, Padding const& b) {
         return {a.top + b.top, a.bottom + b.bottom, a.left + b.left, a.right + b.right};
+    }
+
+    /// Leaves out the taps of a convolution that only ever meet padding, unless training may change its weight.
+    bool trim(std::size_t i) {
+        auto* conv = as<ConvParams>(i);
+        if (conv == nullptr || !edit_.trainable().empty()) return false;
+        const Trimmed<ConvParams> result = trimmed(*conv, input_shape(i));
+        if (result.params == *conv) return false;
+        if (result.part != KernelPart{}) {
+            Epilogue epilogue = edit_[i].epilogue;
+            const Extent first = epilogue.kernel.first, more = result.part.first;
+            if (epilogue.kernel == KernelPart{}) epilogue.kernel.whole = result.part.whole;
+            epilogue.kernel.first = {first.h + more.h, first.w + more.w};
+            edit_.set_epilogue(i, std::move(epilogue));
+        }
+        edit_.replace(i, result.params);
+        return true;
     }
 
     /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an

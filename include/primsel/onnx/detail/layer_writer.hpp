@@ -168,7 +168,7 @@ public:
     [[nodiscard]] std::string unique(std::string_view suffix) { return model_.unique(join(node().name, suffix)); }
 
     /// A weight of the layer; gives its name. One that layers share is written once, but where another layer is folded
-    /// into one of them.
+    /// into one of them or taps are left out.
     std::string weight(std::string_view suffix, Ints const& dims, std::span<const float> values) {
         const SharedWeight* shared = shared_weight(suffix);
         if (shared == nullptr) return floats(suffix, dims, values);
@@ -266,7 +266,9 @@ private:
     /// How the layer shares the weight; null where it has it alone.
     [[nodiscard]] const SharedWeight* shared_weight(std::string_view suffix) const {
         const auto shared = graph_.shared().find(join(node().name, '.', suffix));
-        return shared == graph_.shared().end() || !node().epilogue.folded.empty() ? nullptr : &shared->second;
+        const Epilogue& own = node().epilogue;
+        const bool differs = !own.folded.empty() || own.kernel != KernelPart{};
+        return shared == graph_.shared().end() || differs ? nullptr : &shared->second;
     }
     /// About the model's size. Throws error when that is too large, before anything is copied.
     static std::size_t bytes_of(Weights const& weights) {
