@@ -71,7 +71,7 @@ private:
             ps::PrimitiveEntry const& entry = kernels_.primitives[p];
             if (!entry.supports(shape)) continue;
             double seconds = costs_.conv(shape, entry.id, ask_.conv(i, p).run);
-            const bool bare = !conv->bias && node.epilogue == ps::Epilogue{};
+            const bool bare = !conv->bias && !node.epilogue.changes_result();
             if (!entry.fuses_epilogue && !bare)
                 seconds += costs_.op(node.layer, node.shape, entry.out_layout, ask_.context(i));
             result.push_back({entry.in_layout, entry.out_layout, seconds});
