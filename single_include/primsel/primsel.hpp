@@ -3982,26 +3982,40 @@ struct Folded {
     friend bool operator==(Folded const&, Folded const&) = default;
 };
 
-/// Operations on a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
-/// that follow; epilogue_parts tells which layers may have which part.
+/// The part of a weight's kernel that a convolution computes, where simplify has left out taps that only ever meet
+/// padding.
+struct KernelPart {
+    /// The size of the weight's kernel, or 0 if the layer computes all of it.
+    Extent whole{0};
+    /// The row and column of the weight's kernel at which the part begins.
+    Extent first{0};
+    friend bool operator==(KernelPart const&, KernelPart const&) = default;
+};
+
+/// What simplify made of a layer beyond its parameters: operations on its result before it is stored, in the order of
+/// the members, fused from the layers that follow, and the part of its kernel that it computes. epilogue_parts tells
+/// which layers may have which part.
 struct Epilogue {
     /// In the order in which they apply.
     std::vector<Folded> folded{};
     /// The layer's last input is added to the result.
     bool residual = false;
     Clamp clamp{};
+    KernelPart kernel{};
+    /// Whether there are operations on the result.
+    [[nodiscard]] bool changes_result() const { return !folded.empty() || residual || clamp != Clamp{}; }
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums and
-/// normalisations a clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers folded layers and a clamp, sums
+/// and normalisations a clamp.
 struct EpilogueParts {
-    bool folded = false, residual = false, clamp = false;
+    bool folded = false, residual = false, clamp = false, kernel = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
     const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
     const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer);
-    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped};
+    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped, .kernel = conv};
 }
 
 namespace network::detail {
@@ -4010,6 +4024,7 @@ namespace network::detail {
 [[nodiscard]] inline std::string_view excess(Epilogue const& epilogue, EpilogueParts may) {
     if (epilogue.residual && !may.residual) return "a residual";
     if (epilogue.clamp.bounded() && !may.clamp) return "a clamp";
+    if (epilogue.kernel != KernelPart{} && !may.kernel) return "a part of a kernel";
     return epilogue.folded.empty() || may.folded ? "" : "folded layers";
 }
 
@@ -4633,7 +4648,8 @@ namespace network {
     return network::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
 }
 
-/// The weights that a node of the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
+/// The weights that a node of the graph needs, by name and in PyTorch's dimensions, with whatever simplify folded into
+/// the node or trimmed.
 [[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph, Node const& node) {
     std::vector<WeightSpec> specs;
     const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
@@ -4643,7 +4659,13 @@ namespace network {
         if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
     };
     const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-    core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    if (node.epilogue.kernel != KernelPart{}) {
+        ConvParams conv = std::get<ConvParams>(node.layer);
+        conv.kernel = node.epilogue.kernel.whole;
+        add_weights_of(node.name, input, conv);
+    } else {
+        core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    }
     for (Folded const& folded : node.epilogue.folded) {
         core::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
     }
@@ -4923,8 +4945,9 @@ inline void check_values(Graph const& graph, Node const& node, Weights const& we
     }
 }
 
-/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
-/// none. Where nothing changes the layer's weights they are not copied, and must live as long.
+/// The kernel and bias of a layer: whatever simplify folded into it is multiplied in, and taps that it trimmed are left
+/// out. bias is empty when there is none. Where nothing changes the layer's weights they are not copied, and must live
+/// as long.
 class PreparedWeights {
 public:
     std::span<const float> kernel, bias;
@@ -4966,12 +4989,37 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
 }
 
+/// The part of each kernel of the given size.
+[[nodiscard]] inline PreparedWeights part_of(PreparedWeights const& all, KernelPart const& part, Extent kernel) {
+    const auto size = [](Extent extent) {
+        return static_cast<std::size_t>(extent.h) * static_cast<std::size_t>(extent.w);
+    };
+    const std::size_t whole = size(part.whole), count = all.kernel.size() / whole, taps = size(kernel),
+                      width = static_cast<std::size_t>(kernel.w), step = static_cast<std::size_t>(part.whole.w);
+    auto kept = std::make_unique_for_overwrite<float[]>(count * taps);
+    float* dst = kept.get();
+    const float* src =
+        all.kernel.data() + static_cast<std::size_t>(part.first.h) * step + static_cast<std::size_t>(part.first.w);
+    for (std::size_t i = 0; i < count; ++i, src += whole) {
+        for (int row = 0; row < kernel.h; ++row, dst += width) {
+            std::copy_n(src + static_cast<std::size_t>(row) * step, width, dst);
+        }
+    }
+    return {std::move(kept), count * taps, std::vector<float>(all.bias.begin(), all.bias.end())};
+}
+
 }  // namespace network::detail
 
 /// Prepares the weights of one node; check_weights must have found no fault in them. For a convolution or dense layer,
 /// only those of the outputs [first, first + count).
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
+    if (node.epilogue.kernel != KernelPart{}) {
+        Node whole = node;
+        whole.epilogue.kernel = {};
+        return network::detail::part_of(prepare_weights(whole, weights, first, count), node.epilogue.kernel,
+                                        std::get<ConvParams>(node.layer).kernel);
+    }
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
     const auto alone = [&](network::AffineLayer const& layer) {
@@ -6656,7 +6704,7 @@ using Alternatives = std::vector<std::vector<Alternative>>;
 /// Whether an extra pass must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
     const auto* conv = std::get_if<ConvParams>(&node.layer);
-    return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
+    return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !entry.fuses_epilogue;
 }
 
 /// Asks a cost model for every price that a plan needs, one batch of questions for each kind, and keeps the answers.
@@ -6843,7 +6891,7 @@ private:
             return before.shape == node.shape && before.layer == node.layer &&
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
-                   (before.epilogue == Epilogue{}) == (node.epilogue == Epilogue{}) && !is_named(before);
+                   before.epilogue.changes_result() == node.epilogue.changes_result() && !is_named(before);
         });
         return found == asked.end() ? i : *found;
     }
@@ -7339,6 +7387,9 @@ private:
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+        if (node.epilogue.kernel != KernelPart{}) {
+            print.add(node.epilogue.kernel.whole), print.add(node.epilogue.kernel.first);
+        }
         print.add(node.epilogue.folded.size());
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
@@ -8401,7 +8452,7 @@ private:
     /// Whether two layers are alike, and so are all of their weights.
     [[nodiscard]] static bool is_alike(Graph const& graph, Weights const& weights, std::size_t a, std::size_t b) {
         Node const &left = graph[a], &right = graph[b];
-        if (left.layer != right.layer) return false;
+        if (left.layer != right.layer || left.epilogue.kernel != right.epilogue.kernel) return false;
         if (!std::ranges::equal(left.epilogue.folded, right.epilogue.folded, {}, &Folded::layer, &Folded::layer))
             return false;
         const auto same = [&](WeightSpec const& one, WeightSpec const& other) {
@@ -10881,6 +10932,75 @@ namespace primsel::inline PRIMSEL_ABI::network::detail {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::network::detail
+// primsel/network/trimmed.hpp
+// Convolutions without the taps that never meet the image.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace primsel::inline PRIMSEL_ABI::network {
+
+/// A convolution and the part of its weight's kernel that it computes.
+template <class Params>
+struct Trimmed {
+    Params params;
+    KernelPart part;
+};
+
+namespace detail {
+
+/// A convolution along one axis of an image.
+struct ConvAxis {
+    int in, out, kernel, stride, dilation, before, after;
+};
+/// The taps that are kept, and their dilation and padding.
+struct KeptTaps {
+    int first, count, dilation, before, after;
+};
+/// Tap t reads pixels i * stride - before + t * dilation. Taps go from both ends only, and no more than padding goes
+/// with them: a padding cannot be negative.
+[[nodiscard]] constexpr KeptTaps kept_taps(ConvAxis const& axis) {
+    const auto meets_image = [&axis](int tap) {
+        const std::int64_t place = std::int64_t{tap} * axis.dilation - axis.before;
+        const std::int64_t first = place >= 0 ? 0 : (-place + axis.stride - 1) / axis.stride;
+        return first < axis.out && place + first * axis.stride < axis.in;
+    };
+    int first = 0, last = axis.kernel - 1;
+    while (first < last && !meets_image(first) && std::int64_t{first + 1} * axis.dilation <= axis.before) ++first;
+    while (last > first && !meets_image(last)) --last;
+    const int before = axis.before - first * axis.dilation;
+    // The least padding with which the last window fits. Where not even none is little enough for as few windows as
+    // there were, more taps stay.
+    const auto beyond = [&] {
+        return std::int64_t{axis.out - 1} * axis.stride + std::int64_t{last - first} * axis.dilation + 1 - axis.in -
+               before;
+    };
+    while (last + 1 < axis.kernel && beyond() <= -axis.stride) ++last;
+    const int count = last - first + 1;
+    if (count == axis.kernel) return {0, count, count == 1 ? 1 : axis.dilation, axis.before, axis.after};
+    return {first, count, count == 1 ? 1 : axis.dilation, before,
+            static_cast<int>(std::max<std::int64_t>(0, beyond()))};
+}
+
+}  // namespace detail
+
+/// The same convolution of an image without the first and last rows and columns of taps that only ever meet padding,
+/// and with a dilation of 1 along an axis of one tap.
+[[nodiscard]] constexpr Trimmed<ConvParams> trimmed(ConvParams const& conv, Shape const& in) {
+    const Shape out = conv.output({&in, 1});
+    const detail::KeptTaps rows = detail::kept_taps({in.h, out.h, conv.kernel.h, conv.stride.h, conv.dilation.h,
+                                                     conv.padding.top, conv.padding.bottom}),
+                           columns = detail::kept_taps({in.w, out.w, conv.kernel.w, conv.stride.w, conv.dilation.w,
+                                                        conv.padding.left, conv.padding.right});
+    Trimmed<ConvParams> result{conv, {}};
+    result.params.kernel = {rows.count, columns.count};
+    result.params.dilation = {rows.dilation, columns.dilation};
+    result.params.padding = {rows.before, rows.after, columns.before, columns.after};
+    if (result.params.kernel != conv.kernel) result.part = {conv.kernel, {rows.first, columns.first}};
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::network
 
 #include <algorithm>
 #include <cstddef>
@@ -10901,7 +11021,7 @@ public:
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
             while (!edit_.removed(i) &&
-                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) || trim(i) ||
                     join_concats(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i))) {
             }
         }
@@ -11070,6 +11190,23 @@ private:
         return {a.top + b.top, a.bottom + b.bottom, a.left + b.left, a.right + b.right};
     }
 
+    /// Leaves out the taps of a convolution that only ever meet padding, unless training may change its weight.
+    bool trim(std::size_t i) {
+        auto* conv = as<ConvParams>(i);
+        if (conv == nullptr || !edit_.trainable().empty()) return false;
+        const Trimmed<ConvParams> result = trimmed(*conv, input_shape(i));
+        if (result.params == *conv) return false;
+        if (result.part != KernelPart{}) {
+            Epilogue epilogue = edit_[i].epilogue;
+            const Extent first = epilogue.kernel.first, more = result.part.first;
+            if (epilogue.kernel == KernelPart{}) epilogue.kernel.whole = result.part.whole;
+            epilogue.kernel.first = {first.h + more.h, first.w + more.w};
+            edit_.set_epilogue(i, std::move(epilogue));
+        }
+        edit_.replace(i, result.params);
+        return true;
+    }
+
     /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
     /// earlier one does reads that one.
     bool join_concats(std::size_t i) {
@@ -11211,7 +11348,8 @@ namespace network {
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
 /// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, a
+/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, taps of a
+/// convolution that only ever meet padding are left out, a
 /// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
 /// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
@@ -11260,7 +11398,8 @@ consteval bool supports_any() {
         bool any = false;
         Net::each_layer([&](AnyLayer const& layer, Shape input) {
             if (const auto* conv = std::get_if<ConvParams>(&layer)) {
-                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input)));
+                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input))) ||
+                      static_cast<bool>(P::supports(conv_shape_of(network::trimmed(*conv, input).params, input)));
             }
         });
         return any;
