@@ -3992,9 +3992,9 @@ struct KernelPart {
     friend bool operator==(KernelPart const&, KernelPart const&) = default;
 };
 
-/// What simplify made of a layer beyond its parameters: operations on its result before it is stored, in the order of
-/// the members, fused from the layers that follow, and the part of its kernel that it computes. epilogue_parts tells
-/// which layers may have which part.
+/// The changes that simplify made to a layer beyond its parameters: operations on its result before it is stored, in
+/// the order of the members, fused from the layers that follow, and the part of its kernel that it computes.
+/// epilogue_parts tells which layers may have which part.
 struct Epilogue {
     /// In the order in which they apply.
     std::vector<Folded> folded{};
@@ -10770,7 +10770,6 @@ private:
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11348,10 +11347,10 @@ namespace network {
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
 /// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, taps of a
-/// convolution that only ever meet padding are left out, a
-/// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
-/// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
+/// convolution or dense layer before them, and zero padding becomes that of the convolution or average pooling. Taps of
+/// a convolution that only ever meet padding are left out where no weight is trainable. A concatenation of
+/// concatenations is taken apart or shared. The sum of a convolution with something else, as well as ReLU, ReLU6 and
+/// clip, become part of the layer before them, and an activation of several layers becomes one. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return network::until_nothing_goes(graph,
                                        [](Graph const& each) { return network::detail::Simplifier(each).run(); });

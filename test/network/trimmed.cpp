@@ -11,10 +11,10 @@
 #include <random>
 #include <vector>
 
+namespace network_trimmed {
+
 namespace ps = primsel;
 using namespace simplified_graph;
-
-namespace {
 
 ps::Graph graph_of(ps::ConvParams const& conv, ps::Shape image) {
     ps::Graph graph;
@@ -25,8 +25,6 @@ ps::Graph graph_of(ps::ConvParams const& conv, ps::Shape image) {
 ps::ConvParams trimmed(ps::ConvParams const& conv, ps::Shape image) {
     return params<ps::ConvParams>(checked(graph_of(conv, image)), "a");
 }
-
-}  // namespace
 
 TEST_CASE("simplify: taps that never meet the image are left out") {
     // A dilation as large as the image: the middle tap is left.
@@ -98,3 +96,5 @@ TEST_CASE("trimmed: the same results for any convolution, and no row of taps at 
     }
     CHECK(fewer > 300);
 }
+
+}  // namespace network_trimmed

@@ -27,9 +27,9 @@ struct KernelPart {
     friend bool operator==(KernelPart const&, KernelPart const&) = default;
 };
 
-/// What simplify made of a layer beyond its parameters: operations on its result before it is stored, in the order of
-/// the members, fused from the layers that follow, and the part of its kernel that it computes. epilogue_parts tells
-/// which layers may have which part.
+/// The changes that simplify made to a layer beyond its parameters: operations on its result before it is stored, in
+/// the order of the members, fused from the layers that follow, and the part of its kernel that it computes.
+/// epilogue_parts tells which layers may have which part.
 struct Epilogue {
     /// In the order in which they apply.
     std::vector<Folded> folded{};
