@@ -10,7 +10,7 @@
 Inputs are normal, tensors are chw before and after. A turn lasts --turn seconds; a time is the least of the turns' medians. For each kind
 the report says how many layers are below 0.9 of ONNX Runtime's speed, the worst, and how many were predicted within 1.5 times; layers
 that take ONNX Runtime less than --least microseconds are counted apart, as reading a clock and calling from Python weigh there. An
-error is the RMS of the difference over the RMS of ONNX Runtime's result. Run by an interpreter with numpy, onnx and onnxruntime; the
+error is the RMS of the difference over the RMS of ONNX Runtime's first result. Run by an interpreter with numpy, onnx and onnxruntime; the
 worker is built by `cmake --build build/release --target peers_primsel_worker`.
 """
 import argparse
@@ -31,7 +31,7 @@ import onnxruntime
 import draw
 from check_files import inputs_of
 from onnxruntime_logits import make_session
-from worker import Gone, Worker, progress
+from worker import Worker, progress
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -64,7 +64,7 @@ def turn(run, seconds):
 
 
 def measure(model, inputs, options, folder):
-    """{onnxruntime_ms, primsel_ms, predicted_ms, error}; throws Gone where primsel refuses the model."""
+    """{onnxruntime_ms, primsel_ms, predicted_ms, error}; throws where either engine refuses the model."""
     paths = [folder / f"{name.replace('/', '_')}.npy" for name in inputs]
     for path, values in zip(paths, inputs.values()):
         numpy.save(path, values)
@@ -158,6 +158,25 @@ def report(rows, least):
             print(f"differs by {row['error']:.1e}: {again(row)}: {row['text']}")
 
 
+def run_case(name, make, options):
+    """The row of one case, which has why it was refused if one of the engines did so; None where --kind leaves it out."""
+    row = {"case": name, "kind": "?", "text": ""}
+    try:
+        row["kind"], row["text"], model, inputs = make()
+        if options.kind and row["kind"] != options.kind:
+            return None
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = options.keep or pathlib.Path(temporary)
+            folder.mkdir(parents=True, exist_ok=True)
+            onnx.save(model, folder / "model.onnx")
+            row |= measure(folder / "model.onnx", inputs, options, folder)
+        progress(f"{name:16} {speed(row):6.2f} {price(row):6.2f} {row['primsel_ms']:9.4f} ms  {row['kind']}: {row['text']}")
+    except Exception as fault:  # of either engine, and of whichever kind
+        row["refused"] = f"{type(fault).__name__}: {(str(fault).splitlines() or [''])[0]}"
+        progress(f"{name:16} refused: {row['refused']}")
+    return row
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
@@ -177,26 +196,17 @@ def main():
     if options.report:
         report(read(options.report), options.least)
         return
+    if not options.worker.exists():
+        sys.exit(f"layers.py: there is no {options.worker}; --help says what builds it")
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     rows = read([options.out]) if options.out else []
     done = {row["case"] for row in rows}
     for name, make in cases(options).items():
         if name in done:
             continue
-        kind, text, model, inputs = make()
-        if options.kind and kind != options.kind:
+        row = run_case(name, make, options)
+        if row is None:
             continue
-        row = {"case": name, "kind": kind, "text": text}
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = options.keep or pathlib.Path(temporary)
-            folder.mkdir(parents=True, exist_ok=True)
-            onnx.save(model, folder / "model.onnx")
-            try:
-                row |= measure(folder / "model.onnx", inputs, options, folder)
-                progress(f"{name:16} {speed(row):6.2f} {price(row):6.2f} {row['primsel_ms']:9.4f} ms  {kind}: {text}")
-            except Gone as fault:
-                row["refused"] = str(fault)
-                progress(f"{name:16} refused: {fault}")
         rows.append(row)
         if options.out:
             with options.out.open("a") as file:
