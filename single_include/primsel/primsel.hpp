@@ -10940,9 +10940,8 @@ namespace primsel::inline PRIMSEL_ABI::network::detail {
 namespace primsel::inline PRIMSEL_ABI::network {
 
 /// A convolution and the part of its weight's kernel that it computes.
-template <class Params>
-struct Trimmed {
-    Params params;
+struct TrimmedConv {
+    ConvParams params;
     KernelPart part;
 };
 
@@ -10985,13 +10984,13 @@ struct KeptTaps {
 
 /// The same convolution of an image without the first and last rows and columns of taps that only ever meet padding,
 /// and with a dilation of 1 along an axis of one tap.
-[[nodiscard]] constexpr Trimmed<ConvParams> trimmed(ConvParams const& conv, Shape const& in) {
+[[nodiscard]] constexpr TrimmedConv trimmed(ConvParams const& conv, Shape const& in) {
     const Shape out = conv.output({&in, 1});
     const detail::KeptTaps rows = detail::kept_taps({in.h, out.h, conv.kernel.h, conv.stride.h, conv.dilation.h,
                                                      conv.padding.top, conv.padding.bottom}),
                            columns = detail::kept_taps({in.w, out.w, conv.kernel.w, conv.stride.w, conv.dilation.w,
                                                         conv.padding.left, conv.padding.right});
-    Trimmed<ConvParams> result{conv, {}};
+    TrimmedConv result{conv, {}};
     result.params.kernel = {rows.count, columns.count};
     result.params.dilation = {rows.dilation, columns.dilation};
     result.params.padding = {rows.before, rows.after, columns.before, columns.after};
@@ -11193,7 +11192,7 @@ private:
     bool trim(std::size_t i) {
         auto* conv = as<ConvParams>(i);
         if (conv == nullptr || !edit_.trainable().empty()) return false;
-        const Trimmed<ConvParams> result = trimmed(*conv, input_shape(i));
+        const TrimmedConv result = trimmed(*conv, input_shape(i));
         if (result.params == *conv) return false;
         if (result.part != KernelPart{}) {
             Epilogue epilogue = edit_[i].epilogue;

@@ -198,7 +198,7 @@ private:
     bool trim(std::size_t i) {
         auto* conv = as<ConvParams>(i);
         if (conv == nullptr || !edit_.trainable().empty()) return false;
-        const Trimmed<ConvParams> result = trimmed(*conv, input_shape(i));
+        const TrimmedConv result = trimmed(*conv, input_shape(i));
         if (result.params == *conv) return false;
         if (result.part != KernelPart{}) {
             Epilogue epilogue = edit_[i].epilogue;
