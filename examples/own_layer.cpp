@@ -7,13 +7,13 @@
 namespace ps = primsel;
 using namespace ps::layer;
 
-/// Mish (Misra 2019), x * tanh(log(1 + exp(sharpness * x))).
-struct Mish {
-    static constexpr std::string_view name = "mish";
+/// Snake (Ziyin et al. 2020), x + sin(frequency * x)^2 / frequency.
+struct Snake {
+    static constexpr std::string_view name = "snake";
     static constexpr bool in_place = true, channel_wise = true;
-    int sharpness = 1;
+    int frequency = 1;
 
-    constexpr void each_field(auto const& visit) const { visit("sharpness", sharpness); }
+    constexpr void each_field(auto const& visit) const { visit("frequency", frequency); }
     static constexpr ps::Shape output(std::span<const ps::Shape> inputs) { return inputs[0]; }
     static ps::LayerWork work(std::span<const ps::Shape> inputs) {
         return {.operations = 300.0 * static_cast<double>(inputs[0].size())};
@@ -24,17 +24,18 @@ struct Mish {
         const std::size_t size = static_cast<std::size_t>(args.batch) * args.dst_shape.size();
         for (std::size_t i = 0; i < size; ++i) {
             const float x = args.src[0][i];
-            args.dst[i] = x * std::tanh(std::log1p(std::exp(static_cast<float>(sharpness) * x)));
+            const float sine = std::sin(static_cast<float>(frequency) * x);
+            args.dst[i] = x + sine * sine / static_cast<float>(frequency);
         }
     }
-    friend bool operator==(Mish const&, Mish const&) = default;
+    friend bool operator==(Snake const&, Snake const&) = default;
 };
 
-struct Net : ps::Network<Input<8, 16, 16>, Conv<16, 3>, Own<Mish>, Conv<16, 3>, Own<Mish, 2>, GlobalAvgPool> {};
+struct Net : ps::Network<Input<8, 16, 16>, Conv<16, 3>, Own<Snake>, Conv<16, 3>, Own<Snake, 2>, GlobalAvgPool> {};
 
 int main() {
     ps::Engine<Net> engine{ps::random_weights(Net::graph())};
-    for (const char* name : {"mish1", "mish2"}) std::printf("%s", engine.plan().explain(name).c_str());
+    for (const char* name : {"snake1", "snake2"}) std::printf("%s", engine.plan().explain(name).c_str());
     ps::Tensor<> image(Net::input_shape), result(Net::output_shape);
     engine.run(image.span(), result.span());
 }
