@@ -3075,7 +3075,7 @@ public:
 
     /// Copies the parameters.
     template <OwnLayer P>
-    // NOLINTNEXTLINE(google-explicit-constructor): graph.add("mish", Mish{}, {0}) as with any other layer
+    // NOLINTNEXTLINE(google-explicit-constructor): graph.add("snake", Snake{}, {0}) as with any other layer
     OwnLayerParams(P const& params) : table_(table_of<P>()) {
         ::new (static_cast<void*>(bytes_)) P(params);
     }
