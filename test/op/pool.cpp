@@ -107,6 +107,40 @@ TEST_CASE("pooling of large windows over rows of many channels, reduced in sever
     }
 }
 
+TEST_CASE("pooling of large windows that slide over the columns of one channel") {
+    std::vector<PoolParams> all = {
+        {.window = 7, .stride = 1, .padding = 3},
+        {.window = {13, 12}, .stride = {1, 2}, .padding = 6, .ceil_mode = true},
+        {.window = {9, 11}, .stride = {2, 3}, .padding = {4, 3, 5, 2}},
+        {.window = {13, 10}, .stride = {3, 3}, .padding = {0, 9, 6, 1}},
+        {.window = {32, 31}, .stride = {3, 1}, .padding = {30, 14}},
+        {.window = {5, 32}, .stride = {1, 2}, .padding = {2, 16}},
+        {.window = {32, 1}, .stride = {1, 1}, .padding = {16, 0}},
+    };
+    for (PoolParams params : all) {
+        for (ps::Shape const& shape : {ps::Shape{2, 7, 5}, {1, 13, 37}, {1, 3, 203}, {1, 90, 4}}) {
+            if (params.check({&shape, 1}) != ps::Fault::none) continue;
+            CAPTURE(params.window.h);
+            CAPTURE(params.window.w);
+            params.kind = PoolKind::max;
+            laws::check(params, shape, 0);
+            params.kind = PoolKind::average;
+            for (const bool count_include_pad : {true, false}) {
+                params.count_include_pad = count_include_pad;
+                laws::check(params, shape, 2e-6);
+            }
+        }
+    }
+}
+
+TEST_CASE("a NaN in a large window wins over every maximum, and is in no other window") {
+    const PoolParams params{.window = 9, .stride = 1};
+    std::vector<float> x(9 * 40, 1.0F);
+    x[4 * 40 + 20] = nan;
+    const std::vector<float> y = laws::run_one<ps::chw>(params, {1, 9, 40}, x);
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 12 && i <= 20));
+}
+
 // An image of h x w whose elements are i * 7 % 11 + 1; expected: from PyTorch 1.13.
 struct Known {
     int h, w;

@@ -3,6 +3,7 @@
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/separated_window.hpp>
+#include <primsel/op/detail/sliding_window.hpp>
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
@@ -22,6 +23,18 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
     if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, down.size, out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
+    }
+    if (from.w == 1 && is_sliding(down, across)) {
+        return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
+                          out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
+                              const auto channels = static_cast<std::size_t>(out.c);
+                              for (std::size_t item = begin; item < end; ++item) {
+                                  const std::size_t image = item / channels, c = item % channels;
+                                  const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
+                                                          dst + image * out.size() + c * to.c, to.h};
+                                  pool_sliding<Arch, Reduction>(down, across, plane, out.h, out.w);
+                              }
+                          });
     }
     for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
         constexpr int several = 16;

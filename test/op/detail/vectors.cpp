@@ -26,6 +26,20 @@ std::vector<float> counting(int n) {
     return result;
 }
 
+TEST_CASE("deal gives every second or every third element") {
+    const std::vector<float> src = counting(3 * width);
+    const auto check = [&]<std::size_t step>(V(&phases)[step]) {
+        ps::op::detail::deal<Arch>(src.data(), phases);
+        for (std::size_t p = 0; p < step; ++p) {
+            const std::vector<float> lane = lanes_of(phases[p]);
+            for (std::size_t i = 0; i < lane.size(); ++i) CHECK(lane[i] == static_cast<float>(i * step + p + 1));
+        }
+    };
+    V two[2] = {V(0.0F), V(0.0F)}, three[3] = {V(0.0F), V(0.0F), V(0.0F)};
+    check(two);
+    check(three);
+}
+
 TEST_CASE("load_up_to loads n floats, or as many as a vector holds, and fills up") {
     for (int n = 0; n <= width + 3; ++n) {
         const std::vector<float> src = counting(n),

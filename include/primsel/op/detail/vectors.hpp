@@ -5,6 +5,7 @@
 #include <primsel/core/simd.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
@@ -208,6 +209,40 @@ PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index
     store<Arch>(all, value);
     for (int i = 0; i < lanes<Arch>; ++i) lane[i] = all[index[i] - first];
     return load<Arch>(lane);
+}
+
+/// Loads step * lanes consecutive floats; phases[p] has elements p, p + step, p + 2 * step, ...
+template <class Arch>
+PRIMSEL_INLINE void deal(const float* src, Floats<Arch> (&phases)[2]) {
+    phases[0] = load<Arch>(src), phases[1] = load<Arch>(src + lanes<Arch>);
+    split_even_odd<Arch>(phases[0], phases[1]);
+}
+template <class Arch>
+PRIMSEL_INLINE void deal(const float* src, Floats<Arch> (&phases)[3]) {
+    using V = Floats<Arch>;
+    constexpr int width = lanes<Arch>;
+    // Elements p, p + 3, ... lie in different lanes of the three vectors: they are gathered in one, then put in order.
+    alignas(64) static constexpr float thirds[16] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
+    constexpr auto order = [] {
+        std::array<std::array<int, width>, 3> lane{};
+        for (int p = 0; p < 3; ++p) {
+            for (int i = 0; i < width; ++i)
+                lane[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)] = (3 * i + p) % width;
+        }
+        return lane;
+    }();
+    static constexpr std::array<std::array<int, width>, 3> lane = order;
+    const V third = load<Arch>(thirds), a = load<Arch>(src), b = load<Arch>(src + width),
+            c = load<Arch>(src + 2 * width);
+    PRIMSEL_UNROLL
+    for (std::size_t p = 0; p < 3; ++p) {
+        // Lane l of vector v is element v * width + l.
+        const auto in_vector = [&](std::size_t v) {
+            return third == V(static_cast<float>((p + v * (3 - width % 3)) % 3));
+        };
+        phases[p] =
+            permuted<Arch>(xsimd::select(in_vector(0), a, xsimd::select(in_vector(1), b, c)), lane[p].data(), 0);
+    }
 }
 
 /// Returns src[index[i] - begin] in lane i; src has `size` elements. The indices must not descend.

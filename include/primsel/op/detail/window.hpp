@@ -70,6 +70,17 @@ PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at
             return j + 1 < taps ? Reduction::template apply<Arch>(even, odd) : even;
         });
     }
+    if (axis.step == 3) {
+        return reduce_terms<Arch, Reduction>((taps + 2) / 3, [at, taps](std::size_t group) {
+            V phases[3];
+            deal<Arch>(at + 3 * group, phases);
+            V sum = phases[0];
+            for (std::size_t j = 1; j < 3 && 3 * group + j < taps; ++j) {
+                sum = Reduction::template apply<Arch>(sum, phases[j]);
+            }
+            return sum;
+        });
+    }
     return reduce_terms<Arch, Reduction>(taps, [&axis, at, n](std::size_t j) {
         constexpr std::ptrdiff_t width = lanes<Arch>;
         alignas(64) float lane[width];
