@@ -188,7 +188,7 @@ TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
                 CHECK(pass[i] <= pass_more[i]);
                 // These kernels may lack an op, such as one of a training step: its arithmetic is not known then.
                 const bool known = std::holds_alternative<ps::ConvParams>(*queries[i].layer) ||
-                                   all_kernels.op(*queries[i].layer, queries[i].layout).operations != nullptr;
+                                   all_kernels.op(*queries[i].layer, queries[i].layout).work != nullptr;
                 if (known && !moves_nothing(queries[i])) CHECK(pass[i] < pass_more[i]);
                 compared += known ? 1U : 0U;
             }

@@ -39,7 +39,7 @@ ps::Kernels compiled_for(std::string_view arch) {
 struct Fitted {
     static inline const std::string_view arch = all_kernels.arch;
     static constexpr ps::OpCoefficients ops[] = {
-        {"relu", "chw", {0, 2, 0, 0, 0}}, {"conv", "hwc", {1e-3, 0, 0, 0, 0}}, {"max_pool", "chw", {0, 0, 0, 0, 1e-6}}};
+        {"conv", "hwc", {1e-3, 0, 0, 0, 0}}, {"max_pool", "chw", {0, 0, 0, 0, 1e-6}}, {"relu", "chw", {0, 2, 0, 0, 0}}};
 };
 struct FittedConvolutions {
     static constexpr ps::ConvCoefficients convolutions[] = {{"direct-hwc", {1, 0, 2, 0}},
@@ -240,9 +240,10 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
     const auto queries = laws::ops(all_kernels, sizes, 1);
     std::vector<ps::learn::OpRegression::Sample> samples;
     for (ps::OpQuery const& query : queries) {
-        ps::learn::OpRegression::Sample sample{
-            "relu", std::string(all_kernels.layouts[query.layout].name),
-            ps::op_terms(analytical.terms(all_kernels, query), query.run.batch, ps::op_rows(all_kernels, query)), 1e-5};
+        ps::learn::OpRegression::Sample sample{"relu", std::string(all_kernels.layouts[query.layout].name), "",
+                                               ps::op_terms(analytical.terms(all_kernels, query), query.run.batch,
+                                                            analytical.work(all_kernels, query).counts.rows),
+                                               1e-5};
         sample.seconds += 3 * sample.terms[1];
         samples.push_back(sample);
     }
@@ -266,10 +267,13 @@ void check_shipped(std::string_view arch, bool of_training, std::initializer_lis
     CAPTURE(arch);
     CHECK(M::arch == arch);
     std::set<std::pair<std::string_view, std::string_view>> names;
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> entries;
+    CHECK(std::ranges::is_sorted(M::ops, {}, &ps::OpCoefficients::op));
     for (ps::OpCoefficients const& entry : M::ops) {
         CAPTURE(entry.op);
         CAPTURE(entry.layout);
-        CHECK(names.emplace(entry.op, entry.layout).second);
+        names.emplace(entry.op, entry.layout);
+        CHECK(entries.emplace(entry.op, entry.layout, entry.form).second);
         CHECK(std::ranges::count(all_kernels.layouts, entry.layout, &ps::LayoutEntry::name) == 1);
         for (const double coefficient : entry.values) CHECK((std::isfinite(coefficient) && coefficient >= 0));
         CHECK(*std::ranges::max_element(entry.values) > 0);

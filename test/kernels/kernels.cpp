@@ -158,10 +158,14 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                                     std::holds_alternative<ps::ScaleParams>(layer.params);
                 ps::OpEntry const& op = kernels.op(layer.params, layout);
                 CHECK((op.run != nullptr) == runs);
-                CHECK((op.operations != nullptr) == runs);
+                CHECK((op.work != nullptr) == runs);
                 CHECK((op.pack != nullptr) == (runs && weighs));
                 CHECK((op.packed_bytes != nullptr) == (runs && weighs));
-                if (runs) CHECK(op.operations(layer.params, layer.inputs, layer.output) >= 0);
+                if (runs) {
+                    const ps::OpCounts counts = op.work(layer.params, layer.inputs, layer.output);
+                    for (const double count : {counts.operations, counts.scalars, counts.rows, counts.bytes})
+                        CHECK((count >= 0 && count < 1e12));
+                }
                 if (runs && weighs) CHECK(op.packed_bytes(layer.params, layer.inputs[0]) > 0);
             }
         }

@@ -25,7 +25,7 @@ void check_table() {
             is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{}, ps::MaxPoolIndicesParams{},
                ps::ConvTransposeParams{}, ps::TopKParams{}, ps::NonMaxSuppressionParams{}, ps::GatherParams{});
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
-        CHECK(has(table[i].operations) == has(table[i].run));
+        CHECK(has(table[i].work) == has(table[i].run));
         CHECK(has(table[i].pack) == has(table[i].packed_bytes));
         ps::OpEntry const& training = ps::op_table<ps::default_arch, L, ps::CompileTraining>[i];
         if (trains) {
@@ -61,7 +61,7 @@ void check_table() {
                                .weights = packed.data(),
                                .executor = sequential});
     CHECK(dst == laws::run<L>(params, {{image}}, weights, sequential));
-    CHECK(entry(params).operations(params, {&shape, 1}, {21, 1, 1}) == 2 * 19 * 21);
+    CHECK(entry(params).work(params, {&shape, 1}, {21, 1, 1}).operations == 2 * 19 * 21);
 }
 
 TEST_CASE("the table has an op for every layer but inputs, constants, convolutions and the user's own") {

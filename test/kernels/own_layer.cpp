@@ -95,12 +95,12 @@ TEST_CASE("a cost model prices it by its work, or by its images where it states 
     const ps::AnyLayer gate = Gate{}, mirror = Mirror{};
     const std::size_t hwc = kernels.find_layout("hwc");
     const ps::OpWork of_gate = model.work(kernels, {&gate, inputs, inputs[0], hwc});
-    CHECK(of_gate.operations == 2 * size);
-    CHECK(of_gate.bytes == 20 * size);
+    CHECK(of_gate.counts.operations == 2 * size);
+    CHECK(of_gate.counts.bytes == 20 * size);
     CHECK(of_gate.weights == 16 * sizeof(float));
     const ps::OpWork of_mirror = model.work(kernels, {&mirror, std::span(inputs).first(1), inputs[0], hwc});
-    CHECK(of_mirror.operations == size);
-    CHECK(of_mirror.bytes == 8 * size);
+    CHECK(of_mirror.counts.operations == size);
+    CHECK(of_mirror.counts.bytes == 8 * size);
 }
 
 /// Two convolutions with each kind of layer around them.

@@ -21,7 +21,7 @@ std::vector<Sample> made_by(ps::learn::OpRegression::Terms const& coefficients, 
     const auto draw = [&] { return static_cast<double>(1 + generator() % 1000) * 1e-7; };
     std::vector<Sample> samples;
     for (std::size_t i = 0; i < count; ++i) {
-        Sample sample{op, "chw", {1, draw(), draw(), draw(), 1e7 * draw()}, 0};
+        Sample sample{op, "chw", "", {1, draw(), draw(), draw(), 1e7 * draw(), draw()}, 0};
         for (std::size_t j = 0; j < coefficients.size(); ++j) sample.seconds += coefficients[j] * sample.terms[j];
         samples.push_back(sample);
     }
@@ -32,7 +32,8 @@ std::vector<Sample> made_by(ps::learn::OpRegression::Terms const& coefficients, 
 
 TEST_CASE("coefficients that made the times are found again, and so predict others") {
     for (ps::learn::OpRegression::Terms const& coefficients :
-         {ps::learn::OpRegression::Terms{1e-6, 1, 0.5, 2, 3e-9}, ps::learn::OpRegression::Terms{0, 0.2, 0, 0, 1e-8}}) {
+         {ps::learn::OpRegression::Terms{1e-6, 1, 0.5, 2, 3e-9, 1.5},
+          ps::learn::OpRegression::Terms{0, 0.2, 0, 0, 1e-8}}) {
         const ps::learn::OpRegression model = ps::learn::OpRegression::fit(made_by(coefficients, 60, "relu"));
         const std::vector<ps::OpCoefficients> found = model.coefficients();
         REQUIRE(found.size() == 1);
@@ -54,7 +55,7 @@ TEST_CASE("what only weights or arithmetic can explain is the way of the weights
     std::vector<Sample> samples;
     for (int i = 1; i <= 20; ++i) {
         const double weights = 1e-4 * i;
-        samples.push_back({"dense", "chw", {1, 1e-8, 0.3 * weights, weights, 1}, 0.9 * weights});
+        samples.push_back({"dense", "chw", "", {1, 1e-8, 0.3 * weights, weights, 1}, 0.9 * weights});
     }
     const ps::learn::OpRegression model = ps::learn::OpRegression::fit(samples);
     const ps::learn::OpRegression::Terms found = model.coefficients()[0].values;
@@ -69,6 +70,9 @@ TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its o
     for (Sample more : made_by({0, 2, 0, 0, 0}, 20, "relu")) {
         more.layout = "hwc";
         samples.push_back(more);
+        more.form = "gathered";
+        more.seconds *= 2;
+        samples.push_back(more);
     }
     for (Sample const& more : made_by({0, 3, 0, 0, 0}, 7, "add")) samples.push_back(more);
     for (Sample more : made_by({0, 4, 0, 0, 0}, 20, "add")) {
@@ -77,17 +81,20 @@ TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its o
     }
     const ps::learn::OpRegression model = ps::learn::OpRegression::fit(samples);
     const std::vector<ps::OpCoefficients> found = model.coefficients();
-    REQUIRE(found.size() == 2);
+    REQUIRE(found.size() == 3);
     CHECK(found[0].layout == "chw");
     CHECK(found[0].values[1] == doctest::Approx(1).epsilon(0.01));
     CHECK(found[1].layout == "hwc");
     CHECK(found[1].values[1] == doctest::Approx(2).epsilon(0.01));
+    CHECK(found[2].form == "gathered");
+    CHECK(found[2].values[1] == doctest::Approx(4).epsilon(0.01));
+    CHECK(model.lines()[2].ends_with(", \"gathered\"}"));
 }
 
 TEST_CASE("lines are what a header needs") {
     const ps::learn::OpRegression model = ps::learn::OpRegression::fit(made_by({0, 0, 0, 0, 3e-9}, 20, "relu"));
     REQUIRE(model.lines().size() == 1);
     CHECK(model.lines()[0].starts_with("{\"relu\", \"chw\", {"));
-    CHECK(model.lines()[0].ends_with("e-09}}"));
-    CHECK(std::ranges::count(model.lines()[0], ',') == 6);
+    CHECK(model.lines()[0].ends_with("e-09, 0}}"));
+    CHECK(std::ranges::count(model.lines()[0], ',') == 7);
 }

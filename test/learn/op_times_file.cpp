@@ -33,10 +33,13 @@ constexpr ps::Machine small{.fma_flops = 1e10,
 TEST_CASE("what an op took reads back as it was, and is made of the speeds of the machine that it was taken on") {
     const ps::OpTime time{.op = "max_pool",
                           .layout = "hwc",
+                          .form = "separated",
                           .batch = 3,
-                          .work = {.bytes = 4e3, .working_set = 8e3, .operations = 2e3, .weights = 1e6},
-                          .rows = 12,
-                          .seconds = 5e-6};
+                          .work = {.counts = {.operations = 2e3, .scalars = 7e2, .rows = 12, .bytes = 4e3},
+                                   .working_set = 8e3,
+                                   .weights = 1e6},
+                          .seconds = 5e-6,
+                          .what = "8x9x9 window=2x2"};
     const std::string text = header_of(small) + ps::learn::OpTimesFormat::line(time) + "\n";
     CHECK(ps::learn::is_op_times(text));
     CHECK_FALSE(ps::learn::is_op_times("c,im,chw-to-hwc\n"));
@@ -46,6 +49,7 @@ TEST_CASE("what an op took reads back as it was, and is made of the speeds of th
     CHECK(about["arch"] == "sse4.2");
     CHECK(samples[0].op == "max_pool");
     CHECK(samples[0].layout == "hwc");
+    CHECK(samples[0].form == "separated");
     CHECK(samples[0].seconds == doctest::Approx(5e-6));
     const ps::OpCoefficients::Terms terms = samples[0].terms;
     CHECK(terms[0] == 1);
@@ -53,6 +57,7 @@ TEST_CASE("what an op took reads back as it was, and is made of the speeds of th
     CHECK(terms[2] == doctest::Approx(3 * 2e3 / 4e9));
     CHECK(terms[3] == doctest::Approx(1e6 / 1e9));
     CHECK(terms[4] == doctest::Approx(3 * 12));
+    CHECK(terms[5] == doctest::Approx(3 * 7e2 / 1e9));
     // A machine of which all is twice as fast takes half of that.
     ps::Machine fast = small;
     fast.vector_flops *= 2;
@@ -65,8 +70,9 @@ TEST_CASE("what an op took reads back as it was, and is made of the speeds of th
 TEST_CASE("a table of what ops took that is none is refused, with the file and the line") {
     std::map<std::string, std::string> about;
     const std::string header = header_of(small);
-    for (const char* line : {"max_pool,hwc,0,1,1,1,1,1,1", "max_pool,hwc,1,-1,1,1,1,1,1", "max_pool,hwc,1,1,1,1,1,1",
-                             "max_pool,hwc,1,1,1,1,1,1,nan", "max_pool,hwc,1,inf,1,1,1,1,1"}) {
+    for (const char* line :
+         {"max_pool,hwc,,0,1,1,1,0,1,1,1,", "max_pool,hwc,,1,-1,1,1,0,1,1,1,", "max_pool,hwc,,1,1,1,1,0,1,1,",
+          "max_pool,hwc,,1,1,1,1,0,1,1,nan,", "max_pool,hwc,,1,inf,1,1,0,1,1,1,"}) {
         CAPTURE(line);
         try {
             static_cast<void>(ps::learn::op_samples("t.csv", header + line + "\n", about));
@@ -76,7 +82,7 @@ TEST_CASE("a table of what ops took that is none is refused, with the file and t
         }
     }
     std::map<std::string, std::string> nothing;
-    const std::string unknown = std::string(ps::learn::OpTimesFormat::columns) + "\nlrn,chw,1,1,1,1,0,1,9\n";
+    const std::string unknown = std::string(ps::learn::OpTimesFormat::columns) + "\nlrn,chw,,1,1,1,1,0,0,1,9,\n";
     CHECK_THROWS_WITH_AS(static_cast<void>(ps::learn::op_samples("u.csv", unknown, nothing)),
                          doctest::Contains("u.csv: it does not say the machine's"), ps::error);
 }

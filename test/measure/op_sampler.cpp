@@ -71,8 +71,10 @@ TEST_CASE("every layer in every layout is timed once, however often it is met") 
     std::set<std::string> ops, layouts;
     for (std::size_t i = 0; i < count; ++i) {
         ps::OpTime const& sample = sampler.times()[i];
-        CHECK(
-            distinct.emplace(sample.op, sample.layout, sample.work.bytes, sample.work.operations, sample.rows).second);
+        CHECK(distinct
+                  .emplace(sample.op, sample.layout, sample.work.counts.bytes, sample.work.counts.operations,
+                           sample.work.counts.rows)
+                  .second);
         CHECK(sample.seconds == doctest::Approx(1e-6 * static_cast<double>(i + 1)));
         ops.insert(sample.op);
         layouts.insert(sample.layout);

@@ -3,8 +3,10 @@
 #include "session.hpp"
 
 #include <primsel/io/file.hpp>
+#include <primsel/io/table_file.hpp>
 #include <primsel/learn/machine_about.hpp>
 #include <primsel/learn/op_times_file.hpp>
+#include <primsel/measure/drawn_layers.hpp>
 #include <primsel/measure/measured.hpp>
 #include <primsel/measure/op_sampler.hpp>
 #include <primsel/network/simplify.hpp>
@@ -28,27 +30,52 @@ std::vector<std::string> networks_of(std::vector<std::string> names) {
     return names;
 }
 
+namespace {
+ps::Graph graph_of_network(std::string const& name) {
+    ModelOptions options;
+    options.net = name;
+    return ps::simplify(open_model(options).graph);
+}
+}  // namespace
+
 std::vector<ps::OpTime> time_ops(std::vector<std::string> const& networks, Progress& progress) {
     ps::measure::OpSampler sampler(kernels(), ps::measure::Measured(15));
     for (std::string const& network : networks) {
-        ModelOptions options;
-        options.net = network;
-        sampler.add(ps::simplify(open_model(options).graph));
+        sampler.add(graph_of_network(network));
         progress.tick();
     }
     return sampler.times();
 }
 
-void write_op_times(std::string const& path, std::vector<std::string> const& networks) {
-    if (std::filesystem::exists(path)) return;
-    Progress progress("other layers", networks.size());
+void write_op_times(std::string const& path, std::vector<std::string> const& networks, std::size_t drawn,
+                    std::uint64_t seed) {
+    Progress progress("other layers", networks.size() + drawn);
     auto about = about_here();
-    ps::learn::add_about(about, kernels().machine());
-    std::string text;
-    for (auto const& [key, value] : about) text += ps::join("# ", key, ": ", value, '\n');
-    text += ps::join(ps::learn::OpTimesFormat::columns, '\n');
-    for (ps::OpTime const& time : time_ops(networks, progress)) text += ps::learn::OpTimesFormat::line(time) + '\n';
-    ps::write_file(path, text);
+    if (std::filesystem::exists(path)) {
+        // The speeds of the machine vary from run to run; those of the file stay.
+        std::map<std::string, std::string> known;
+        const ps::SharedBytes there = ps::read_file(path);
+        static_cast<void>(ps::parse_table<ps::learn::OpTimesFormat>(path, there.text(), known));
+        known.insert(about.begin(), about.end());
+        about = std::move(known);
+    }
+    if (!about.contains("vector_flops")) ps::learn::add_about(about, kernels().machine());
+    ps::TableFile<ps::learn::OpTimesFormat> file(path, about);
+    ps::measure::OpSampler sampler(kernels(), ps::measure::Measured(15));
+    for (ps::OpTime const& time : file.rows()) sampler.skip(time);
+    std::size_t written = 0;
+    const auto write = [&] {
+        for (; written < sampler.times().size(); ++written) file.append(sampler.times()[written]);
+        progress.tick();
+    };
+    for (std::string const& network : networks) {
+        sampler.add(graph_of_network(network));
+        write();
+    }
+    for (std::size_t i = 0; i < drawn; ++i) {
+        sampler.add(ps::measure::draw_layer(seed, i));
+        write();
+    }
 }
 
 OpSamples op_samples_of(std::vector<std::string> const& paths, std::string_view arch) {

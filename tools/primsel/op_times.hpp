@@ -6,6 +6,8 @@
 #include <primsel/cost/op_coefficients.hpp>
 #include <primsel/learn/op_regression.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,8 +24,10 @@ namespace ps = primsel;
 /// Times of the layers of networks that are no convolutions, here and by the kernels of this instruction set; one tick
 /// of progress a network.
 [[nodiscard]] std::vector<ps::OpTime> time_ops(std::vector<std::string> const& networks, Progress& progress);
-/// The same in a file, unless that is there.
-void write_op_times(std::string const& path, std::vector<std::string> const& networks);
+/// Times the same layers, and then `drawn` layers that are drawn at random, each layer once. Appends them to a file
+/// that may have some of them.
+void write_op_times(std::string const& path, std::vector<std::string> const& networks, std::size_t drawn,
+                    std::uint64_t seed);
 
 struct OpSamples {
     std::map<std::string, std::string> about{};

@@ -95,7 +95,8 @@ void profile(ProfilingOptions const& options) {
     std::set<std::string> workers;
     double quiet = 0;
     std::size_t runs = 0;
-    if (!options.ops_out.empty()) write_op_times(options.ops_out, networks_of(options.networks));
+    if (!options.ops_out.empty())
+        write_op_times(options.ops_out, networks_of(options.networks), options.ops_drawn, options.sample.seed);
     {
         Profiling profiling(chosen_primitives(options.training, options.primitives), options.measuring);
         if (options.reference_ns > 0) profiling.profiler().set_nominal(options.reference_ns * 1e-9);
@@ -154,9 +155,12 @@ void add_profile(CLI::App& app) {
     command.add_option("--layouts-out", options->layouts_out, "Times of changes of layout")->type_name("F.csv");
     command
         .add_option("--ops-out", options->ops_out,
-                    "Times of the networks' other layers, which are taken first; not where the file is there")
+                    "Times of the networks' other layers and of layers drawn at random, which are taken first")
         ->check(writable_file)
         ->type_name("F.csv");
+    command.add_option("--ops-drawn", options->ops_drawn, "How many layers are drawn for --ops-out (default 1500)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->type_name("N");
     command.add_option("--networks", options->networks, "Whose convolutions: names, or .onnx files (default all)")
         ->delimiter(',')
         ->type_name("NET,...");

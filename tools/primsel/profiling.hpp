@@ -22,6 +22,7 @@ namespace cli {
 
 struct ProfilingOptions {
     std::string out, layouts_out, ops_out;
+    std::size_t ops_drawn = 1500;
     std::vector<std::string> networks, primitives;
     double budget = std::numeric_limits<double>::infinity();
     std::size_t count = std::numeric_limits<std::size_t>::max();

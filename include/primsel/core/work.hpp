@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -45,6 +46,16 @@ struct Work {
         }
         return *this;
     }
+};
+
+/// The work of an op for one image, in the form that runs for its Arch, layout and shapes. A form is one of several
+/// ways of an op, such as one for contiguous rows and one that gathers; cost models have coefficients for each.
+struct OpCounts {
+    double operations = 0;    ///< floating-point operations that whole vectors do, unused lanes included
+    double scalars = 0;       ///< elements that pass through scalar code or gathers
+    double rows = 0;          ///< starts of inner loops
+    double bytes = 0;         ///< bytes read and written; 0 stands for each input and the output once
+    std::string_view form{};  ///< the name of the form, which is a literal; empty if the op has only one
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

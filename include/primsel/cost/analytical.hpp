@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/machine/machine.hpp>
+#include <primsel/tensor/layout.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,17 +13,18 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The machine-independent work of an op. For one image: the bytes that it moves and its operations. For the whole op:
-/// the bytes of its packed weights. `working_set` is in bytes and selects the memory level that serves `bytes`.
-/// `run_bytes` and `run_operations` are RunContext::weight_reuse_bytes and weight_reuse_operations.
+/// The machine-independent work of an op. For one image: its counts. For the whole op: the bytes of its packed weights.
+/// `working_set` is in bytes and selects the memory level that serves `counts.bytes`. `run_bytes` and `run_operations`
+/// are RunContext::weight_reuse_bytes and weight_reuse_operations.
 struct OpWork {
-    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
+    OpCounts counts{};
+    double working_set = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
-/// The terms of an op's time, in seconds: memory traffic and arithmetic of one image, and the traffic of the weights.
-/// The larger of the first two bounds an image.
+/// The terms of an op's time, in seconds: memory traffic, vector and scalar arithmetic of one image, and the traffic of
+/// the weights.
 struct OpTerms {
-    double memory = 0, arithmetic = 0, weights = 0;
+    double memory = 0, arithmetic = 0, scalar = 0, weights = 0;
 };
 
 /// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights and
@@ -67,7 +69,8 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
             const OpTerms parts = terms(kernels, query);
-            seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
+            seconds[i] =
+                overhead + query.run.batch * (std::max(parts.memory, parts.arithmetic) + parts.scalar) + parts.weights;
         }
     }
     /// The share of min(compute, reading the weights) that prefetching hides. On the profiles in bench/profiles,
@@ -119,39 +122,45 @@ public:
     }
     /// Returns the terms of an op. For ConvParams, they are those of the pass that adds bias and residual and clamps.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
-        return terms(machine_of(kernels), work(kernels, query));
+        return terms(kernels, work(kernels, query));
+    }
+    [[nodiscard]] OpTerms terms(Kernels const& kernels, OpWork const& work) const {
+        return terms(machine_of(kernels), work);
     }
     [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
-        return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
-                .arithmetic = work.operations / machine.vector_flops,
+        return {.memory = work.counts.bytes / machine.bandwidth_for(work.working_set),
+                .arithmetic = work.counts.operations / machine.vector_flops,
+                .scalar = work.counts.scalars / machine.scalar_flops,
                 .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size,
+        OpWork result{.counts = {.operations = size},
                       .run_bytes = query.run.weight_reuse_bytes,
                       .run_operations = query.run.weight_reuse_operations};
+        OpCounts& counts = result.counts;
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             // Floats of 4 bytes: the result is read and written, and the residual is read.
-            result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+            counts.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+            const Shape out = query.output;
+            counts.rows = static_cast<double>(kernels.layouts[query.layout].name == hwc::name
+                                                  ? out.pixels()
+                                                  : static_cast<std::size_t>(out.c) * static_cast<std::size_t>(out.h));
         } else {
             OpEntry const& op = kernels.op(*query.layer, query.layout);
-            if (op.operations != nullptr) {
-                result.operations = op.operations(*query.layer, query.inputs, query.output);
-            }
-            if (op.bytes != nullptr) result.bytes = op.bytes(*query.layer, query.inputs);
-            if (op.in_place && result.operations == 0 && result.bytes == 0)
+            if (op.work != nullptr) counts = op.work(*query.layer, query.inputs, query.output);
+            if (op.in_place && counts.operations + counts.scalars + counts.bytes == 0)
                 return {};  // the same elements under another name or shape
-            if (result.bytes == 0) {
-                result.bytes = 4 * size;
-                for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            if (counts.bytes == 0) {
+                counts.bytes = 4 * size;
+                for (Shape const& shape : query.inputs) counts.bytes += 4 * static_cast<double>(shape.size());
             }
             if (op.packed_bytes != nullptr) {
                 result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
             }
         }
         const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
-        result.working_set = std::max(fed * result.bytes, query.run.data_reuse_bytes);
+        result.working_set = std::max(fed * counts.bytes, query.run.data_reuse_bytes);
         return result;
     }
 

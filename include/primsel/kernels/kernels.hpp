@@ -51,15 +51,14 @@ struct PrimitiveEntry {
 /// has no weights.
 struct OpEntry {
     bool in_place = false;
-    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
+    /// Returns the work for one image; null if run is.
+    OpCounts (*work)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
     /// The number of outputs that form a part of the packed weights independent of the others; 0 if there are no such
     /// parts.
     std::size_t outputs_apart = 0;
-    /// Bytes that an image moves; null, or 0: each input and the output once.
-    double (*bytes)(AnyLayer const&, std::span<const Shape>) = nullptr;
     /// Bytes of OpArgs::scratch; null: none.
     std::size_t (*scratch_bytes)(AnyLayer const&, std::span<const Shape>, std::size_t workers) = nullptr;
 };

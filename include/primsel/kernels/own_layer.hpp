@@ -89,18 +89,14 @@ template <class P>
 constexpr OpEntry own_entry() {
     OpEntry entry;
     if constexpr (requires { P::in_place; }) entry.in_place = P::in_place;
-    entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+    entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
         if constexpr (requires { own<P>(layer).work(inputs); }) {
-            return LayerWork(own<P>(layer).work(inputs)).operations;
+            const LayerWork work = own<P>(layer).work(inputs);
+            return OpCounts{.operations = work.operations, .bytes = work.bytes};
         } else {
-            return static_cast<double>(output.size());
+            return OpCounts{.operations = static_cast<double>(output.size())};
         }
     };
-    if constexpr (requires(P const& params, std::span<const Shape> inputs) { params.work(inputs); }) {
-        entry.bytes = [](AnyLayer const& layer, std::span<const Shape> inputs) {
-            return LayerWork(own<P>(layer).work(inputs)).bytes;
-        };
-    }
     if constexpr (requires(P const& params, std::span<const Shape> inputs) {
                       params.scratch_floats(inputs, std::size_t{1});
                   }) {
@@ -136,7 +132,7 @@ constexpr OpEntry own_entry_in() {
 template <class P, class Layouts>
 inline constexpr auto own_entries = []<class... L>(TypeList<L...>) {
     OpEntry elsewhere = own_entry<P>();
-    elsewhere.operations = nullptr, elsewhere.bytes = nullptr;
+    elsewhere.work = nullptr;
     return std::array<OpEntry, sizeof...(L) + 1>{own_entry_in<P, L>()..., elsewhere};
 }(Layouts{});
 

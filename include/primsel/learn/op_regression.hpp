@@ -7,11 +7,11 @@
 #include <primsel/machine/machine.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::learn {
@@ -24,26 +24,26 @@ public:
     using Terms = OpCoefficients::Terms;
 
     struct Sample {
-        std::string op, layout;
+        std::string op, layout, form;
         Terms terms{};
         double seconds = 0;
     };
     /// The sample of a time that was taken on this machine.
     [[nodiscard]] static Sample sample(Machine const& machine, OpTime const& time) {
-        return {time.op, time.layout, op_terms(Analytical::terms(machine, time.work), time.batch, time.rows),
-                time.seconds};
+        return {time.op, time.layout, time.form,
+                op_terms(Analytical::terms(machine, time.work), time.batch, time.work.counts.rows), time.seconds};
     }
 
     /// Returns the non-negative coefficients with the least absolute relative errors. An op with fewer than `least`
-    /// samples in a layout gets none there.
+    /// samples in a layout and form gets none there.
     [[nodiscard]] static OpRegression fit(std::span<const Sample> samples, std::size_t least = 8) {
-        std::map<std::pair<std::string, std::string>, std::vector<Sample const*>> grouped;
+        std::map<std::array<std::string, 3>, std::vector<Sample const*>> grouped;
         for (Sample const& sample : samples) {
-            if (sample.seconds > 0) grouped[{sample.op, sample.layout}].push_back(&sample);
+            if (sample.seconds > 0) grouped[{sample.op, sample.layout, sample.form}].push_back(&sample);
         }
         OpRegression result;
         for (auto const& [key, group] : grouped) {
-            if (group.size() >= least) result.entries_.push_back({key.first, key.second, weigh(group)});
+            if (group.size() >= least) result.entries_.push_back({key[0], key[1], key[2], weigh(group)});
         }
         return result;
     }
@@ -51,7 +51,7 @@ public:
     /// Returns the coefficients for predict_ops. They refer to strings of this object, which must outlive them.
     [[nodiscard]] std::vector<OpCoefficients> coefficients() const {
         std::vector<OpCoefficients> result;
-        for (Entry const& entry : entries_) result.push_back({entry.op, entry.layout, entry.values});
+        for (Entry const& entry : entries_) result.push_back({entry.op, entry.layout, entry.values, entry.form});
         return result;
     }
     /// The same as initializers in C++, with four digits each.
@@ -59,14 +59,14 @@ public:
         std::vector<std::string> result;
         for (Entry const& entry : entries_) {
             result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " + detail::initializer(entry.values) +
-                             "}");
+                             (entry.form.empty() ? "}" : ", \"" + entry.form + "\"}"));
         }
         return result;
     }
 
 private:
     struct Entry {
-        std::string op, layout;
+        std::string op, layout, form;
         Terms values{};
     };
 
@@ -75,7 +75,7 @@ private:
     /// machine. And a call takes microseconds, however well a hundred of them would explain samples that are all long.
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
         constexpr double coarse = 2e-6, share = 0.005;
-        constexpr Terms usual{0, 1, 0, 1, 0};
+        constexpr Terms usual{0, 1, 0, 1, 0, 0};
         std::vector<detail::RelativeRow<terms>> rows;
         Terms usual_samples{};
         for (Sample const* sample : samples) {

@@ -18,24 +18,30 @@ namespace primsel::inline PRIMSEL_ABI::learn {
 /// A TableFormat.
 struct OpTimesFormat {
     using Row = OpTime;
-    static constexpr std::string_view columns = "op,layout,images,bytes,working_set,operations,weights,rows,ns";
+    static constexpr std::string_view columns =
+        "op,layout,form,images,bytes,working_set,operations,scalars,weights,rows,ns,what";
 
     [[nodiscard]] static std::string line(OpTime const& time) {
         using core::exact_text;
         OpWork const& work = time.work;
-        return join(time.op, ',', time.layout, ',', time.batch, ',', exact_text(work.bytes), ',',
-                    exact_text(work.working_set), ',', exact_text(work.operations), ',', exact_text(work.weights), ',',
-                    exact_text(time.rows), ',', std::llround(time.seconds * 1e9));
+        OpCounts const& counts = work.counts;
+        return join(time.op, ',', time.layout, ',', time.form, ',', time.batch, ',', exact_text(counts.bytes), ',',
+                    exact_text(work.working_set), ',', exact_text(counts.operations), ',', exact_text(counts.scalars),
+                    ',', exact_text(work.weights), ',', exact_text(counts.rows), ',', std::llround(time.seconds * 1e9),
+                    ',', time.what);
     }
     [[nodiscard]] static bool read(std::vector<std::string> const& cells, OpTime& time) {
-        if (cells.size() != 9) return false;
+        if (cells.size() != 12) return false;
         time.op = cells[0];
         time.layout = cells[1];
-        double* const numbers[] = {&time.work.bytes, &time.work.working_set, &time.work.operations, &time.work.weights,
-                                   &time.rows,       &time.seconds};
-        if (!read_number(cells[2], time.batch) || time.batch < 1) return false;
+        time.form = cells[2];
+        time.what = cells[11];
+        OpCounts& counts = time.work.counts;
+        double* const numbers[] = {&counts.bytes,      &time.work.working_set, &counts.operations, &counts.scalars,
+                                   &time.work.weights, &counts.rows,           &time.seconds};
+        if (!read_number(cells[3], time.batch) || time.batch < 1) return false;
         for (std::size_t i = 0; i < std::size(numbers); ++i) {
-            if (!read_number(cells[3 + i], *numbers[i]) || !(*numbers[i] >= 0 && is_finite(*numbers[i]))) return false;
+            if (!read_number(cells[4 + i], *numbers[i]) || !(*numbers[i] >= 0 && is_finite(*numbers[i]))) return false;
         }
         time.seconds *= 1e-9;
         return true;

@@ -3,6 +3,7 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/cost/op_coefficients.hpp>
+#include <primsel/measure/drawn_layers.hpp>
 #include <primsel/measure/measured.hpp>
 #include <primsel/network/graph.hpp>
 
@@ -38,37 +39,51 @@ public:
         const bool layer_by_layer = goes_layer_by_layer(graph);
         for (std::size_t node = 0; node < graph.size(); ++node) {
             if (!wanted(graph[node].layer)) continue;
-            const std::vector<Shape> inputs = graph.input_shapes(node);
-            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                const OpQuery query{&graph[node].layer,
-                                    inputs,
-                                    graph[node].shape,
-                                    layout,
-                                    {.batch = layer_by_layer ? graph.batch() : 1, .layer_by_layer = layer_by_layer}};
-                OpTime time{.op = std::string(layer_kind(graph[node].layer)),
-                            .layout = std::string(kernels_.layouts[layout].name),
-                            .batch = query.run.batch,
-                            .work = Analytical::work(kernels_, query),
-                            .rows = op_rows(kernels_, query)};
-                const Amounts amounts{time.work.bytes, time.work.working_set, time.work.operations, time.work.weights,
-                                      time.rows * query.run.batch};
-                if (!seen_.emplace(time.op, time.layout, amounts).second) continue;
-                timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
-                times_.push_back(std::move(time));
-            }
+            add({graph[node].layer, graph.input_shapes(node), graph[node].shape, layer_by_layer ? graph.batch() : 1},
+                layer_by_layer);
         }
     }
+    /// One layer in each layout, unless the same was timed before.
+    void add(DrawnLayer const& drawn, bool layer_by_layer = false) {
+        for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+            const OpQuery query{&drawn.layer,
+                                drawn.inputs,
+                                drawn.output,
+                                layout,
+                                {.batch = drawn.batch, .layer_by_layer = layer_by_layer}};
+            OpTime time{.op = std::string(layer_kind(drawn.layer)),
+                        .layout = std::string(kernels_.layouts[layout].name),
+                        .batch = drawn.batch,
+                        .work = Analytical::work(kernels_, query),
+                        .what = drawn.text()};
+            time.form = time.work.counts.form;
+            if (!seen_.insert(key_of(time)).second) continue;
+            timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
+            times_.push_back(std::move(time));
+        }
+    }
+
+    /// A layer that was timed before.
+    void skip(OpTime const& time) { seen_.insert(key_of(time)); }
 
     /// Returns the times measured so far.
     [[nodiscard]] std::vector<OpTime> const& times() const { return times_; }
 
 private:
-    using Amounts = std::array<double, 5>;
+    using Amounts = std::array<double, 6>;
+    using Key = std::tuple<std::string, std::string, std::string, Amounts>;
+
+    [[nodiscard]] static Key key_of(OpTime const& time) {
+        OpCounts const& counts = time.work.counts;
+        return {time.op, time.layout, time.form,
+                Amounts{counts.bytes, time.work.working_set, counts.operations, counts.scalars, time.work.weights,
+                        counts.rows * time.batch}};
+    }
 
     Kernels kernels_;
     Model timer_;
     std::vector<OpTime> times_;
-    std::set<std::tuple<std::string, std::string, Amounts>> seen_;
+    std::set<Key> seen_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::measure

@@ -13,8 +13,11 @@ template <>
 struct Op<ActivationParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
-        return operations_each(params) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape>, Shape output) {
+        const auto size = static_cast<double>(output.size());
+        const double each = operations_each(params);
+        return each > 0 ? OpCounts{.operations = each * size} : OpCounts{.scalars = scalars_each * size};
     }
 
     template <class Arch, StridedLayout L>
@@ -23,6 +26,9 @@ struct Op<ActivationParams> {
     }
 
 private:
+    /// Scalar operations that a call of the C library takes as long as.
+    static constexpr double scalars_each = 12;
+    /// Returns the vector operations of an element; 0 if it is computed one element at a time.
     static double operations_each(ActivationParams const& params) {
         switch (params.kind) {
             case ActivationKind::relu:
@@ -59,9 +65,9 @@ private:
             case ActivationKind::softplus:
                 return 40;
             case ActivationKind::power:
-                return is_product(params.alpha) ? 2 : 300;
-            default:  // one element at a time
-                return 300;
+                return is_product(params.alpha) ? 2 : 0;
+            default:
+                return 0;
         }
     }
     static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }

@@ -38,8 +38,9 @@ template <class Params>
 struct AffineOp {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(Params const&, std::span<const Shape>, Shape output) {
-        return 2 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(Params const&, std::span<const Shape>, Shape output) {
+        return channel_counts<Arch>(channel_view<L>(output, 1), 2);
     }
 
     [[nodiscard]] static std::size_t packed_floats(Params const&, Shape input) {
@@ -68,6 +69,12 @@ struct Op<BatchNormParams> : op::detail::AffineOp<BatchNormParams> {};
 
 template <>
 struct Op<ScaleParams> : op::detail::AffineOp<ScaleParams> {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ScaleParams const& params, std::span<const Shape> inputs, Shape output) {
+        if (params.known) return {.operations = 2 * static_cast<double>(output.size())};
+        return op::detail::AffineOp<ScaleParams>::work<Arch, L>(params, inputs, output);
+    }
+
     template <class Arch, StridedLayout L>
     static void run(ScaleParams const& params, OpArgs const& args) noexcept {
         if (params.known)

@@ -18,37 +18,48 @@ template <>
 struct Op<BinaryParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(BinaryParams const& params, std::span<const Shape>, Shape output) {
-        const double each = params.kind == BinaryKind::power       ? 300
-                            : params.kind == BinaryKind::modulo    ? 60
-                            : params.kind == BinaryKind::remainder ? 60
-                                                                   : 1;
-        return each * static_cast<double>(output.size());
+    /// A call of the C library takes about as long as 12 scalar operations.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(BinaryParams const& params, std::span<const Shape> inputs, Shape output) {
+        const bool is_scalar = params.kind == BinaryKind::power || params.kind == BinaryKind::modulo ||
+                               params.kind == BinaryKind::remainder;
+        const op::detail::AxisView image = op::detail::channel_view<L>(output, 1);
+        OpCounts counts;
+        if (!is_scalar && takes_few_channels<Arch>(params.kind, image, inputs[0], inputs[1], output) != nothing) {
+            counts = op::detail::channel_counts<Arch>(image, 1);
+        } else {
+            const Axes of =
+                axes(1, inputs[0], inputs[1], output, axis_order<L>(), L::strides(inputs[0]), L::strides(inputs[1]));
+            counts = op::detail::row_counts<Arch>(of.rows(), of.row_floats(), 1);
+        }
+        if (is_scalar) counts.operations = 0, counts.scalars = 12 * static_cast<double>(output.size());
+        return counts;
     }
 
     template <class Arch, StridedLayout L>
     static void run(BinaryParams const& params, OpArgs const& args) noexcept {
         binary<Arch>(params.kind, args,
-                     axes(args, axis_order<L>(), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
+                     axes(args.batch, args.src_shape[0], args.src_shape[1], args.dst_shape, axis_order<L>(),
+                          L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
                      op::detail::channel_view<L>(args.dst_shape, 1));
     }
 
 private:
     using Axes = op::detail::Walk<2, 4>;
 
-    static Axes axes(OpArgs const& args, std::array<Axis, 3> const& order, Strides const& a, Strides const& b) {
-        const Shape of_a = args.src_shape[0], of_b = args.src_shape[1];
+    static Axes axes(int batch, Shape of_a, Shape of_b, Shape output, std::array<Axis, 3> const& order,
+                     Strides const& a, Strides const& b) {
         Axes result;
         const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
             result.add(static_cast<std::size_t>(extent),
                        {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
         };
-        add(args.batch, of_a.size(), of_b.size());
+        add(batch, of_a.size(), of_b.size());
         for (const Axis axis : order) {
             const auto step = [axis](Shape const& shape, Strides const& strides) {
                 return extent(shape, axis) == 1 ? 0 : stride(strides, axis);
             };
-            add(extent(args.dst_shape, axis), step(of_a, a), step(of_b, b));
+            add(extent(output, axis), step(of_a, a), step(of_b, b));
         }
         return result;
     }
@@ -110,16 +121,30 @@ private:
     template <class Arch, class F>
     static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, op::detail::AxisView image,
                     F const& f) noexcept {
-        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
-        const Shape of_channels{args.dst_shape.c, 1, 1};
-        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
-        if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
+        const FewChannels of =
+            takes_few_channels<Arch>(kind, image, args.src_shape[0], args.src_shape[1], args.dst_shape);
+        if (of == second) {
             few_channels<Arch>(args, image, args.src[0], args.src[1], f);
-        } else if (few && commutes && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
+        } else if (of == first) {
             few_channels<Arch>(args, image, args.src[1], args.src[0], f);
         } else {
             rows<Arch>(args, axes, f);
         }
+    }
+
+    /// The input that has one element for each of few contiguous channels.
+    enum FewChannels { nothing, first, second };
+    template <class Arch>
+    static FewChannels takes_few_channels(BinaryKind kind, op::detail::AxisView image, Shape a, Shape b,
+                                          Shape output) noexcept {
+        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply,
+                   any = commutes || kind == BinaryKind::subtract || kind == BinaryKind::divide ||
+                         kind == BinaryKind::prelu;
+        const Shape of_channels{output.c, 1, 1};
+        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
+        if (!few || !any) return nothing;
+        if (a == output && b == of_channels) return second;
+        return commutes && b == output && a == of_channels ? first : nothing;
     }
 
     /// One element for each channel, where the channels of a pixel are contiguous but too few to be a row each.

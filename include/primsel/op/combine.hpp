@@ -12,8 +12,9 @@ template <>
 struct Op<AddParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(AddParams const&, std::span<const Shape> inputs, Shape output) {
-        return static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(AddParams const&, std::span<const Shape> inputs, Shape output) {
+        return {.operations = static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size())};
     }
 
     template <class Arch, StridedLayout L>
@@ -42,7 +43,18 @@ template <>
 struct Op<ConcatParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ConcatParams const& params, std::span<const Shape> inputs, Shape output) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(output, 1, params.axis);
+        OpCounts counts;
+        for (Shape const& shape : inputs) {
+            const OpCounts of_one =
+                op::detail::row_counts<Arch>(outer, static_cast<std::size_t>(extent(shape, params.axis)) * inner, 1);
+            counts.operations += of_one.operations, counts.rows += of_one.rows;
+        }
+        if (is_short<Arch>(count * inner)) counts.form = "short";
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
     static void run(ConcatParams const& params, OpArgs const& args) noexcept {
@@ -51,13 +63,18 @@ struct Op<ConcatParams> {
 
 private:
     template <class Arch>
+    static constexpr bool is_short(std::size_t row) {
+        return row <= 4 * lanes<Arch>;
+    }
+
+    template <class Arch>
     static void concat(Axis axis, op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t row = view.count * view.inner;
         const auto floats_of = [&args, axis, view](std::size_t input) {
             return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
         };
         // Takes short rows input by input, so that values common to all rows of an input are computed once.
-        if (row <= 4 * lanes<Arch>) {
+        if (is_short<Arch>(row)) {
             op::detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
                 float* dst = args.dst + first * row;
                 for (std::size_t input = 0; input < args.src.size(); ++input) {

@@ -14,7 +14,13 @@ template <>
 struct Op<GatherParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(GatherParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GatherParams const&, std::span<const Shape>, Shape output) {
+        const auto rows = static_cast<std::size_t>(output.c) * static_cast<std::size_t>(output.h);
+        OpCounts counts = op::detail::row_counts<Arch>(rows, static_cast<std::size_t>(output.w), 1);
+        counts.bytes = 8.0 * static_cast<double>(output.size());  // of the input, the rows that are taken
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>

@@ -60,8 +60,24 @@ template <>
 struct Op<GlobalPoolParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    /// Where the channels of a pixel are contiguous, up to four vectors are summed at a time; one alone takes as long.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
+        const Shape in = inputs[0];
+        const auto channels = static_cast<std::size_t>(in.c);
+        if constexpr (op::detail::axis_view<L>(Shape{2, 2, 2}, 1, Axis::c).inner == 1) {
+            const std::size_t group = 4 * lanes<Arch>, groups = channels / group, rest = channels % group;
+            const auto steps = static_cast<double>(groups + (rest + lanes<Arch> - 1) / lanes<Arch>);
+            return {.operations = steps * static_cast<double>(group * in.pixels()),
+                    .rows = static_cast<double>(in.h) * steps};
+        }
+        if (op::detail::channel_view<L>(in, 1).inner == in.pixels()) {
+            OpCounts counts = op::detail::row_counts<Arch>(channels, in.pixels(), 1);
+            counts.form = in.pixels() <= op::detail::longest_short_row<Arch> ? "short" : "long";
+            return counts;
+        }
+        return op::detail::row_counts<Arch>(channels * static_cast<std::size_t>(in.h), static_cast<std::size_t>(in.w),
+                                            1);
     }
 
     template <class Arch, StridedLayout L>

@@ -169,8 +169,10 @@ template <>
 struct Op<LrnParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(LrnParams const& params, std::span<const Shape>, Shape output) {
-        return (2.0 * params.size + 20) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(LrnParams const& params, std::span<const Shape> inputs, Shape output) {
+        return {.operations = (2.0 * params.size + 20) * static_cast<double>(output.size()),
+                .rows = op::image_rows<L>(inputs, output)};
     }
 
     template <class Arch, StridedLayout L>

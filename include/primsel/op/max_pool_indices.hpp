@@ -15,8 +15,10 @@ template <>
 struct Op<MaxPoolIndicesParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
-        return static_cast<double>(params.pool.window.h) * params.pool.window.w * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
+        const auto size = static_cast<double>(output.size());
+        return {.scalars = size * params.pool.window.h * params.pool.window.w, .rows = size * params.pool.window.h};
     }
 
     template <class Arch, StridedLayout L>

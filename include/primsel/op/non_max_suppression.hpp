@@ -20,10 +20,14 @@ struct Op<NonMaxSuppressionParams> {
     static constexpr bool in_place = false;
 
     /// Approximate: the number of comparisons depends on the image.
-    [[nodiscard]] static double operations(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
-                                           Shape output) {
-        const double kept = params.kept(inputs[1]);
-        return static_cast<double>(inputs[1].size()) * (2 + std::log2(kept)) + 10.0 * output.h * kept;
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
+        const double kept = params.kept(inputs[1]), boxes = inputs[1].w,
+                     classes = static_cast<double>(inputs[1].size()) / boxes, heap = 2 * kept;
+        const double moved = heap * (2 + std::max(std::log(boxes / heap), 0.0));
+        return {.scalars = classes * (3 * boxes + 8 * moved * std::log2(heap + 1) + 5 * kept * kept),
+                .rows = static_cast<double>(output.h)};
     }
 
     template <class Arch, StridedLayout L>

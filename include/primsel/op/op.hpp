@@ -1,20 +1,23 @@
 #pragma once
 
 #include <primsel/core/simd.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/layer/layer.hpp>
 #include <primsel/op/op_args.hpp>
 #include <primsel/tensor/layout.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The kernel of one kind of layer other than convolution: a specialisation of Op for its parameters. All members are
 /// static:
 /// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
-/// - double operations(params, span of input shapes, output shape): the floating-point operations for one image, for
-/// cost models;
+/// - OpCounts work<Arch, L>(params, span of input shapes, output shape): the work for one image, for cost models, which
+/// ask for it thousands of times;
 /// - void run<Arch, L>(params, args): for each strided layout L or, if constrained, some of them with chw among them;
 /// noexcept, allocates nothing, gives the same bits for every executor. params.check has accepted the shapes.
 /// An op with weights also has
@@ -29,5 +32,19 @@ template <class Params>
 inline constexpr bool has_weights = requires(Params const& params, Shape shape) {
     { Op<Params>::packed_floats(params, shape) } -> std::same_as<std::size_t>;
 };
+
+namespace op {
+/// Returns the rows of the larger of an op's output and first input, for ops that go through an image element by
+/// element: the pixels if the channels of a pixel are contiguous, the rows of all channels otherwise.
+template <StridedLayout L>
+[[nodiscard]] double image_rows(std::span<const Shape> inputs, Shape output) {
+    const auto rows_of = [](Shape const& shape) {
+        return static_cast<double>(axis_order<L>()[2] == Axis::c
+                                       ? shape.pixels()
+                                       : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
+    };
+    return inputs.empty() ? rows_of(output) : std::max(rows_of(output), rows_of(inputs[0]));
+}
+}  // namespace op
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -16,8 +16,19 @@ template <>
 struct Op<ReduceParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ReduceParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ReduceParams const& params, std::span<const Shape> inputs, Shape) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(inputs[0], 1, params.axis);
+        if (inner == 1) {
+            OpCounts counts = op::detail::row_counts<Arch>(outer, count, 1);
+            counts.form = count <= op::detail::longest_short_row<Arch> ? "short" : "long";
+            return counts;
+        }
+        const std::size_t strip = params.kind == ReduceKind::arg_max ? lanes<Arch> : 4 * lanes<Arch>;
+        const auto lines = static_cast<double>(outer);
+        return {.operations = lines * static_cast<double>(count) * op::detail::covering_lanes<Arch>(inner),
+                .rows = lines * static_cast<double>((inner + strip - 1) / strip),
+                .form = "across"};
     }
 
     template <class Arch, StridedLayout L>

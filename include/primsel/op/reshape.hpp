@@ -13,7 +13,16 @@ template <>
 struct Op<FlattenParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(FlattenParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(FlattenParams const&, std::span<const Shape> inputs, Shape) {
+        const Shape in = inputs[0];
+        if (same_placement<L, chw>(in)) return {.operations = static_cast<double>(in.size()), .form = "copy"};
+        if constexpr (tensor::moves_rows<L, chw>) {
+            return op::detail::row_counts<Arch>(static_cast<std::size_t>(in.c) * static_cast<std::size_t>(in.h),
+                                                static_cast<std::size_t>(in.w), 1);
+        }
+        return {.operations = static_cast<double>(in.size()), .rows = static_cast<double>(in.pixels()) / 4};
+    }
 
     template <class Arch, StridedLayout L>
     static void run(FlattenParams const&, OpArgs const& args) noexcept {
@@ -42,7 +51,10 @@ template <>
 struct Op<ReshapeParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(ReshapeParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ReshapeParams const&, std::span<const Shape>, Shape) {
+        return {};
+    }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
@@ -55,7 +67,10 @@ template <>
 struct Op<DropoutParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(DropoutParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(DropoutParams const&, std::span<const Shape>, Shape) {
+        return {};
+    }
 
     template <class Arch, StridedLayout L>
     static void run(DropoutParams const&, OpArgs const& args) noexcept {
@@ -67,7 +82,16 @@ template <>
 struct Op<ChannelShuffleParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ChannelShuffleParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ChannelShuffleParams const& params, std::span<const Shape>, Shape output) {
+        const auto [outer, count, inner] = op::detail::channel_view<L>(output, 1);
+        if (inner == 1) {
+            return {.scalars = static_cast<double>(output.size()),
+                    .rows = static_cast<double>(outer * static_cast<std::size_t>(params.groups)),
+                    .form = "scalar"};
+        }
+        return op::detail::row_counts<Arch>(outer * count, inner, 1);
+    }
 
     template <class Arch, StridedLayout L>
     static void run(ChannelShuffleParams const& params, OpArgs const& args) noexcept {
@@ -104,7 +128,13 @@ template <>
 struct Op<SliceParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(SliceParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(SliceParams const& params, std::span<const Shape>, Shape output) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(output, 1, params.axis);
+        OpCounts counts = op::detail::row_counts<Arch>(outer, count * inner, 1);
+        counts.bytes = 8.0 * static_cast<double>(output.size());  // of the input, the part that is taken
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
     static void run(SliceParams const& params, OpArgs const& args) noexcept {

@@ -17,8 +17,23 @@ template <>
 struct Op<SoftmaxParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(SoftmaxParams const&, std::span<const Shape>, Shape output) {
-        return 20 * static_cast<double>(output.size());
+    /// Each element takes about 20 operations, most of them for exp.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(SoftmaxParams const& params, std::span<const Shape>, Shape output) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(output, 1, params.axis);
+        const auto of = [](std::string_view form, double lanes_in_use, double rows) {
+            return OpCounts{.operations = 20 * lanes_in_use, .rows = rows, .form = form};
+        };
+        const auto lines = static_cast<double>(outer), length = static_cast<double>(count);
+        if (inner == 1 && count <= longest_transposed<Arch>) {
+            const double across = op::detail::covering_lanes<Arch>(outer);
+            return of("transposed", across * length, across / (2.0 * lanes<Arch>)*length);
+        }
+        const double along = lines * op::detail::covering_lanes<Arch>(count);
+        if (inner == 1) return of(count <= op::detail::longest_short_row<Arch> ? "short" : "long", along, 3 * lines);
+        const double across = lines * length * op::detail::covering_lanes<Arch>(inner);
+        if (inner <= 2 * lanes<Arch>) return of("vector", across, 3 * lines);
+        return of("strips", across, 3 * lines * length * static_cast<double>((inner + strip - 1) / strip));
     }
 
     template <class Arch, StridedLayout L>

@@ -17,8 +17,13 @@ template <>
 struct Op<TopKParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(TopKParams const& params, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size()) * (2 + std::log2(static_cast<double>(params.k)));
+    /// Every element is compared with the least of the heap. In a random order, about k * ln(n / k) of n elements enter
+    /// it; these and the final sort take steps of log2(k) levels.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(TopKParams const& params, std::span<const Shape> inputs, Shape) {
+        const double length = inputs[0].w, rows = static_cast<double>(inputs[0].size()) / length, k = params.k;
+        const double moved = k * (2 + std::log(length / k));
+        return {.scalars = rows * (3 * length + 8 * moved * std::log2(k + 1)), .rows = rows};
     }
 
     template <class Arch, StridedLayout L>

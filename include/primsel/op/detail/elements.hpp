@@ -1,6 +1,7 @@
 // Ops on single elements, or on an element and its channel.
 #pragma once
 
+#include <primsel/core/work.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/tensor/layout.hpp>
@@ -38,6 +39,14 @@ template <StridedLayout L>
     return axis_view<L>(shape, batch, Axis::c);
 }
 
+/// Few channels would leave most lanes empty where they are contiguous: `lanes` pixels are then treated as one.
+inline constexpr std::size_t few_channels = 32;
+template <class Arch>
+[[nodiscard]] constexpr bool takes_channels_together(AxisView view) {
+    constexpr std::size_t width = lanes<Arch>;
+    return view.count < few_channels && view.count % width != 0 && view.outer >= width;
+}
+
 /// Calls f(at, n, of_channel) for vectors that cover the view. `at` and n are those of for_elements; of_channel[i] has
 /// the i-th value of each lane's channel. The table has the first value of all channels, then the second, and so on.
 template <class Arch, std::size_t values, class F>
@@ -72,17 +81,40 @@ void for_channel_elements(ExecutorRef executor, AxisView view, const float* tabl
             }
         });
     };
-    // Few channels would leave most lanes empty, so `width` pixels of c channels are treated as one pixel of c * width.
-    constexpr std::size_t few = 32;
+    // `width` pixels of c channels as one pixel of c * width.
     std::size_t done = 0;
-    if (view.count < few && view.count % width != 0 && view.outer >= width) {
+    if (takes_channels_together<Arch>(view)) {
         const std::size_t channels = view.count * width;
-        float wide[values * few * width];
+        float wide[values * few_channels * width];
         for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.count + i % view.count];
         done = view.outer / width * width;
         pixels(0, done / width, channels, wide);
     }
     pixels(done * view.count, view.outer - done, view.count, table);
+}
+
+/// Returns the lanes of the vectors that cover so many contiguous floats.
+template <class Arch>
+[[nodiscard]] constexpr double covering_lanes(std::size_t floats) {
+    return static_cast<double>((floats + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>);
+}
+
+/// Returns the counts of loops over `rows` rows of so many contiguous floats, with `each` operations for each.
+template <class Arch>
+[[nodiscard]] constexpr OpCounts row_counts(std::size_t rows, std::size_t floats, double each) {
+    const auto count = static_cast<double>(rows);
+    return {.operations = each * count * covering_lanes<Arch>(floats), .rows = count};
+}
+
+/// Returns the counts of for_channel_elements.
+template <class Arch>
+[[nodiscard]] constexpr OpCounts channel_counts(AxisView view, double each) {
+    if (view.inner > 1) return row_counts<Arch>(view.outer * view.count, view.inner, each);
+    constexpr std::size_t width = lanes<Arch>;
+    if (takes_channels_together<Arch>(view)) {
+        return row_counts<Arch>((view.outer + width - 1) / width, view.count * width, each);
+    }
+    return row_counts<Arch>(view.outer, view.count, each);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
