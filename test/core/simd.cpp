@@ -121,6 +121,22 @@ TEST_CASE("exp is within a few roundings over all floats") {
     CHECK(value_of(ps::exp<Arch>(V(-87.3365F))) == doctest::Approx(std::exp(-87.3365F)).epsilon(1e-6));
 }
 
+TEST_CASE("exp_minus_one is within a few roundings for all floats up to 88") {
+    double worst = 0;
+    for_floats(4001, [&worst](float x) {
+        if (x > 88.0F) return;
+        const double want = std::expm1(static_cast<double>(x));
+        const float got = value_of(ps::exp_minus_one<Arch>(V(x)));
+        if (std::isnan(x)) {
+            CHECK(std::isnan(got));
+            return;
+        }
+        const double ulp = std::ldexp(1.0, std::max(want == 0 ? -149 : std::ilogb(want) - 23, -149));
+        worst = std::max(worst, std::abs(got - want) / ulp);
+    });
+    CHECK(worst <= 2);
+}
+
 TEST_CASE("fma multiplies and adds, with one rounding where there is an instruction for it") {
     CHECK(value_of(ps::fma<Arch>(V(3.0F), V(4.0F), V(-5.0F))) == 7.0F);
     constexpr float e = std::numeric_limits<float>::epsilon();

@@ -133,43 +133,9 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
-/// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
-/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
-    using V = Floats<Arch>;
-    // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
-    const auto e_to_r = [](V const& from, V const& k) {
-        const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), from));
-        V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
-        series = fma<Arch>(r, series, V(0x1.5552aep-5F));
-        series = fma<Arch>(r, series, V(0x1.55534ap-3F));
-        series = fma<Arch>(r, series, V(0.5F));
-        return fma<Arch>(series, r * r, r) + V(1.0F);
-    };
-    const V log2_of_e(1.44269504F);
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        const V held = clamp<Arch>(x, V(-104.0F), V(89.0F)), k = xsimd::nearbyint(held * log2_of_e);
-        return V(_mm512_maskz_scalef_ps(0xffff, e_to_r(held, k), k));
-    }
-#endif
-    using Register = typename V::register_type;
-    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
-    const V k = xsimd::nearbyint(x * log2_of_e);
-    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
-    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
-    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(e_to_r(x, k))) + scale));
-    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
-    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
-}
-
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load(const float* src) {
-    return Floats<Arch>::load_unaligned(src);
-}
 /// Forces the value into a register. Otherwise g++ may fold a load into the instructions that use it. Several
-/// multiply-adds would then each read memory, and a masked move would read only when its mask is known.
+/// multiply-adds would then each read memory, and a masked move would read only when its mask is known. Nor does a
+/// compiler that may reorder sums look through it.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     typename Floats<Arch>::register_type held = value;
@@ -177,6 +143,103 @@ PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     asm("" : "+v"(held));
 #endif
     return Floats<Arch>(held);
+}
+
+#if defined(__AVX512F__)
+namespace core::detail {
+
+/// 2^(i / 16), as the sum of two floats.
+alignas(64) inline constexpr float sixteenths_of_two[16] = {
+    0x1p+0F,        0x1.0b5586p+0F, 0x1.172b84p+0F, 0x1.2387a6p+0F, 0x1.306fe0p+0F, 0x1.3dea64p+0F,
+    0x1.4bfdaep+0F, 0x1.5ab07ep+0F, 0x1.6a09e6p+0F, 0x1.7a1148p+0F, 0x1.8ace54p+0F, 0x1.9c4918p+0F,
+    0x1.ae89fap+0F, 0x1.c199bep+0F, 0x1.d5818ep+0F, 0x1.ea4afap+0F};
+alignas(64) inline constexpr float rests_of_sixteenths[16] = {
+    0x0p+0F,          0x1.9f3122p-25F,  -0x1.c15742p-27F, 0x1.ceac48p-25F, 0x1.4636e2p-25F, 0x1.824684p-25F,
+    -0x1.593abcp-25F, -0x1.5bd5ecp-27F, 0x1.9fcef4p-26F,  -0x1.829fdp-25F, 0x1.15506ep-27F, 0x1.51f848p-27F,
+    -0x1.a94b14p-26F, -0x1.3d56b2p-27F, -0x1.822dbcp-27F, 0x1.52486cp-27F};
+
+/// e^x = 2^k root e^r with |r| <= ln(2) / 32 and root = 2^(i / 16). scalef rounds `exponent`, k + i / 16, down to k.
+template <class Arch>
+struct SixteenthsOfTwo {
+    using V = Floats<Arch>;
+    V shifted, exponent, r;
+
+    /// |x| must be below 1e5.
+    PRIMSEL_INLINE explicit SixteenthsOfTwo(V const& x)
+        : shifted(in_register<Arch>(fma<Arch>(x, V(1.44269504F), V(no_fractions)))),
+          exponent(shifted - V(no_fractions)),
+          r(fma<Arch>(exponent, V(2.12194440e-4F), fma<Arch>(exponent, V(-0.693359375F), x))) {}
+
+    [[nodiscard]] PRIMSEL_INLINE V root() const { return of(sixteenths_of_two); }
+    [[nodiscard]] PRIMSEL_INLINE V rest_of_root() const { return of(rests_of_sixteenths); }
+    /// e^r - 1. The rest of the series is below 1e-8; with a fourth term, below 5e-11.
+    [[nodiscard]] PRIMSEL_INLINE V series(V const& third = V(1.0F / 6)) const {
+        return fma<Arch>(fma<Arch>(r, third, V(0.5F)), r * r, r);
+    }
+    [[nodiscard]] PRIMSEL_INLINE V longer_series() const { return series(fma<Arch>(r, V(1.0F / 24), V(1.0F / 6))); }
+    /// value * 2^k.
+    [[nodiscard]] PRIMSEL_INLINE V scaled(V const& value) const {
+        return V(_mm512_maskz_scalef_ps(0xffff, value, exponent));
+    }
+
+private:
+    /// A float of this size has no room for smaller fractions than sixteenths: the lowest four bits of `shifted` are i.
+    static constexpr float no_fractions = 0x1.8p19F;
+    [[nodiscard]] PRIMSEL_INLINE V of(const float* table) const {
+        return V(_mm512_maskz_permutexvar_ps(0xffff, _mm512_castps_si512(shifted), _mm512_load_ps(table)));
+    }
+};
+
+}  // namespace core::detail
+#endif
+
+/// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
+/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const core::detail::SixteenthsOfTwo<Arch> power(clamp<Arch>(x, V(-104.0F), V(89.0F)));
+        const V root = power.root();
+        return power.scaled(fma<Arch>(root, power.series(), root));
+    }
+#endif
+    // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
+    const V k = xsimd::nearbyint(x * V(1.44269504F));
+    const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x));
+    V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
+    series = fma<Arch>(r, series, V(0x1.5552aep-5F));
+    series = fma<Arch>(r, series, V(0x1.55534ap-3F));
+    series = fma<Arch>(r, series, V(0.5F));
+    const V power = fma<Arch>(series, r * r, r) + V(1.0F);
+    using Register = typename V::register_type;
+    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
+    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
+    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
+    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(power)) + scale));
+    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
+    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
+}
+
+/// Returns e^x - 1 within 2 ulps for x <= 88, the only x that are allowed beside NaN, which stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> exp_minus_one(Floats<Arch> const& x) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        using V = Floats<Arch>;
+        const core::detail::SixteenthsOfTwo<Arch> power(max<Arch>(V(-104.0F), x));
+        // The difference of powers of two has no error near x = 0, where it matters.
+        const V whole = power.scaled(power.root()), rest = power.scaled(power.rest_of_root());
+        return fma<Arch>(whole, power.longer_series(), (whole - V(1.0F)) + rest);
+    }
+#endif
+    return xsimd::expm1(x);
+}
+
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load(const float* src) {
+    return Floats<Arch>::load_unaligned(src);
 }
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {

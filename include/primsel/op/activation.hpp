@@ -98,7 +98,7 @@ private:
                 return each([](V const& x) { return V(1.0F) / (V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::elu:
                 return each([alpha = V(params.alpha)](V const& x) {
-                    return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
+                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
                 });
             case ActivationKind::hard_sigmoid:
                 return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
