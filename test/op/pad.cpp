@@ -33,6 +33,11 @@ TEST_CASE("pad mirrors the image or repeats its edge") {
             laws::check(ps::PadParams{.padding = padding, .mode = PadMode::edge}, shape, 0);
         }
     }
+    // Borders wider than a vector, and rows too wide for a table.
+    for (const ps::PadMode mode : {PadMode::reflect, PadMode::edge}) {
+        laws::check(ps::PadParams{.padding = {1, 0, 39, 38}, .mode = mode}, ps::Shape{2, 2, 40}, 0);
+        laws::check(ps::PadParams{.padding = {0, 1, 3, 2}, .mode = mode}, ps::Shape{1, 2, 1500}, 0);
+    }
     // From PyTorch 1.13.
     const auto row = [](PadMode mode) {
         return laws::run_one<ps::hwc>(ps::PadParams{.padding = {0, 0, 3, 2}, .mode = mode}, {1, 1, 4}, {1, 2, 3, 4});

@@ -23,6 +23,27 @@ struct Op<PadParams> {
     }
 
 private:
+    /// The widest rows of one channel that are written by vectors.
+    static constexpr int most_columns = 1024;
+    /// The input column of each column, and the first one of each vector; -1 where a vector's columns are further apart
+    /// than its lanes.
+    struct Columns {
+        int at[most_columns + 16];
+        int first[most_columns];
+    };
+    template <class Arch>
+    static void find(PadParams const& params, int in, int out, Columns& columns) noexcept {
+        constexpr int width = lanes<Arch>;
+        for (int w = 0; w < out; w += width) {
+            int low = in, high = 0;
+            for (int i = w; i < w + width; ++i) {
+                const int at = source(params.mode, std::min(i, out - 1) - params.padding.left, in);
+                low = std::min(low, at), high = std::max(high, at), columns.at[i] = at;
+            }
+            columns.first[w / width] = high - low < width ? low : -1;
+        }
+    }
+
     template <class Arch>
     static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
@@ -31,8 +52,12 @@ private:
         const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
         const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
         const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        // A row with a constant border of more than one vector is copied faster than its ends are masked.
+        const bool by_vectors = !together && out.w <= (constant ? lanes<Arch> : most_columns);
+        Columns columns;
+        if (by_vectors && !constant) find<Arch>(params, in.w, out.w, columns);
         op::detail::for_rows(
-            args.executor, args.batch, out, to, [=, &params, &args](op::detail::RowRange const& range) {
+            args.executor, args.batch, out, to, [=, &params, &args, &columns](op::detail::RowRange const& range) {
                 for (int i = 0; i < range.count; ++i) {
                     const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
                     float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
@@ -48,20 +73,45 @@ private:
                                        static_cast<std::size_t>(row) * from.h;
                     if (to.w != from.w) {
                         pad_pixels(params, in, src, dst);
+                    } else if (by_vectors) {
+                        pad_columns<Arch>(params, in.w, out.w, columns, src, dst);
+                    } else if (constant) {
+                        dst = std::fill_n(dst, before, params.value);
+                        op::detail::copy_floats<Arch>(src, dst, floats);
+                        std::fill_n(dst + floats, after, params.value);
                     } else {
-                        if (constant) {
-                            dst = std::fill_n(dst, before, params.value);
-                            op::detail::copy_floats<Arch>(src, dst, floats);
-                            std::fill_n(dst + floats, after, params.value);
-                        } else {
-                            op::detail::copy_floats<Arch>(src, dst + before, floats);
-                            border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
-                            border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src,
-                                         dst + before + floats, to.w);
-                        }
+                        op::detail::copy_floats<Arch>(src, dst + before, floats);
+                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
+                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
+                                     to.w);
                     }
                 }
             });
+    }
+
+    /// Pads a row of `in` columns to one of `out` columns.
+    template <class Arch>
+    static PRIMSEL_INLINE void pad_columns(PadParams const& params, int in, int out, Columns const& columns,
+                                           const float* src, float* dst) {
+        constexpr int width = lanes<Arch>;
+        const int left = params.padding.left;
+        for (int w = 0; w < out; w += width) {
+            const auto n = static_cast<std::size_t>(out - w);
+            if (w >= left && w + width <= left + in) {
+                store<Arch>(dst + w, load<Arch>(src + (w - left)));
+            } else if (params.mode == PadMode::constant) {
+                op::detail::store_up_to<Arch>(dst + w, op::detail::load_around<Arch>(src, w - left, in, params.value),
+                                              n);
+            } else {
+                const int first = columns.first[w / width];
+                if (first < 0) {
+                    for (int i = w; i < std::min(w + width, out); ++i) dst[i] = src[columns.at[i]];
+                } else {
+                    const auto some = op::detail::load_up_to<Arch>(src + first, static_cast<std::size_t>(in - first));
+                    op::detail::store_up_to<Arch>(dst + w, op::detail::permuted<Arch>(some, columns.at + w, first), n);
+                }
+            }
+        }
     }
 
     /// Returns the element of `count` that a position outside stands for.
