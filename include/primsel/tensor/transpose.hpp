@@ -47,34 +47,54 @@ inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RES
     }
 }
 
+/// Transposes 4 x 4 floats.
+PRIMSEL_INLINE void transpose_tile(const float* src, std::size_t src_stride, float* dst, std::size_t dst_stride) {
+    FourFloats r0 = FourFloats::load_unaligned(src);
+    FourFloats r1 = FourFloats::load_unaligned(src + src_stride);
+    FourFloats r2 = FourFloats::load_unaligned(src + 2 * src_stride);
+    FourFloats r3 = FourFloats::load_unaligned(src + 3 * src_stride);
+    transpose(r0, r1, r2, r3);
+    r0.store_unaligned(dst);
+    r1.store_unaligned(dst + dst_stride);
+    r2.store_unaligned(dst + 2 * dst_stride);
+    r3.store_unaligned(dst + 3 * dst_stride);
+}
+
 /// Transposes columns [first, last) of a matrix of `rows` rows: dst[column][row] = src[row][column]. Rows of src are
 /// src_stride floats apart, rows of dst dst_stride floats. It works on 4 x 4 floats in registers. Blocks of 16 columns
-/// keep the cache lines of dst that are being written in L1. There are more streams of rows than a hardware prefetcher
-/// follows, and the source often lies in memory, as weights that are packed do. So the source is prefetched two blocks
-/// ahead.
+/// keep the cache lines of dst that are being written in L1. If these lines are multiples of 4 KiB apart, they share a
+/// set of L1, which holds fewer than 16: then each four are filled before the next. There are more streams of rows than
+/// a hardware prefetcher follows, and the source often lies in memory, as weights that are packed do. So the source is
+/// prefetched two blocks ahead.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
     if (src_stride == 3 && first == 0 && last == 3) return separate_three(src, dst, dst_stride, rows);
-    constexpr std::size_t block = 16;
+    constexpr std::size_t block = 16, page = 1024;
+    const std::size_t filled = dst_stride % page == 0 ? rows / block * block : 0;
     for (std::size_t begin = first; begin < last; begin += block) {
-        const std::size_t end = std::min(begin + block, last);
+        const std::size_t end = std::min(begin + block, last), whole = begin + (end - begin) / 4 * 4;
         std::size_t row = 0;
+        for (; row < filled; row += block) {
+            for (std::size_t column = begin; column < whole; column += 4) {
+                PRIMSEL_UNROLL
+                for (std::size_t i = row; i < row + block; i += 4) {
+                    transpose_tile(src + i * src_stride + column, src_stride, dst + column * dst_stride + i,
+                                   dst_stride);
+                }
+            }
+            for (std::size_t column = whole; column < end; ++column) {
+                for (std::size_t i = row; i < row + block; ++i) {
+                    dst[column * dst_stride + i] = src[i * src_stride + column];
+                }
+            }
+        }
         for (; row + 4 <= rows; row += 4) {
             const float* s = src + row * src_stride;
             for (std::size_t i = 0; i < 4; ++i) __builtin_prefetch(s + i * src_stride + begin + 2 * block, 0, 2);
             std::size_t column = begin;
             for (; column + 4 <= end; column += 4) {
-                FourFloats r0 = FourFloats::load_unaligned(s + column);
-                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
-                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
-                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
-                transpose(r0, r1, r2, r3);
-                float* d = dst + column * dst_stride + row;
-                r0.store_unaligned(d);
-                r1.store_unaligned(d + dst_stride);
-                r2.store_unaligned(d + 2 * dst_stride);
-                r3.store_unaligned(d + 3 * dst_stride);
+                transpose_tile(s + column, src_stride, dst + column * dst_stride + row, dst_stride);
             }
             for (; column < end; ++column) {
                 for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
