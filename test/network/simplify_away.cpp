@@ -146,6 +146,33 @@ TEST_CASE("simplify: reshape, transpose and reshape are one reordering, and a ch
           reversed);
 }
 
+TEST_CASE("simplify: slices with steps that a concatenation joins are one reordering") {
+    // The four phases of an image of 4x6x6.
+    const auto phase = [](std::ptrdiff_t offset) {
+        return ps::AsStridedParams{
+            .dims = {4, 3, 3}, .strides = {36, 12, 2}, .offset = offset, .shape = {.c = 4, .h = 3, .w = 3}};
+    };
+    const auto focus = [&](std::vector<std::ptrdiff_t> const& offsets, ps::Axis axis = ps::Axis::c) {
+        Builder builder;
+        std::vector<std::string> names;
+        for (const std::ptrdiff_t offset : offsets) {
+            names.push_back("p" + std::to_string(names.size()));
+            builder.add(names.back(), phase(offset), {"image"});
+        }
+        return checked(builder.add("c", ps::ConcatParams{axis}, names).add("s", sigmoid_layer).graph());
+    };
+    CHECK(text(focus({0, 6, 1, 7})) == "c(image) s(c)");
+    CHECK(params<ps::AsStridedParams>(focus({0, 6, 1, 7}), "c") ==
+          ps::AsStridedParams{
+              .dims = {2, 2, 12, 3}, .strides = {1, 6, 12, 2}, .offset = 0, .shape = {.c = 16, .h = 3, .w = 3}});
+    CHECK(text(focus({7, 6, 1, 0})) == "c(image) s(c)");
+    CHECK(text(focus({1, 1, 1})) == "c(image) s(c)");
+    // No strides lead to these.
+    CHECK(text(focus({0, 6, 1, 0})) == "p0(image) p1(image) p2(image) p3(image) c(p0, p1, p2, p3) s(c)");
+    CHECK(text(focus({0, 1, 7})) == "p0(image) p1(image) p2(image) c(p0, p1, p2) s(c)");
+    CHECK(text(focus({0, 6}, ps::Axis::h)) == "p0(image) p1(image) c(p0, p1) s(c)");
+}
+
 TEST_CASE("simplify: pooling over the whole image is global, and clip becomes the clamp of what is before it") {
     const ps::Graph pooled = checked(Builder()
                                          .add("a", ps::PoolParams{.kind = ps::PoolKind::average, .window = {6, 6}})

@@ -43,6 +43,18 @@ TEST_CASE("as_strided broadcasts, flips, and steps over elements") {
                         ps::Shape{1, pixels, colours}, 0);
         }
     }
+    // Every second, third and fourth element, up to the last one of the tensor.
+    for (int step = 2; step <= 4; ++step) {
+        for (const int count : {1, 5, 15, 16, 17, 32, 33, 50, 20001}) {
+            laws::check(AsStridedParams{{3, count}, {0, step}, 0, {3, 1, count}},
+                        ps::Shape{1, 1, step * (count - 1) + 1}, 0);
+        }
+    }
+    // Pairs from two rows, and two rows from pairs.
+    for (const int count : {1, 3, 15, 16, 17, 32, 33, 50, 20001}) {
+        laws::check(AsStridedParams{{2, count, 2}, {2 * count, 1, count}, 0, {2, count, 2}}, ps::Shape{4, 1, count}, 0);
+        laws::check(AsStridedParams{{2, 2, count}, {1, 2 * count, 2}, 0, {4, 1, count}}, ps::Shape{2, count, 2}, 0);
+    }
     // Windows of eight that overlap.
     laws::check(AsStridedParams{{57, 8}, {1, 1}, 0, {57, 1, 8}}, ps::Shape{1, 1, 64}, 0);
 }

@@ -13,8 +13,9 @@ namespace network {
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
     constexpr std::size_t pool = AnyLayer(PoolParams{}).index(), global_pool = AnyLayer(GlobalPoolParams{}).index(),
                           strided = AnyLayer(AsStridedParams{}).index(), reshape = AnyLayer(ReshapeParams{}).index(),
-                          shuffle = AnyLayer(ChannelShuffleParams{}).index();
-    return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
+                          shuffle = AnyLayer(ChannelShuffleParams{}).index(), concat = AnyLayer(ConcatParams{}).index();
+    return (from == pool && to == global_pool) || (from == concat && to == strided) ||
+           ((from == strided || from == concat) && (to == reshape || to == shuffle));
 }
 
 /// The same function after passes over it: once one layer is gone, another may have become an identity; each pass but
@@ -30,11 +31,12 @@ namespace network {
 }  // namespace network
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
-/// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, and zero padding becomes that of the convolution or average pooling. Taps of
-/// a convolution that only ever meet padding are left out where no weight is trainable. A concatenation of
-/// concatenations is taken apart or shared. The sum of a convolution with something else, as well as ReLU, ReLU6 and
-/// clip, become part of the layer before them, and an activation of several layers becomes one. Needs no weights.
+/// reorderings of elements, and concatenations of those, are joined and known again as reshape or channel shuffle,
+/// batch norm and scale fold into the convolution or dense layer before them, and zero padding becomes that of the
+/// convolution or average pooling. Taps of a convolution that only ever meet padding are left out where no weight is
+/// trainable. A concatenation of concatenations is taken apart or shared. The sum of a convolution with something else,
+/// as well as ReLU, ReLU6 and clip, become part of the layer before them, and an activation of several layers becomes
+/// one. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return network::until_nothing_goes(graph,
                                        [](Graph const& each) { return network::detail::Simplifier(each).run(); });

@@ -31,7 +31,7 @@ struct Op<AsStridedParams> {
         const std::ptrdiff_t step = axes.row_step()[0];
         if (step > 1) {
             for (std::size_t axis = 0; axis + 1 < axes.rank(); ++axis) {
-                if (axes.step(axis)[0] == 1) return transposed(axes, axis, src, args.dst, args.executor);
+                if (axes.step(axis)[0] == 1) return transposed<Arch>(axes, axis, src, args.dst, args.executor);
             }
         }
         const std::size_t floats = axes.row_floats();
@@ -41,9 +41,8 @@ struct Op<AsStridedParams> {
                               float* to = dst + row * floats;
                               if (step == 1) return op::detail::copy_part<Arch>(from, to, floats, part);
                               const auto [first, last] = part.of(floats);
-                              for (std::size_t i = first; i < last; ++i) {
-                                  to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
-                              }
+                              from += static_cast<std::ptrdiff_t>(first) * step;
+                              copy_every<Arch>(from, step, to + first, last - first);
                           });
     }
 
@@ -51,7 +50,62 @@ private:
     static constexpr std::size_t max_rank = Dims::max_rank + 1;
     using Axes = op::detail::Walk<1, max_rank>;
 
+    /// Copies floats that are `step` apart.
+    template <class Arch>
+    static PRIMSEL_INLINE void copy_every(const float* src, std::ptrdiff_t step, float* dst, std::size_t floats) {
+        constexpr std::size_t width = lanes<Arch>;
+        std::size_t i = 0;
+        if (step == 0) return void(std::fill_n(dst, floats, *src));
+        if (step == 2) {
+            for (; i < floats; i += width) {
+                // The last float that is read is the last one wanted: the tensor may end there.
+                const std::size_t n = 2 * (floats - i) - 1;
+                Floats<Arch> even = op::detail::load_up_to<Arch>(src + 2 * i, n);
+                Floats<Arch> odd =
+                    op::detail::load_up_to<Arch>(src + 2 * i + std::min(n, width), n - std::min(n, width));
+                op::detail::split_even_odd<Arch>(even, odd);
+                op::detail::store_up_to<Arch>(dst + i, even, floats - i);
+            }
+            return;
+        }
+        if (step == 3) {
+            for (; i + width < floats; i += width) {
+                Floats<Arch> phases[3];
+                op::detail::deal<Arch>(src + 3 * i, phases);
+                store<Arch>(dst + i, phases[0]);
+            }
+        }
+        for (; i < floats; ++i) dst[i] = src[static_cast<std::ptrdiff_t>(i) * step];
+    }
+    /// Copies pairs to two rows.
+    template <class Arch>
+    static PRIMSEL_INLINE void separate_pairs(const float* src, float* even_row, float* odd_row, std::size_t pairs) {
+        constexpr std::size_t width = lanes<Arch>;
+        for (std::size_t i = 0; i < pairs; i += width) {
+            const std::size_t n = 2 * (pairs - i), first = std::min(n, width);
+            Floats<Arch> even = op::detail::load_up_to<Arch>(src + 2 * i, n);
+            Floats<Arch> odd = op::detail::load_up_to<Arch>(src + 2 * i + first, n - first);
+            op::detail::split_even_odd<Arch>(even, odd);
+            op::detail::store_up_to<Arch>(even_row + i, even, pairs - i);
+            op::detail::store_up_to<Arch>(odd_row + i, odd, pairs - i);
+        }
+    }
+    /// Copies two rows to pairs.
+    template <class Arch>
+    static PRIMSEL_INLINE void join_pairs(const float* even_row, const float* odd_row, float* dst, std::size_t pairs) {
+        constexpr std::size_t width = lanes<Arch>;
+        for (std::size_t i = 0; i < pairs; i += width) {
+            const std::size_t n = 2 * (pairs - i), first = std::min(n, width);
+            Floats<Arch> even = op::detail::load_up_to<Arch>(even_row + i, pairs - i);
+            Floats<Arch> odd = op::detail::load_up_to<Arch>(odd_row + i, pairs - i);
+            op::detail::join_even_odd<Arch>(even, odd);
+            op::detail::store_up_to<Arch>(dst + 2 * i, even, n);
+            op::detail::store_up_to<Arch>(dst + 2 * i + first, odd, n - first);
+        }
+    }
+
     /// Transposes: the input's neighbours lie along axis `columns`, the result's along the last axis.
+    template <class Arch>
     static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
                            ExecutorRef executor) noexcept {
         const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
@@ -74,6 +128,14 @@ private:
                 const bool few = count < 16 * part.count;
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
+                if (count == 2 && src_step == 2) {
+                    float* const to = dst + at[1] + first;
+                    return separate_pairs<Arch>(src + at[0] + 2 * first, to, to + step, some);
+                }
+                if (rows == 2 && step == 2 && !few) {
+                    const float* const from = src + at[0] + begin;
+                    return join_pairs<Arch>(from, from + src_step, dst + at[1] + 2 * begin, end - begin);
+                }
                 transpose_columns(src + at[0] + first * src_step, src_step, dst + at[1] + first, step, some,
                                   few ? 0 : begin, few ? count : end);
             },

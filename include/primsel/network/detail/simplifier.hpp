@@ -215,7 +215,29 @@ private:
     /// earlier one does reads that one.
     bool join_concats(std::size_t i) {
         if (as<ConcatParams>(i) == nullptr) return false;
-        return take_apart(i) || share_beginning(i);
+        return take_apart(i) || share_beginning(i) || gather(i);
+    }
+    /// Some elements of one tensor, and others in the same order behind them (the slices with steps of a Focus layer,
+    /// an image as quarters): one reordering.
+    bool gather(std::size_t i) {
+        std::vector<std::size_t> const parts = edit_[i].inputs;
+        auto* first = as<AsStridedParams>(parts[0]);
+        if (as<ConcatParams>(i)->axis != Axis::c || parts.size() < 2 || first == nullptr) return false;
+        std::vector<std::ptrdiff_t> begins;
+        for (const std::size_t part : parts) {
+            auto* other = as<AsStridedParams>(part);
+            if (other == nullptr || !read_once(part) || first_input(part) != first_input(parts[0])) return false;
+            AsStridedParams same = *other;
+            same.offset = first->offset;
+            if (same != *first) return false;
+            begins.push_back(other->offset);
+        }
+        const auto joined = concatenated(*first, std::move(begins));
+        if (!joined) return false;
+        edit_.replace(i, *joined);
+        edit_.rewire(i, edit_[parts[0]].inputs);
+        for (const std::size_t part : parts) edit_.remove(part);
+        return true;
     }
     bool take_apart(std::size_t i) {
         std::vector<std::size_t> inputs = edit_[i].inputs;
