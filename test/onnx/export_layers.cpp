@@ -187,6 +187,10 @@ TEST_CASE("the size of a resized image, whatever the batch") {
     const ExportedModel scaled = exported(one(ps::ResizeParams{.size = {15, 10}, .scale_h = 0.4F, .scale_w = 0.5F}));
     CHECK(scaled.nodes[0].starts_with("y = Resize(x, , y.scales)"));
     CHECK(scaled.initializers.at("y.scales").floats() == std::vector{1.0F, 1.0F, 2.5F, 2.0F});
+    const ps::ResizeParams cubic{.size = {12, 7}, .mode = ps::ResizeMode::cubic, .exclude_outside = true};
+    CHECK(exported(one(cubic), {.open_batch = false}).nodes ==
+          Strings{"y = Resize(x, , , y.sizes) {mode=cubic, coordinate_transformation_mode=half_pixel, "
+                  "nearest_mode=round_prefer_floor, cubic_coeff_a=-0.75, exclude_outside=1}"});
     // 10 * 0.7F is 7 in floats and less than that in doubles: readers do either.
     const ExportedModel rounded =
         exported(one(ps::ResizeParams{.size = {7, 10}, .scale_w = 0.5F}, {.c = 4, .h = 10, .w = 5}));

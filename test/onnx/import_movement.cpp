@@ -117,6 +117,36 @@ TEST_CASE("tf_half_pixel_for_nn is the pixel in which the middle of one lies") {
           "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn is not supported");
 }
 
+TEST_CASE("a cubic resize is read with its coefficient and with what it does outside") {
+    const auto cubic = [](std::vector<onnx::NewAttribute> const& more, int opset = 13) {
+        std::vector<onnx::NewAttribute> attributes{{"mode", "cubic"}};
+        attributes.insert(attributes.end(), more.begin(), more.end());
+        const std::vector<std::string> inputs =
+            opset < 11 ? std::vector<std::string>{"x", "f"} : std::vector<std::string>{"x", "", "f"};
+        Model model({1, 1, 4}, opset);
+        return model.floats("f", {3}, {1, 1, 1.75F}).node("Resize", inputs, {"y"}, attributes).bytes();
+    };
+    const auto params = [](std::string const& bytes) {
+        for (ps::Node const& node : parse(bytes).graph.nodes()) {
+            if (const auto* found = std::get_if<ps::ResizeParams>(&node.layer)) return *found;
+        }
+        return ps::ResizeParams{};
+    };
+    CHECK(params(cubic({})).mode == ps::ResizeMode::cubic);
+    CHECK(params(cubic({})).cubic_coefficient == -0.75F);
+    CHECK_FALSE(params(cubic({})).exclude_outside);
+    CHECK(params(cubic({{"cubic_coeff_a", -0.5F}})).cubic_coefficient == -0.5F);
+    CHECK(params(cubic({{"exclude_outside", std::int64_t{1}}})).exclude_outside);
+    // From onnx.reference of ONNX 1.19.
+    const Line y = run(parse(cubic({})), {1, 2, 3, 4});
+    const Line expected{0.9007837F, 1.279245F, 1.896592F, 2.5F, 3.103407F, 3.720754F, 4.099216F};
+    REQUIRE(y.size() == expected.size());
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+    CHECK(refusal(cubic({{"antialias", std::int64_t{1}}}, 18)) ==
+          "file: node the node (Resize): antialiasing is not supported");
+    CHECK(refusal(cubic({}, 10)) == "file: node the node (Resize): mode cubic is unknown");
+}
+
 TEST_CASE("a slice backwards from before the first element takes the first") {
     const auto slice = [](std::int64_t start, std::int64_t end) {
         Model model({1, 5});

@@ -196,7 +196,7 @@ private:
                 return;
             case 23:
                 add(ps::ResizeParams{.size = extent(9),
-                                     .mode = static_cast<ps::ResizeMode>(pick(0, 1)),
+                                     .mode = static_cast<ps::ResizeMode>(pick(0, 2)),
                                      .coordinates = static_cast<ps::ResizeCoordinates>(pick(0, 3)),
                                      .rounding = static_cast<ps::ResizeRounding>(pick(0, 3))},
                     {x});

@@ -486,12 +486,31 @@ double between(Place at, int in, F const& pixel) {
     const int first = static_cast<int>(below);
     return held == below ? pixel(first) : (1 - (held - below)) * pixel(first) + (held - below) * pixel(first + 1);
 }
+/// ONNX's cubic: the sum of the four pixels around; beyond the ends the first or last one, or none.
+template <class F>
+double cubic(ps::ResizeParams const& p, Place at, int in, F const& pixel) {
+    const double a = p.cubic_coefficient, below = std::floor(at.value());
+    double sum = 0, weights = 0;
+    for (int tap = -1; tap <= 2; ++tap) {
+        const double x = std::abs(at.value() - below - tap), i = below + tap;
+        const double weight =
+            x <= 1 ? (a + 2) * x * x * x - (a + 3) * x * x + 1 : a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a;
+        const double held = std::min(std::max(i, 0.0), in - 1.0);
+        if (p.exclude_outside && held != i) continue;
+        sum += weight * pixel(static_cast<int>(held)), weights += weight;
+    }
+    return p.exclude_outside ? sum / weights : sum;
+}
 /// Without given factors.
 inline Image run(ps::ResizeParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
     return build(output, [&](int c, int oh, int ow) {
         const Place y = place(p, oh, in.shape.h, output.h), x = place(p, ow, in.shape.w, output.w);
         if (p.mode == ps::ResizeMode::nearest) return in(c, nearest(p, y, in.shape.h), nearest(p, x, in.shape.w));
+        if (p.mode == ps::ResizeMode::cubic) {
+            return cubic(p, y, in.shape.h,
+                         [&](int h) { return cubic(p, x, in.shape.w, [&](int w) { return in(c, h, w); }); });
+        }
         return between(y, in.shape.h,
                        [&](int h) { return between(x, in.shape.w, [&](int w) { return in(c, h, w); }); });
     });

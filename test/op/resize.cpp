@@ -30,6 +30,14 @@ TEST_CASE("resize agrees with the reference in every layout") {
                 CAPTURE(static_cast<int>(coordinates));
                 laws::check(ResizeParams{.size = size, .mode = ResizeMode::linear, .coordinates = coordinates}, shape,
                             2e-6);
+                for (const bool exclude_outside : {false, true}) {
+                    laws::check(ResizeParams{.size = size,
+                                             .mode = ResizeMode::cubic,
+                                             .coordinates = coordinates,
+                                             .cubic_coefficient = exclude_outside ? -0.5F : -0.75F,
+                                             .exclude_outside = exclude_outside},
+                                shape, 4e-6);
+                }
                 for (const ResizeRounding rounding :
                      {ResizeRounding::round_prefer_floor, ResizeRounding::round_prefer_ceil, ResizeRounding::floor,
                       ResizeRounding::ceil}) {
@@ -44,7 +52,14 @@ TEST_CASE("resize agrees with the reference in every layout") {
 TEST_CASE("resize of rows too wide for one piece") {
     for (const int w : {300, 1500, 9000}) {
         laws::check(ResizeParams{.size = {2, w}, .mode = ResizeMode::linear}, ps::Shape{2, 3, 4000}, 2e-6);
+        laws::check(ResizeParams{.size = {2, w}, .mode = ResizeMode::cubic}, ps::Shape{2, 3, 4000}, 4e-6);
         laws::check(ResizeParams{.size = {2, w}}, ps::Shape{2, 3, 4000}, 0);
+    }
+}
+
+TEST_CASE("resize to more rows than are found at once") {
+    for (const ResizeMode mode : {ResizeMode::nearest, ResizeMode::linear, ResizeMode::cubic}) {
+        laws::check(ResizeParams{.size = {700, 3}, .mode = mode}, ps::Shape{2, 90, 2}, 4e-6);
     }
 }
 
@@ -52,6 +67,58 @@ TEST_CASE("linear resize keeps a constant image") {
     const std::vector<float> image(7 * 11, 0.3F);
     const ResizeParams params{.size = {13, 29}, .mode = ResizeMode::linear};
     for (const float y : laws::run_one<ps::hwc>(params, {1, 7, 11}, image)) CHECK(y == 0.3F);
+}
+
+TEST_CASE("a cubic resize keeps a straight line, except where pixels outside have a share") {
+    std::vector<float> line(20);
+    for (std::size_t i = 0; i < line.size(); ++i) line[i] = static_cast<float>(i);
+    const ResizeParams params{.size = {1, 40}, .mode = ResizeMode::cubic, .cubic_coefficient = -0.5F};
+    const std::vector<float> y = laws::run_one<ps::chw>(params, {1, 1, 20}, line);
+    for (std::size_t i = 4; i < 36; ++i) {
+        CHECK(y[i] == doctest::Approx((static_cast<float>(i) + 0.5F) / 2 - 0.5F).epsilon(1e-6));
+    }
+}
+
+// Expected: from onnx.reference of ONNX 1.19, with which ONNX Runtime agrees; the input is 1, 2, 3, ...
+TEST_CASE("cubic resize gives ONNX's numbers") {
+    struct Known {
+        ps::Extent in;
+        ResizeParams params;
+        std::vector<float> expected;
+    };
+    const float factor = 1.0F / 0.8F;
+    const std::vector<Known> table = {
+        {{4, 4},
+         {.size = 3, .scale_h = factor, .scale_w = factor},
+         {1.471191F, 2.78125F, 4.08252F, 6.711426F, 8.021484F, 9.322754F, 11.9165F, 13.22656F, 14.52783F}},
+        {{4, 4},
+         {.size = 3, .scale_h = factor, .scale_w = factor, .cubic_coefficient = -0.5F, .exclude_outside = true},
+         {1.368127F, 2.669501F, 4.013337F, 6.573626F, 7.875F, 9.218835F, 11.94897F, 13.25034F, 14.59418F}},
+        {{4, 4},
+         {.size = 3, .coordinates = ResizeCoordinates::align_corners},
+         {1, 2.5F, 4, 7, 8.5F, 10, 13, 14.5F, 16}},
+        {{2, 3},
+         {.size = {4, 5}, .coordinates = ResizeCoordinates::asymmetric},
+         {1, 1.504F, 2.272F, 2.848F, 3.108F, 2.5F,     3.004F,   3.772F,   4.348F,   4.608F,
+          4, 4.504F, 5.272F, 5.848F, 6.108F, 4.28125F, 4.78525F, 5.55325F, 6.12925F, 6.38925F}},
+        {{2, 3},
+         {.size = {4, 5}, .coordinates = ResizeCoordinates::pytorch_half_pixel, .exclude_outside = true},
+         {0.4744043F, 0.8761072F, 1.590909F, 2.305711F, 2.707414F, 1.571851F, 1.973554F,
+          2.688356F,  3.403158F,  3.804861F, 3.195139F, 3.596842F, 4.311644F, 5.026446F,
+          5.428149F,  4.292586F,  4.694289F, 5.409091F, 6.123893F, 6.525596F}},
+        {{1, 4}, {.size = {1, 7}}, {0.9007837F, 1.279245F, 1.896592F, 2.5F, 3.103407F, 3.720754F, 4.099216F}},
+    };
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        CAPTURE(i);
+        Known known = table[i];
+        known.params.mode = ResizeMode::cubic;
+        const ps::Shape shape{1, known.in.h, known.in.w};
+        std::vector<float> image;
+        for (std::size_t at = 0; at < shape.size(); ++at) image.push_back(static_cast<float>(at + 1));
+        const std::vector<float> y = laws::run_one<ps::chw>(known.params, shape, image);
+        REQUIRE(y.size() == known.expected.size());
+        for (std::size_t at = 0; at < y.size(); ++at) CHECK(y[at] == doctest::Approx(known.expected[at]).epsilon(1e-6));
+    }
 }
 
 // Expected: from the operator's node tests of ONNX 1.12; the input is 1, 2, 3, ...

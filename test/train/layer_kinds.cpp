@@ -156,7 +156,9 @@ Kinds examples(Of<ps::ResizeParams>) {
                  {ps::ResizeParams{.size = {12, 15}, .coordinates = asymmetric, .rounding = floor}},
                  {ps::ResizeParams{.size = {12, 10}, .coordinates = asymmetric, .rounding = ceil}},
                  {ps::ResizeParams{.size = {9, 10}}},
-                 {ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}}};
+                 {ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}},
+                 {ps::ResizeParams{.size = {13, 7}, .mode = ps::ResizeMode::cubic}},
+                 {ps::ResizeParams{.size = {5, 12}, .mode = ps::ResizeMode::cubic, .exclude_outside = true}}};
     for (const ps::ResizeCoordinates coordinates : {half_pixel, pytorch_half_pixel, align_corners, asymmetric}) {
         for (const ps::Extent size : {ps::Extent{11, 3}, ps::Extent{1, 140}}) {
             result.push_back(

@@ -187,7 +187,9 @@ struct SliceParams {
     friend constexpr bool operator==(SliceParams const&, SliceParams const&) = default;
 };
 
-enum class ResizeMode { nearest, linear };
+/// How a pixel of the result is computed: as the nearest pixel of the input, or as a weighted sum of the two (linear)
+/// or four (cubic) nearest ones along each axis.
+enum class ResizeMode { nearest, linear, cubic };
 /// Where pixel x of the result lies in the input, with scale = input size / result size:
 /// - half_pixel: (x + 0.5) * scale - 0.5;
 /// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
@@ -206,11 +208,18 @@ struct ResizeParams {
     /// Input size / result size, for a file whose scale factor gives the result's size only after rounding. 0: computed
     /// from the sizes.
     float scale_h = 0.0F, scale_w = 0.0F;
+    /// The coefficient a of a cubic resize (Keys, "Cubic convolution interpolation for digital image processing",
+    /// 1981).
+    float cubic_coefficient = -0.75F;
+    /// In a cubic resize, pixels outside the image have no weight and the others share it. Otherwise the first and last
+    /// pixels stand for those outside.
+    bool exclude_outside = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
     constexpr void each_field(auto const& visit) const {
         visit("size", size), visit("mode", mode), visit("coordinates", coordinates), visit("rounding", rounding),
-            visit("scale_h", scale_h), visit("scale_w", scale_w);
+            visit("scale_h", scale_h), visit("scale_w", scale_w), visit("cubic_coefficient", cubic_coefficient),
+            visit("exclude_outside", exclude_outside);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -220,7 +229,8 @@ struct ResizeParams {
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
         const bool scales = scale_h >= 0.0F && scale_w >= 0.0F && is_finite(scale_h) && is_finite(scale_w);
-        return scales ? "" : "the scales must be finite and not negative";
+        if (!scales) return "the scales must be finite and not negative";
+        return is_finite(cubic_coefficient) ? "" : "the cubic coefficient must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c, .h = size.h, .w = size.w};

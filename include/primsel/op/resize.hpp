@@ -51,6 +51,39 @@ struct ResizeAxis {
         return {first, std::min(first + 1, in - 1), static_cast<float>(at - first)};
     }
 
+    /// The four pixels around a position, and their weights.
+    struct Cubic {
+        int at[4];
+        float weight[4];
+    };
+    [[nodiscard]] Cubic cubic(int x) const {
+        const double middle = place(x), below = std::floor(middle), past = middle - below;
+        const double a = static_cast<double>(params.cubic_coefficient);
+        const auto near = [a](double far) { return ((a + 2) * far - (a + 3)) * far * far + 1; };
+        const auto outer = [a](double far) { return ((a * far - 5 * a) * far + 8 * a) * far - 4 * a; };
+        const double weight[4] = {outer(past + 1), near(past), near(1 - past), outer(2 - past)};
+        Cubic result;
+        bool counts[4];
+        double sum = 0;
+        for (int tap = 0; tap < 4; ++tap) {
+            const double at = below - 1 + tap, held = std::clamp(at, 0.0, in - 1.0);
+            result.at[tap] = static_cast<int>(held);
+            counts[tap] = at == held || !params.exclude_outside;
+            if (counts[tap]) sum += weight[tap];
+        }
+        // A given scale may lead so far beyond the image that no pixel inside has a weight.
+        const bool none = sum == 0;
+        double share = 0;
+        for (int tap = 0; tap < 4; ++tap) {
+            share += none ? weight[tap] : counts[tap] ? weight[tap] / sum : 0;
+            // The last of the taps that are one pixel has the weights of all.
+            const bool again = tap < 3 && result.at[tap + 1] == result.at[tap];
+            result.weight[tap] = again ? 0.0F : static_cast<float>(share);
+            if (!again) share = 0;
+        }
+        return result;
+    }
+
 private:
     [[nodiscard]] double rounded(double at) const {
         switch (params.rounding) {
@@ -75,7 +108,8 @@ struct Op<ResizeParams> {
     static constexpr bool in_place = false;
 
     [[nodiscard]] static double operations(ResizeParams const& params, std::span<const Shape>, Shape output) {
-        return (params.mode == ResizeMode::linear ? 6.0 : 0.0) * static_cast<double>(output.size());
+        const double of_pixel = params.mode == ResizeMode::cubic ? 16.0 : params.mode == ResizeMode::linear ? 6.0 : 0.0;
+        return of_pixel * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
@@ -95,6 +129,22 @@ private:
         int first[columns + vector], second[columns + vector];
         float weight[columns + vector];
     };
+    struct CubicColumns {
+        int count;
+        int at[4][columns + vector];
+        float weight[4][columns + vector];
+    };
+
+    /// The most rows whose input rows are found once for all channels.
+    static constexpr int rows = 256;
+    /// The rows of which a row consists: one, or two, or four.
+    using Row = op::detail::ResizeAxis::Cubic;
+    static Row find(op::detail::ResizeAxis const& axis, int y) noexcept {
+        if (axis.params.mode == ResizeMode::cubic) return axis.cubic(y);
+        if (axis.params.mode == ResizeMode::nearest) return {{axis.nearest(y)}, {1}};
+        const auto [first, second, weight] = axis.between(y);
+        return {{first, second}, {1 - weight, weight}};
+    }
 
     static void find(op::detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
         result.count = std::min(columns, axis.out - begin);
@@ -110,6 +160,16 @@ private:
         }
     }
 
+    static void find(op::detail::ResizeAxis const& axis, int begin, CubicColumns& result) noexcept {
+        result.count = std::min(columns, axis.out - begin);
+        for (int i = 0; i < result.count + vector; ++i) {
+            const auto pixels = axis.cubic(begin + std::min(i, result.count - 1));
+            for (int tap = 0; tap < 4; ++tap) {
+                result.at[tap][i] = pixels.at[tap], result.weight[tap][i] = pixels.weight[tap];
+            }
+        }
+    }
+
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
@@ -121,6 +181,10 @@ private:
         const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
         const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
+        // Every channel has the same rows.
+        Row of_row[rows];
+        for (int y = 0; y < std::min(out.h, rows); ++y) of_row[y] = find(down, y);
+        const auto row_at = [=, &of_row](int y) { return y < rows ? of_row[y] : find(down, y); };
         op::detail::for_ranges(
             args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
             [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
@@ -135,22 +199,42 @@ private:
                         if (++row == outer) row = 0, ++image;
                     }
                 };
+                if (params.mode == ResizeMode::cubic) {
+                    CubicColumns of;
+                    for (int begin = 0; begin < out.w; begin += columns) {
+                        find(across, begin, of);
+                        const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                        each_row([&](const float* channel, int y, float* to_row) {
+                            const Row rows = row_at(y);
+                            const float* of_tap[4];
+                            for (int tap = 0; tap < 4; ++tap) {
+                                of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
+                            }
+                            if (pixel == 1) {
+                                cubic_columns<Arch>(of_tap, rows.weight, of, to_row + at);
+                            } else {
+                                cubic_pixels<Arch>(of_tap, rows.weight, of, pixel, to_row + at);
+                            }
+                        });
+                    }
+                    return;
+                }
                 Columns of;
                 for (int begin = 0; begin < out.w; begin += columns) {
                     find(across, begin, of);
                     const std::size_t at = static_cast<std::size_t>(begin) * pixel;
                     each_row([&](const float* channel, int y, float* to_row) {
                         if (params.mode == ResizeMode::nearest) {
-                            const float* row = channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
+                            const float* row = channel + static_cast<std::size_t>(row_at(y).at[0]) * from.h;
                             return nearest<Arch>(row, in.w, of, pixel, to_row + at);
                         }
-                        const auto rows = down.between(y);
-                        const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
-                        const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                        const Row rows = row_at(y);
+                        const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
+                        const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
                         if (pixel == 1) {
-                            linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
+                            linear_columns<Arch>(above, below, rows.weight[1], of, to_row + at);
                         } else {
-                            linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
+                            linear_pixels<Arch>(above, below, rows.weight[1], of, pixel, to_row + at);
                         }
                     });
                 }
@@ -208,6 +292,79 @@ private:
             const V right = op::detail::pick<Arch>(mixed, of.second + i, begin, span);
             op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
                                           static_cast<std::size_t>(of.count - i));
+        }
+    }
+
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> weighted(Floats<Arch> const (&pixel)[4], Floats<Arch> const (&weight)[4]) {
+        const auto low = fma<Arch>(pixel[1], weight[1], pixel[0] * weight[0]);
+        return low + fma<Arch>(pixel[3], weight[3], pixel[2] * weight[2]);
+    }
+
+    /// Contiguous columns: combines first the four rows, then the columns.
+    template <class Arch>
+    static void cubic_columns(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
+                              float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>, most = 4 * columns;
+        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
+        const int begin = of.at[0][0], span = of.at[3][of.count - 1] + 1 - begin;
+        alignas(64) float mixed[most + width];
+        for (int i = 0; i < span && span <= most; i += width) {
+            const auto n = static_cast<std::size_t>(span - i);
+            V pixel[4];
+            PRIMSEL_UNROLL
+            for (int tap = 0; tap < 4; ++tap) pixel[tap] = op::detail::load_up_to<Arch>(rows[tap] + begin + i, n);
+            store<Arch>(mixed + i, weighted<Arch>(pixel, weight));
+        }
+        for (int i = 0; i < of.count; i += width) {
+            V pixel[4], across[4];
+            PRIMSEL_UNROLL
+            for (int tap = 0; tap < 4; ++tap) {
+                across[tap] = load<Arch>(of.weight[tap] + i);
+                if (span <= most) {
+                    pixel[tap] = op::detail::pick<Arch>(mixed, of.at[tap] + i, begin, span);
+                    continue;
+                }
+                V column[4];
+                for (int row = 0; row < 4; ++row) {
+                    alignas(64) float lane[width];
+                    for (int j = 0; j < width; ++j) lane[j] = rows[row][of.at[tap][i + j]];
+                    column[row] = load<Arch>(lane);
+                }
+                pixel[tap] = weighted<Arch>(column, weight);
+            }
+            op::detail::store_up_to<Arch>(dst + i, weighted<Arch>(pixel, across),
+                                          static_cast<std::size_t>(of.count - i));
+        }
+    }
+
+    /// Pixels of several channels.
+    template <class Arch>
+    static void cubic_pixels(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
+                             std::size_t pixel, float* dst) noexcept {
+        using V = Floats<Arch>;
+        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
+        for (int i = 0; i < of.count; ++i, dst += pixel) {
+            std::size_t at[4];
+            V across[4];
+            for (int tap = 0; tap < 4; ++tap) {
+                at[tap] = static_cast<std::size_t>(of.at[tap][i]) * pixel;
+                across[tap] = V(of.weight[tap][i]);
+            }
+            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+                V column[4];
+                PRIMSEL_UNROLL
+                for (int tap = 0; tap < 4; ++tap) {
+                    V row[4];
+                    PRIMSEL_UNROLL
+                    for (int y = 0; y < 4; ++y) {
+                        row[y] = op::detail::load_up_to<Arch>(rows[y] + at[tap] + j, pixel - j);
+                    }
+                    column[tap] = weighted<Arch>(row, weight);
+                }
+                op::detail::store_up_to<Arch>(dst + j, weighted<Arch>(column, across), pixel - j);
+            }
         }
     }
 

@@ -18,7 +18,9 @@ struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
 
     [[nodiscard]] static double operations(ResizeGradientParams const& params, std::span<const Shape> inputs, Shape) {
-        return (params.resize.mode == ResizeMode::linear ? 8.0 : 1.0) * static_cast<double>(inputs[0].size());
+        const ResizeMode mode = params.resize.mode;
+        const double of_pixel = mode == ResizeMode::cubic ? 36.0 : mode == ResizeMode::linear ? 8.0 : 1.0;
+        return of_pixel * static_cast<double>(inputs[0].size());
     }
 
     template <class Arch, StridedLayout L>
@@ -33,8 +35,10 @@ struct Op<ResizeGradientParams> {
                                from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
                                    for (std::size_t plane = first; plane < last; ++plane) {
                                        std::fill_n(dx + plane * to, to, 0.0F);
+                                       const bool cubic = resize.mode == ResizeMode::cubic;
                                        for (int begin = 0; begin < across.out; begin += columns) {
-                                           add_columns(down, across, begin, dy + plane * from, dx + plane * to);
+                                           (cubic ? add_cubic : add_columns)(down, across, begin, dy + plane * from,
+                                                                             dx + plane * to);
                                        }
                                    }
                                });
@@ -62,6 +66,23 @@ private:
             add_row(row, of, count, 1 - rows.weight, dx + static_cast<std::ptrdiff_t>(rows.first) * across.in);
             if (rows.weight != 0.0F) {
                 add_row(row, of, count, rows.weight, dx + static_cast<std::ptrdiff_t>(rows.second) * across.in);
+            }
+        }
+    }
+    static void add_cubic(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
+                          const float* dy, float* dx) noexcept {
+        const int count = std::min(columns, across.out - begin);
+        op::detail::ResizeAxis::Cubic of[columns];
+        for (int i = 0; i < count; ++i) of[i] = across.cubic(begin + i);
+        for (int y = 0; y < down.out; ++y) {
+            const auto rows = down.cubic(y);
+            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
+            for (int above = 0; above < 4; ++above) {
+                float* const to = dx + static_cast<std::ptrdiff_t>(rows.at[above]) * across.in;
+                for (int i = 0; i < count && rows.weight[above] != 0.0F; ++i) {
+                    const float value = row[i] * rows.weight[above];
+                    for (int tap = 0; tap < 4; ++tap) to[of[i].at[tap]] += value * of[i].weight[tap];
+                }
             }
         }
     }

@@ -111,12 +111,16 @@ inline void write_layer(LayerWriter& layer, AsStridedParams const& p) {
 }
 
 inline void write_layer(LayerWriter& layer, ResizeParams const& p) {
-    constexpr std::string_view modes[] = {"nearest", "linear"};
+    constexpr std::string_view modes[] = {"nearest", "linear", "cubic"};
     constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
     constexpr std::string_view roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
     Attributes attributes{{"mode", modes[static_cast<std::size_t>(p.mode)]},
                           {"coordinate_transformation_mode", coordinates[static_cast<std::size_t>(p.coordinates)]},
                           {"nearest_mode", roundings[static_cast<std::size_t>(p.rounding)]}};
+    if (p.mode == ResizeMode::cubic) {
+        attributes.push_back({"cubic_coeff_a", p.cubic_coefficient});
+        attributes.push_back({"exclude_outside", std::int64_t{p.exclude_outside}});
+    }
     const std::string x = layer.image();
     const Shape from = layer.in_shape();
     if (p.scale_h > 0.0F || p.scale_w > 0.0F) {

@@ -41,7 +41,8 @@ struct Scaling {
     const std::string_view mode = call.text("mode", "nearest");
     if (mode == "nearest") return ResizeMode::nearest;
     if (mode == "linear" || mode == "bilinear") return ResizeMode::linear;
-    fail("mode ", mode, " is not supported; nearest and linear are");
+    if (mode == "cubic" && call.opset() >= 11) return ResizeMode::cubic;
+    fail("mode ", mode, " is unknown");
 }
 /// (x + 0.5) * scale: half a pixel beyond half_pixel.
 [[nodiscard]] inline bool is_tf_half_pixel(Call const& call) {
@@ -149,6 +150,10 @@ inline void translate_resize(Call& call) {
                         .mode = detail::read_mode(call),
                         .coordinates = detail::read_coordinates(call, has_factors),
                         .rounding = detail::read_rounding(call)};
+    if (params.mode == ResizeMode::cubic) {
+        params.cubic_coefficient = call.real("cubic_coeff_a", -0.75F);
+        params.exclude_outside = call.integer("exclude_outside", 0) != 0;
+    }
     if (params.mode == ResizeMode::nearest && detail::is_tf_half_pixel(call)) {
         params.rounding = detail::half_a_pixel_on(params.rounding);
     }
