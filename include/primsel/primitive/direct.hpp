@@ -115,10 +115,11 @@ struct DirectFrom {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         if (copies(s) && in_strips(s)) return run_strips<Arch>(s, args);
         const float* image = args.src;
+        const int step = copies(s) ? copy_step(s, s.out_h()) : s.dilation_h;
         if (copies(s)) {
             args.executor.parallel_for(
                 static_cast<std::size_t>(copy_rows(s, s.out_h())), [&s, &args](std::size_t row, std::size_t) {
-                    copy_row(s, args.src, static_cast<int>(row) - s.pad_top, args.scratch + row * row_floats(s));
+                    copy_row(s, args.src, 0, s.out_h(), static_cast<int>(row), args.scratch + row * row_floats(s));
                 });
             image = args.scratch;
         }
@@ -129,7 +130,7 @@ struct DirectFrom {
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
+            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, step, 0, group, block == 0),
                                            static_cast<int>(block * pixels / blocks),
                                            static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
                                            weights_of<Arch>(s, args, group), part % panels);
@@ -166,9 +167,14 @@ private:
         const int pixels = s.out_h() * s.out_w(), most = s.c < 16 ? 896 : 224, blocks = (pixels + most - 1) / most;
         return (s.out_h() + blocks - 1) / blocks;
     }
-    /// Returns the rows of the padded image under so many output rows, and their floats.
+    /// Returns the rows from one kernel row to the next in the copy under so many output rows. A kernel with a large
+    /// dilation skips rows of the image, which are not copied.
+    [[nodiscard]] static constexpr int copy_step(ConvShape const& s, int out_rows) {
+        return std::min(s.dilation_h, (out_rows - 1) * s.stride_h + 1);
+    }
+    /// Returns the rows of the copy under so many output rows, and their floats.
     [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int out_rows) {
-        return (out_rows - 1) * s.stride_h + s.span_h();
+        return (out_rows - 1) * s.stride_h + 1 + (s.fh - 1) * copy_step(s, out_rows);
     }
     [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
@@ -178,8 +184,11 @@ private:
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
     }
 
-    /// Writes row h of the image with its padding; zeros if the row lies outside.
-    static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
+    /// Writes row i of the copy under `out_rows` output rows from `first` on: a row of the image with its padding, or
+    /// zeros if it lies outside.
+    static void copy_row(ConvShape const& s, const float* src, int first, int out_rows, int i, float* dst) noexcept {
+        const int step = copy_step(s, out_rows), fh = std::min(i / step, s.fh - 1),
+                  h = first * s.stride_h - s.pad_top + fh * s.dilation_h + i - fh * step;
         if (h < 0 || h >= s.h) {
             std::fill_n(dst, row_floats(s), 0.0F);
             return;
@@ -202,11 +211,12 @@ private:
         return args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k());
     }
 
-    /// Returns a group's product for the output rows from `first` on. `image` points to the padded image under them.
-    /// Weights outside L2 are prefetched: all of them at their first use, later those that do not stay in L2.
+    /// Returns a group's product for the output rows from `first` on. `image` points to the padded image under them,
+    /// whose kernel rows are `step` rows apart. Weights outside L2 are prefetched: all of them at their first use,
+    /// later those that do not stay in L2.
     template <class Arch>
-    [[nodiscard]] static gemm::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int first,
-                                                int group, bool read_first) {
+    [[nodiscard]] static gemm::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int step,
+                                                int first, int group, bool read_first) {
         const std::size_t weights = packed_floats<Arch>(s);
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t pixel = args.pixel_stride(s);
@@ -221,7 +231,7 @@ private:
                 .outer = s.fh,
                 .inner = whole_row ? 1 : s.fw,
                 .run = whole_row ? s.fw * s.c : s.group_c(),
-                .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                .outer_step = static_cast<std::size_t>(step) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
                 .c = args.dst + at,
@@ -239,12 +249,12 @@ private:
             const int first = static_cast<int>(block) * rows, last = std::min(first + rows, s.out_h());
             float* copy = args.scratch + worker * copy_floats(s, rows);
             for (int i = 0; i < copy_rows(s, last - first); ++i) {
-                copy_row(s, args.src, first * s.stride_h + i - s.pad_top,
-                         copy + static_cast<std::size_t>(i) * row_floats(s));
+                copy_row(s, args.src, first, last - first, i, copy + static_cast<std::size_t>(i) * row_floats(s));
             }
             for (int group = 0; group < s.groups; ++group) {
-                gemm::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
-                                            (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
+                gemm::multiply_panels<Arch>(
+                    product<Arch>(s, args, copy, copy_step(s, last - first), first, group, block == 0), 0,
+                    (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
     }
