@@ -27,7 +27,7 @@ BOUND = 1e-4
 
 def extents(value, open_extent):
     dims = value.type.tensor_type.shape.dim
-    return [dim.dim_value or (1 if i == 0 else open_extent) for i, dim in enumerate(dims)]
+    return [dim.dim_value if dim.dim_value > 0 else (1 if i == 0 else open_extent) for i, dim in enumerate(dims)]
 
 
 def inputs_of(model, open_extent):
@@ -79,13 +79,18 @@ def verdict(found, wanted, again):
     return ("equal" if equal else "different"), f"{worst:.1e} of {bound:.1e} allowed"
 
 
-def check(program, path, open_extent):
+def plain_options():
+    """A session without optimisations."""
     plain = onnxruntime.SessionOptions()
     plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return plain
+
+
+def check(program, path, open_extent):
     try:
         inputs = inputs_of(onnx.load(str(path)), open_extent)
         wanted = make_session(path).run(None, inputs)
-        again = make_session(path, plain).run(None, inputs)
+        again = make_session(path, plain_options()).run(None, inputs)
     except Exception as reason:  # of whichever kind: the file is none of ours to judge
         return "not run", f"by ONNX Runtime: {(str(reason).splitlines() or [type(reason).__name__])[0][:120]}"
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,8 @@
 Inputs are normal, tensors are chw before and after. A turn lasts --turn seconds; a time is the least of the turns' medians. For each kind
 the report says how many layers are below 0.9 of ONNX Runtime's speed, the worst, and how many were predicted within 1.5 times; layers
 that take ONNX Runtime less than --least microseconds are counted apart, as reading a clock and calling from Python weigh there. An
-error is the RMS of the difference over the RMS of ONNX Runtime's first result. Run by an interpreter with numpy, onnx and onnxruntime; the
+error is the RMS of the difference over the RMS of ONNX Runtime's first result; it is named above 1e-4, and above twice what ONNX
+Runtime without its optimisations differs by. Extents that a file leaves open are 1 for the first and 224 for the others. Run by an interpreter with numpy, onnx and onnxruntime; the
 worker is built by `cmake --build build/release --target peers_primsel_worker`.
 """
 import argparse
@@ -29,7 +30,7 @@ import onnx
 import onnxruntime
 
 import draw
-from check_files import inputs_of
+from check_files import BOUND, inputs_of, plain_options
 from onnxruntime_logits import make_session
 from worker import Worker, progress
 
@@ -63,8 +64,13 @@ def turn(run, seconds):
     return statistics.median(run(max(3, min(1000, round(seconds * 1e3 / max(warm, 1e-3))))))
 
 
+def error(found, wanted):
+    """The RMS of the difference over that of what is wanted; an RMS below 0.01 counts as 0.01."""
+    return math.sqrt(numpy.mean((found - wanted) ** 2) / max(numpy.mean(wanted**2), 1e-4))
+
+
 def measure(model, inputs, options, folder):
-    """{onnxruntime_ms, primsel_ms, predicted_ms, error}; throws where either engine refuses the model."""
+    """{onnxruntime_ms, primsel_ms, predicted_ms, error, and allowed where that is above 1e-4}; throws where either engine refuses the model."""
     paths = [folder / f"{name.replace('/', '_')}.npy" for name in inputs]
     for path, values in zip(paths, inputs.values()):
         numpy.save(path, values)
@@ -79,8 +85,11 @@ def measure(model, inputs, options, folder):
                 rounds[name].append(turn(engines[name], options.turn))
         worker.ask(f"output {folder / 'result.npy'}")
         found, wanted = numpy.load(folder / "result.npy").ravel(), numpy.asarray(other.result, numpy.float64).ravel()
-        error = math.sqrt(numpy.mean((found - wanted) ** 2) / max(numpy.mean(wanted**2), 1e-30))
-        return {name: min(each) for name, each in rounds.items()} | {"predicted_ms": ready["predicted_ms"], "error": error}
+        row = {name: min(each) for name, each in rounds.items()} | {"predicted_ms": ready["predicted_ms"], "error": error(found, wanted)}
+        if row["error"] > BOUND:
+            again = make_session(model, plain_options()).run(None, inputs)[0]
+            row["allowed"] = 2 * error(numpy.asarray(again, numpy.float64).ravel(), wanted)
+        return row
     finally:
         worker.close()
 
@@ -90,7 +99,11 @@ def cases(options):
     if options.files:
         def load(path):
             model = onnx.load(str(path))
-            return "file", path.name, model, inputs_of(model, 224)
+            inputs = inputs_of(model, 224)
+            for value in model.graph.input:
+                if value.name in inputs:
+                    value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, inputs[value.name].shape))
+            return "file", path.name, model, inputs
         return {str(path): (lambda path=path: load(path)) for path in options.files}
     make, word = (draw.network, "network") if options.nets else (draw.layer, "layer")
     indices = range(options.count) if options.only is None else [options.only]
@@ -154,7 +167,7 @@ def report(rows, least):
         if "refused" in row:
             print(f"refused: {again(row)}: {row['text']}: {row['refused']}")
     for row in measured:
-        if not row["error"] < 1e-4:
+        if not row["error"] <= max(BOUND, row.get("allowed", 0)):
             print(f"differs by {row['error']:.1e}: {again(row)}: {row['text']}")
 
 
