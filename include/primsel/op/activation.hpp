@@ -134,8 +134,7 @@ private:
             case ActivationKind::erf:
                 return each([](V const& x) { return xsimd::erf(x); });
             case ActivationKind::softplus:
-                // log(1 + e^x), written so that exp cannot overflow and small terms are not lost.
-                return each([](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(exp<Arch>(-xsimd::abs(x))); });
+                return each([](V const& x) { return op::detail::softplus<Arch>(x); });
             case ActivationKind::silu:
                 return each([](V const& x) { return x / (V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::mish:
