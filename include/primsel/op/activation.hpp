@@ -16,7 +16,7 @@ struct Op<ActivationParams> {
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape>, Shape output) {
         const auto size = static_cast<double>(output.size());
-        const double each = operations_each(params);
+        const double each = operations_each<Arch>(params);
         return each > 0 ? OpCounts{.operations = each * size} : OpCounts{.scalars = scalars_each * size};
     }
 
@@ -29,7 +29,9 @@ private:
     /// Scalar operations that a call of the C library takes as long as.
     static constexpr double scalars_each = 12;
     /// Returns the vector operations of an element; 0 if it is computed one element at a time.
+    template <class Arch>
     static double operations_each(ActivationParams const& params) {
+        constexpr double of_exp = lanes<Arch> == 16 ? 12 : 20;
         switch (params.kind) {
             case ActivationKind::relu:
             case ActivationKind::abs:
@@ -49,20 +51,23 @@ private:
                 return 5;
             case ActivationKind::sqrt:
                 return 10;
+            case ActivationKind::exp:
+                return of_exp;
             case ActivationKind::sigmoid:
+            case ActivationKind::silu:
+                return of_exp + 3;
+            case ActivationKind::mish:
+                return of_exp + 6;
+            case ActivationKind::gelu_tanh:
+                return of_exp + 7;
+            case ActivationKind::softplus:
+                return of_exp + 16;
             case ActivationKind::elu:
             case ActivationKind::tanh:
-            case ActivationKind::exp:
             case ActivationKind::log:
                 return 20;
-            case ActivationKind::silu:
-            case ActivationKind::mish:
-                return 22;
-            case ActivationKind::gelu_tanh:
-                return 25;
             case ActivationKind::erf:
             case ActivationKind::gelu:
-            case ActivationKind::softplus:
                 return 40;
             case ActivationKind::power:
                 return is_product(params.alpha) ? 2 : 0;
