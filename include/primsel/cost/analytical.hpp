@@ -56,13 +56,8 @@ public:
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            TransformQuery const& query = queries[i];
-            double sum = overhead;
-            for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
-                if (query.run.layer_by_layer) phase.working_set *= query.run.batch;
-                sum += phase_seconds(machine, phase);
-            }
-            seconds[i] = query.run.batch * sum;
+            const OpTerms parts = terms(machine, work(kernels, queries[i]));
+            seconds[i] = queries[i].run.batch * (overhead + std::max(parts.memory, parts.arithmetic) + parts.scalar);
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
@@ -132,6 +127,11 @@ public:
                 .arithmetic = work.counts.operations / machine.vector_flops,
                 .scalar = work.counts.scalars / machine.scalar_flops,
                 .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
+    }
+    [[nodiscard]] static OpWork work(Kernels const& kernels, TransformQuery const& query) {
+        const OpCounts counts = kernels.transform(query.from, query.to).work(query.shape);
+        const double images = query.run.layer_by_layer ? query.run.batch : 1;
+        return {.counts = counts, .working_set = images * counts.bytes};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());

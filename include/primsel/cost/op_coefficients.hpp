@@ -43,28 +43,44 @@ struct OpTime {
     return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows, batch * of.scalar};
 }
 
+namespace cost::detail {
+/// Returns the seconds by the coefficients of an op, or `otherwise` if it has none in the layout and form, or if there
+/// is nothing to do. `fitted` is sorted by op.
+[[nodiscard]] inline double fitted_seconds(std::span<const OpCoefficients> fitted, Analytical const& analytical,
+                                           Kernels const& kernels, std::string_view op, std::string_view layout,
+                                           auto const& query, double otherwise) {
+    auto found = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
+    if (found == fitted.end() || found->op != op) return otherwise;
+    const OpWork work = Analytical::work(kernels, query);
+    while (found->layout != layout || found->form != work.counts.form) {
+        if (++found == fitted.end() || found->op != op) return otherwise;
+    }
+    const OpCoefficients::Terms parts = op_terms(analytical.terms(kernels, work), query.run.batch, work.counts.rows);
+    if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
+    double sum = 0;
+    for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
+    // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
+    // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
+    return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+}
+}  // namespace cost::detail
+
 /// Overwrites seconds[i] for each query whose op has coefficients in its layout and form. Leaves the others, and ops
 /// without any work, as they are. `fitted` is sorted by op.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const std::string_view op = layer_kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
-        auto found = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
-        if (found == fitted.end() || found->op != op) continue;
-        const OpWork work = Analytical::work(kernels, queries[i]);
-        while (found != fitted.end() && found->op == op &&
-               (found->layout != layout || found->form != work.counts.form)) {
-            ++found;
-        }
-        if (found == fitted.end() || found->op != op) continue;
-        const OpCoefficients::Terms parts =
-            op_terms(analytical.terms(kernels, work), queries[i].run.batch, work.counts.rows);
-        if (parts[1] + parts[2] + parts[3] + parts[5] == 0) continue;  // nothing is done
-        double sum = 0;
-        for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-        // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
-        // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
-        seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*queries[i].layer),
+                                                  kernels.layouts[queries[i].layout].name, queries[i], seconds[i]);
+    }
+}
+/// The same for layout transforms: the op "transform" in the layout that is read.
+inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
+                               Kernels const& kernels, std::span<const TransformQuery> queries,
+                               std::span<double> seconds) {
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, "transform",
+                                                  kernels.layouts[queries[i].from].name, queries[i], seconds[i]);
     }
 }
 /// Predicts seconds[i] for queries[i]: by coefficients, or by Analytical for ops that have none in their layout.

@@ -32,7 +32,7 @@ concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions
 
 /// Weighs Analytical's terms, for the speeds of this machine, by coefficients that were fitted in advance. Convolutions
 /// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
-/// several have the layer, the last one counts. Layout transforms, and whatever has no coefficients, get Analytical's
+/// several have the layer, the last one counts; so do layout transforms. Whatever has no coefficients gets Analytical's
 /// prediction.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
@@ -48,6 +48,7 @@ public:
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
+        (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);

@@ -97,7 +97,7 @@ struct TransformEntry {
     void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// Returns whether both layouts place every element of the shape alike, so that no transform need run.
     bool (*same_placement)(Shape);
-    Work (*work)(Shape);
+    OpCounts (*work)(Shape);
 };
 
 namespace kernels::detail {

@@ -18,23 +18,30 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The work of transform<From, To> for one image of the shape.
+/// The work of transform<From, To> for one image of the shape. The form names the layout To.
 template <Layout From, Layout To>
-[[nodiscard]] Work transform_work(Shape shape) {
+[[nodiscard]] OpCounts transform_work(Shape shape) {
     const auto size = static_cast<double>(shape.size());
     const double bytes = 8 * size;
-    if (same_placement<From, To>(shape)) return Work{}.add({.bytes = bytes, .working_set = bytes});
+    if (same_placement<From, To>(shape)) return {.operations = size, .bytes = bytes, .form = "copy"};
     if constexpr (tensor::moves_rows<From, To>) {
-        // Each row of w is a copy of its own, and starting it takes about three operations.
-        const double rows = 1.0 * shape.c * shape.h;
-        return Work{}
-            .add({.rate = Rate::scalar, .operations = 3 * rows, .working_set = bytes})
-            .add({.bytes = bytes, .working_set = bytes});
-    } else if constexpr (tensor::transposes<From, To> || TransformsFrom<To, From> || TransformsTo<From, To>) {
-        // A transpose writes four floats at a time: half the speed of a copy.
-        return Work{}.add({.bytes = 2 * bytes, .working_set = bytes});
+        return {.operations = size, .rows = 1.0 * shape.c * shape.h, .bytes = bytes, .form = "rows"};
+    } else if constexpr (tensor::transposes<From, To>) {
+        const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
+                   w = static_cast<std::size_t>(shape.w);
+        constexpr bool planes = std::same_as<From, chw> || std::same_as<To, chw>;
+        const std::size_t matrices = planes ? 1 : h, pixels = planes ? h * w : w;
+        if (c == 3) return {.operations = size, .bytes = bytes, .form = "three"};
+        if constexpr (std::same_as<To, hwc>) {
+            return transpose_counts(matrices, c, pixels, c, "to_hwc", "to_hwc_aliased");
+        } else {
+            return transpose_counts(matrices, pixels, c, pixels, "from_hwc", "from_hwc_aliased");
+        }
+    } else if constexpr (TransformsFrom<To, From> || TransformsTo<From, To>) {
+        // A conversion writes a few floats at a time: half the speed of a copy.
+        return {.operations = size, .bytes = 2 * bytes};
     } else {
-        return Work{}.add({.rate = Rate::scalar, .operations = size, .bytes = bytes, .working_set = bytes});
+        return {.scalars = size, .bytes = bytes};
     }
 }
 

@@ -35,15 +35,19 @@ public:
     }
 
     /// Returns the non-negative coefficients with the least absolute relative errors. An op with fewer than `least`
-    /// samples in a layout and form gets none there.
+    /// samples in a layout and form gets those of the form in all layouts, or none if there are still fewer.
     [[nodiscard]] static OpRegression fit(std::span<const Sample> samples, std::size_t least = 8) {
         std::map<std::array<std::string, 3>, std::vector<Sample const*>> grouped;
+        std::map<std::array<std::string, 2>, std::vector<Sample const*>> anywhere;
         for (Sample const& sample : samples) {
-            if (sample.seconds > 0) grouped[{sample.op, sample.layout, sample.form}].push_back(&sample);
+            if (!(sample.seconds > 0)) continue;
+            grouped[{sample.op, sample.layout, sample.form}].push_back(&sample);
+            anywhere[{sample.op, sample.form}].push_back(&sample);
         }
         OpRegression result;
         for (auto const& [key, group] : grouped) {
-            if (group.size() >= least) result.entries_.push_back({key[0], key[1], key[2], weigh(group)});
+            auto const& samples_of = group.size() >= least ? group : anywhere[{key[0], key[2]}];
+            if (samples_of.size() >= least) result.entries_.push_back({key[0], key[1], key[2], weigh(samples_of)});
         }
         return result;
     }

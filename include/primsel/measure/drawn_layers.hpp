@@ -109,6 +109,102 @@ template <class Params>
     return result;
 }
 
+[[nodiscard]] inline DrawnLayer drawn_pool(LayerDraw& draw) {
+    PoolParams params{.kind = draw.one_in(2) ? PoolKind::max : PoolKind::average};
+    params.window = Extent{draw.any_of({2, 3, 3, 3, 5, 7, 9, 13})};
+    params.stride = Extent{draw.any_of({1, 2, 2, 3})};
+    const int pad = draw.any_of({0, params.window.h / 2});
+    params.padding = {pad, pad, pad, pad};
+    return drawn(params, {draw.image()});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_activation(LayerDraw& draw) {
+    constexpr int kinds = static_cast<int>(ActivationKind::gelu_tanh) + 1;
+    const auto kind = static_cast<ActivationKind>(draw.below(kinds));
+    return drawn(ActivationParams{kind, 0.2F, kind == ActivationKind::clip ? 6.0F : 0.5F}, {draw.image()});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_dense(LayerDraw& draw) {
+    const Shape in = draw.one_in(3) ? Shape{draw.channels(), 7, 7} : Shape{16 * draw.any_of({1, 8, 24, 64, 256}), 1, 1};
+    DrawnLayer result = drawn(DenseParams{.k = draw.any_of({10, 21, 64, 100, 256, 512, 1000})}, {in});
+    result.batch = draw.any_of({1, 1, 2, 4, 8, 16});
+    return result;
+}
+
+[[nodiscard]] inline DrawnLayer drawn_softmax(LayerDraw& draw) {
+    return drawn(SoftmaxParams{draw.axis()}, {draw.image()});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_pad(LayerDraw& draw) {
+    PadParams params{.mode = draw.any_of({PadMode::constant, PadMode::reflect, PadMode::edge})};
+    const int by = draw.any_of({1, 1, 2, 3, 8});
+    params.padding = {draw.any_of({0, by}), by, draw.any_of({0, by}), by};
+    if (params.mode == PadMode::constant && draw.one_in(3)) params.front = draw.any_of({0, 4}), params.back = 4;
+    return drawn(params, {draw.image()});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_slice(LayerDraw& draw) {
+    const Shape in = draw.image();
+    SliceParams params{.axis = draw.axis()};
+    const int size = extent(in, params.axis);
+    params.first = draw.any_of({0, size / 2, size / 4});
+    params.last = draw.any_of({size / 2, size, size - size / 4});
+    return drawn(params, {in});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_binary(LayerDraw& draw) {
+    constexpr BinaryKind usual[] = {BinaryKind::add,    BinaryKind::multiply, BinaryKind::subtract,
+                                    BinaryKind::divide, BinaryKind::prelu,    BinaryKind::minimum};
+    constexpr int kinds = static_cast<int>(BinaryKind::keep) + 1;
+    const auto kind = draw.one_in(3) ? static_cast<BinaryKind>(draw.below(kinds)) : draw.any_of(usual);
+    const Shape a = draw.image();
+    const Shape b = draw.any_of({a, Shape{a.c, 1, 1}, Shape{a.c, 1, 1}, Shape{1, a.h, a.w}, Shape{1, 1, a.w},
+                                 Shape{a.c, a.h, 1}, Shape{1, 1, 1}});
+    return drawn(BinaryParams{kind}, {a, b});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_matmul(LayerDraw& draw) {
+    const int rows = draw.any_of({1, 4, 16, 49, 64, 100, 196, 197, 256}),
+              depth = draw.any_of({32, 64, 96, 192, 256, 384, 768}),
+              width = draw.any_of({10, 16, 49, 64, 196, 197, 256, 512, 1000}), heads = draw.any_of({1, 1, 3, 4, 8});
+    if (1.0 * rows * depth * width * heads > 2e8) return DrawnLayer{};
+    const int of_b = draw.any_of({1, heads});
+    return drawn(MatMulParams{}, {{heads, rows, depth}, {of_b, depth, width}});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_reduce(LayerDraw& draw) {
+    const auto kind =
+        draw.any_of({ReduceKind::mean, ReduceKind::mean, ReduceKind::sum, ReduceKind::max, ReduceKind::arg_max});
+    return drawn(ReduceParams{kind, draw.axis()}, {draw.image()});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_resize(LayerDraw& draw) {
+    const Shape in = draw.image();
+    ResizeParams params;
+    params.mode = draw.any_of({ResizeMode::nearest, ResizeMode::linear});
+    const double factor = draw.any_of({2.0, 2.0, 4.0, 0.5, 1.3});
+    params.size = {static_cast<int>(in.h * factor), static_cast<int>(in.w * factor)};
+    if (in.h == 1) params.size.h = 1;
+    params.coordinates = draw.any_of({ResizeCoordinates::half_pixel, ResizeCoordinates::pytorch_half_pixel,
+                                      ResizeCoordinates::align_corners, ResizeCoordinates::asymmetric});
+    if (1.0 * in.c * params.size.h * params.size.w > 6e6) return DrawnLayer{};
+    return drawn(params, {in});
+}
+
+[[nodiscard]] inline DrawnLayer drawn_conv_transpose(LayerDraw& draw) {
+    const Shape in = draw.image();
+    const auto [k, s] = draw.any_of<std::pair<int, int>>({{2, 2}, {4, 2}, {3, 1}, {3, 2}, {8, 4}, {16, 8}});
+    ConvTransposeParams params{.k = draw.channels(), .kernel = Extent{k}, .stride = Extent{s}};
+    if (draw.one_in(3)) params.groups = params.k = in.c;
+    if (in.h == 1) params.kernel.h = params.stride.h = 1;
+    const int pad = (k - s) / 2;
+    params.padding = {in.h == 1 ? 0 : pad, in.h == 1 ? 0 : pad, pad, pad};
+    const double taps = 1.0 * params.kernel.h * params.kernel.w * params.k / params.groups;
+    const double grown = 1.0 * in.h * in.w * params.stride.h * params.stride.w * params.k;
+    if (taps * static_cast<double>(in.size()) > 3e8 || grown > 3e6) return DrawnLayer{};
+    return drawn(params, {in});
+}
+
 /// One function for each kind of layer; those of many forms appear more than once.
 inline constexpr LayerKind layer_kinds[] = {
     [](LayerDraw& draw) {
@@ -117,14 +213,9 @@ inline constexpr LayerKind layer_kinds[] = {
         if (draw.one_in(3)) result.inputs.push_back(out);
         return result;
     },
-    [](LayerDraw& draw) {
-        PoolParams params{.kind = draw.one_in(2) ? PoolKind::max : PoolKind::average};
-        params.window = Extent{draw.any_of({2, 3, 3, 3, 5, 7, 9, 13})};
-        params.stride = Extent{draw.any_of({1, 2, 2, 3})};
-        const int pad = draw.any_of({0, params.window.h / 2});
-        params.padding = {pad, pad, pad, pad};
-        return drawn(params, {draw.image()});
-    },
+    &drawn_pool,
+    &drawn_pool,
+    &drawn_pool,
     [](LayerDraw& draw) {
         PoolParams params{.kind = draw.one_in(2) ? PoolKind::max : PoolKind::average};
         params.window = Extent{draw.any_of({2, 3, 5})};
@@ -138,11 +229,12 @@ inline constexpr LayerKind layer_kinds[] = {
     [](LayerDraw& draw) {
         return drawn(GlobalPoolParams{draw.one_in(3) ? PoolKind::max : PoolKind::average}, {draw.image()});
     },
-    [](LayerDraw& draw) {
-        constexpr int kinds = static_cast<int>(ActivationKind::gelu_tanh) + 1;
-        const auto kind = static_cast<ActivationKind>(draw.below(kinds));
-        return drawn(ActivationParams{kind, 0.2F, kind == ActivationKind::clip ? 6.0F : 0.5F}, {draw.image()});
-    },
+    &drawn_activation,
+    &drawn_activation,
+    &drawn_activation,
+    &drawn_activation,
+    &drawn_activation,
+    &drawn_activation,
     [](LayerDraw& draw) {
         return drawn(ActivationParams{draw.any_of({ActivationKind::relu, ActivationKind::sigmoid, ActivationKind::silu,
                                                    ActivationKind::hard_swish, ActivationKind::tanh}),
@@ -152,14 +244,10 @@ inline constexpr LayerKind layer_kinds[] = {
     [](LayerDraw& draw) { return drawn(LrnParams{}, {draw.image()}); },
     [](LayerDraw& draw) { return drawn(BatchNormParams{}, {draw.image()}); },
     [](LayerDraw& draw) { return drawn(ScaleParams{.known = draw.one_in(2), .factor = 0.5F}, {draw.image()}); },
-    [](LayerDraw& draw) {
-        const Shape in =
-            draw.one_in(3) ? Shape{draw.channels(), 7, 7} : Shape{16 * draw.any_of({1, 8, 24, 64, 256}), 1, 1};
-        DrawnLayer result = drawn(DenseParams{.k = draw.any_of({10, 21, 64, 100, 256, 512, 1000})}, {in});
-        result.batch = draw.any_of({1, 1, 2, 4, 8, 16});
-        return result;
-    },
-    [](LayerDraw& draw) { return drawn(SoftmaxParams{draw.axis()}, {draw.image()}); },
+    &drawn_dense,
+    &drawn_dense,
+    &drawn_softmax,
+    &drawn_softmax,
     [](LayerDraw& draw) {
         const Shape shape = draw.image();
         return drawn(AddParams{}, std::vector<Shape>(draw.any_of({2U, 2U, 2U, 3U}), shape));
@@ -173,24 +261,13 @@ inline constexpr LayerKind layer_kinds[] = {
         return drawn(params, std::move(inputs));
     },
     [](LayerDraw& draw) { return drawn(FlattenParams{}, {draw.image()}); },
-    [](LayerDraw& draw) {
-        PadParams params{.mode = draw.any_of({PadMode::constant, PadMode::reflect, PadMode::edge})};
-        const int by = draw.any_of({1, 1, 2, 3, 8});
-        params.padding = {draw.any_of({0, by}), by, draw.any_of({0, by}), by};
-        if (params.mode == PadMode::constant && draw.one_in(3)) params.front = draw.any_of({0, 4}), params.back = 4;
-        return drawn(params, {draw.image()});
-    },
+    &drawn_pad,
+    &drawn_pad,
     [](LayerDraw& draw) {
         return drawn(ChannelShuffleParams{draw.any_of({2, 3, 4, 8})}, {draw.image()});
     },
-    [](LayerDraw& draw) {
-        const Shape in = draw.image();
-        SliceParams params{.axis = draw.axis()};
-        const int size = extent(in, params.axis);
-        params.first = draw.any_of({0, size / 2, size / 4});
-        params.last = draw.any_of({size / 2, size, size - size / 4});
-        return drawn(params, {in});
-    },
+    &drawn_slice,
+    &drawn_slice,
     [](LayerDraw& draw) {
         constexpr std::array<std::size_t, 3> orders[] = {{1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
         const Shape in = draw.image();
@@ -225,58 +302,23 @@ inline constexpr LayerKind layer_kinds[] = {
         params.shape = {4 * in.c, static_cast<int>(h), static_cast<int>(w)};
         return drawn(params, {in});
     },
-    [](LayerDraw& draw) {
-        constexpr BinaryKind usual[] = {BinaryKind::add,    BinaryKind::multiply, BinaryKind::subtract,
-                                        BinaryKind::divide, BinaryKind::prelu,    BinaryKind::minimum};
-        constexpr int kinds = static_cast<int>(BinaryKind::keep) + 1;
-        const auto kind = draw.one_in(3) ? static_cast<BinaryKind>(draw.below(kinds)) : draw.any_of(usual);
-        const Shape a = draw.image();
-        const Shape b = draw.any_of({a, Shape{a.c, 1, 1}, Shape{a.c, 1, 1}, Shape{1, a.h, a.w}, Shape{1, 1, a.w},
-                                     Shape{a.c, a.h, 1}, Shape{1, 1, 1}});
-        return drawn(BinaryParams{kind}, {a, b});
-    },
-    [](LayerDraw& draw) {
-        const int rows = draw.any_of({1, 4, 16, 49, 64, 100, 196, 197, 256}),
-                  depth = draw.any_of({32, 64, 96, 192, 256, 384, 768}),
-                  width = draw.any_of({10, 16, 49, 64, 196, 197, 256, 512, 1000}), heads = draw.any_of({1, 1, 3, 4, 8});
-        if (1.0 * rows * depth * width * heads > 2e8) return DrawnLayer{};
-        const int of_b = draw.any_of({1, heads});
-        return drawn(MatMulParams{}, {{heads, rows, depth}, {of_b, depth, width}});
-    },
-    [](LayerDraw& draw) {
-        const auto kind =
-            draw.any_of({ReduceKind::mean, ReduceKind::mean, ReduceKind::sum, ReduceKind::max, ReduceKind::arg_max});
-        return drawn(ReduceParams{kind, draw.axis()}, {draw.image()});
-    },
-    [](LayerDraw& draw) {
-        const Shape in = draw.image();
-        ResizeParams params;
-        params.mode = draw.any_of({ResizeMode::nearest, ResizeMode::linear});
-        const double factor = draw.any_of({2.0, 2.0, 4.0, 0.5, 1.3});
-        params.size = {static_cast<int>(in.h * factor), static_cast<int>(in.w * factor)};
-        if (in.h == 1) params.size.h = 1;
-        params.coordinates = draw.any_of({ResizeCoordinates::half_pixel, ResizeCoordinates::pytorch_half_pixel,
-                                          ResizeCoordinates::align_corners, ResizeCoordinates::asymmetric});
-        if (1.0 * in.c * params.size.h * params.size.w > 6e6) return DrawnLayer{};
-        return drawn(params, {in});
-    },
+    &drawn_binary,
+    &drawn_binary,
+    &drawn_binary,
+    &drawn_matmul,
+    &drawn_matmul,
+    &drawn_reduce,
+    &drawn_reduce,
+    &drawn_reduce,
+    &drawn_reduce,
+    &drawn_resize,
+    &drawn_resize,
     [](LayerDraw& draw) {
         const PoolParams pool{.window = Extent{draw.any_of({2, 3})}};
         return drawn(MaxPoolIndicesParams{pool}, {draw.image()});
     },
-    [](LayerDraw& draw) {
-        const Shape in = draw.image();
-        const auto [k, s] = draw.any_of<std::pair<int, int>>({{2, 2}, {4, 2}, {3, 1}, {3, 2}, {8, 4}, {16, 8}});
-        ConvTransposeParams params{.k = draw.channels(), .kernel = Extent{k}, .stride = Extent{s}};
-        if (draw.one_in(3)) params.groups = params.k = in.c;
-        if (in.h == 1) params.kernel.h = params.stride.h = 1;
-        const int pad = (k - s) / 2;
-        params.padding = {in.h == 1 ? 0 : pad, in.h == 1 ? 0 : pad, pad, pad};
-        const double taps = 1.0 * params.kernel.h * params.kernel.w * params.k / params.groups;
-        const double grown = 1.0 * in.h * in.w * params.stride.h * params.stride.w * params.k;
-        if (taps * static_cast<double>(in.size()) > 3e8 || grown > 3e6) return DrawnLayer{};
-        return drawn(params, {in});
-    },
+    &drawn_conv_transpose,
+    &drawn_conv_transpose,
     [](LayerDraw& draw) {
         const Shape in = draw.image();
         return drawn(TopKParams{.k = draw.any_of({1, 5, 10, 100}), .positions = draw.one_in(2)}, {in});

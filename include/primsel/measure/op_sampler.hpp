@@ -63,6 +63,21 @@ public:
         }
     }
 
+    /// Each layout transform of an image, unless the same was timed before.
+    void add_transforms(Shape shape) {
+        for (std::size_t i = 0; i < kernels_.layouts.size() * kernels_.layouts.size(); ++i) {
+            const TransformQuery query{shape, i / kernels_.layouts.size(), i % kernels_.layouts.size()};
+            if (query.from == query.to || kernels_.same_placement(shape, query.from, query.to)) continue;
+            OpTime time{.op = "transform",
+                        .layout = std::string(kernels_.layouts[query.from].name),
+                        .work = Analytical::work(kernels_, query),
+                        .what = join(shape)};
+            time.form = time.work.counts.form;
+            if (!seen_.insert(key_of(time)).second) continue;
+            timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
+            times_.push_back(std::move(time));
+        }
+    }
     /// A layer that was timed before.
     void skip(OpTime const& time) { seen_.insert(key_of(time)); }
 

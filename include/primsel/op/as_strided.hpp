@@ -17,7 +17,34 @@ template <>
 struct Op<AsStridedParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(AsStridedParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    [[nodiscard]] static OpCounts work(AsStridedParams const& params, std::span<const Shape> inputs, Shape output) {
+        Axes axes;
+        for (std::size_t i = 0; i < params.dims.rank(); ++i) {
+            axes.add(static_cast<std::size_t>(params.dims[i]), {params.strides[i]});
+        }
+        const std::ptrdiff_t step = axes.row_step()[0];
+        const std::size_t length = axes.row_floats();
+        const auto size = static_cast<double>(output.size());
+        // A cache line of the input has 16 floats.
+        const double read = std::min(static_cast<double>(inputs[0].size()),
+                                     size * static_cast<double>(std::clamp<std::ptrdiff_t>(step, 1, 16)));
+        OpCounts counts = op::detail::row_counts<Arch>(axes.rows(), length, 1);
+        counts.bytes = 4 * (size + read);
+        if (step == 0 || step == 1) return counts;
+        for (std::size_t axis = 0; step > 1 && axis + 1 < axes.rank(); ++axis) {
+            if (axes.step(axis)[0] != 1) continue;
+            const std::size_t columns = axes.extent(axis);
+            std::size_t dst_step = 1;
+            for (std::size_t inner = axes.rank() - 1; inner > axis; --inner) dst_step *= axes.extent(inner);
+            return transpose_counts(output.size() / (length * columns), length, columns, dst_step, "transposed",
+                                    "aliased");
+        }
+        counts.scalars = size, counts.operations = 0;
+        counts.form = "scalar";
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>

@@ -21,19 +21,23 @@ template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
 
-    /// Counts whole vectors of columns and whole blocks of outputs, and for each vector of a block the operations that
-    /// its start and its stores take as long as. The factors are fitted to times on a Xeon.
-    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs,
-                                           Shape output) {
-        constexpr int width = 16;
-        constexpr double dense = 0.6, around_a_vector = 1700;
+    /// Counts whole vectors of columns and whole blocks of outputs. Each vector of a block is a row.
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    [[nodiscard]] static OpCounts work(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape output) {
+        constexpr int width = lanes<Arch>;
         const Sizes sizes(params, inputs[0]);
         const int columns = (output.w + params.stride.w - 1) / params.stride.w, vectors = (columns + width - 1) / width,
                   phases = std::min(params.stride.w, output.w);
         const double rows = static_cast<double>(sizes.groups * sizes.blocks * sizes.block) * output.h,
                      depth = static_cast<double>(sizes.c * sizes.taps) / params.stride.h / params.stride.w;
-        return rows * phases * vectors *
-               (dense * 2 * width * depth + around_a_vector / static_cast<double>(sizes.block));
+        const double tiles = rows * phases * vectors / static_cast<double>(sizes.block);
+        return {.operations = 2 * width * static_cast<double>(sizes.block) * tiles * depth,
+                .rows = tiles,
+                .form = is_depthwise(params, sizes) ? "depthwise"
+                        : sizes.block == 1          ? "one"
+                        : sizes.block == 4          ? "four"
+                                                    : "eight"};
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {

@@ -19,8 +19,11 @@ struct Op<DenseParams> {
     /// The outputs of a panel.
     static constexpr std::size_t outputs_apart = 32;
 
-    [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
-        return 2.0 * params.k * static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(DenseParams const& params, std::span<const Shape> inputs, Shape) {
+        const std::size_t panels = (static_cast<std::size_t>(params.k) + panel - 1) / panel, depth = inputs[0].size();
+        return {.operations = 2.0 * params.k * static_cast<double>(depth),
+                .rows = static_cast<double>(panels * ((depth + block - 1) / block))};
     }
 
     [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/reshape.hpp>
 #include <primsel/op/detail/copy.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/op.hpp>
 
@@ -13,7 +14,22 @@ template <>
 struct Op<PadParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PadParams const& params, std::span<const Shape> inputs, Shape output) {
+        const Shape in = inputs[0];
+        const bool together = L::strides(output).c == 1, swapped = op::detail::is_transposed<L>();
+        const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(swapped ? in.w : in.h),
+                   w = static_cast<std::size_t>(swapped ? in.h : in.w);
+        if (together && in.c != output.c) return named("pixels", op::detail::row_counts<Arch>(h * w, c, 1));
+        const std::size_t floats = static_cast<std::size_t>(swapped ? output.h : output.w) * (together ? c : 1);
+        OpCounts counts = op::detail::row_counts<Arch>(output.size() / floats, floats, 1);
+        if (params.mode == PadMode::constant) return counts;
+        if (!together && floats <= most_columns) return named("columns", counts);
+        // Each pixel of the border is a copy of its own.
+        const Padding padding = swapped ? op::detail::exchanged(params.padding) : params.padding;
+        counts.scalars = static_cast<double>((together ? 1 : c) * h) * (padding.left + padding.right);
+        return named("border", counts);
+    }
 
     template <class Arch, StridedLayout L>
     static void run(PadParams const& params, OpArgs const& args) noexcept {
@@ -42,6 +58,11 @@ private:
             }
             columns.first[w / width] = high - low < width ? low : -1;
         }
+    }
+
+    [[nodiscard]] static OpCounts named(std::string_view form, OpCounts counts) {
+        counts.form = form;
+        return counts;
     }
 
     template <class Arch>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/layer/pool.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/separated_window.hpp>
 #include <primsel/op/detail/sliding_window.hpp>
@@ -180,17 +181,70 @@ template <>
 struct Op<PoolParams> {
     static constexpr bool in_place = false;
 
-    /// Large windows without gaps are reduced by rows, then by columns.
-    [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
-        const double whole = static_cast<double>(params.window.h) * params.window.w;
-        const double separated = static_cast<double>(params.window.h) * params.stride.w + params.window.w;
-        const bool separates = params.dilation == Extent{1} && 2 * separated < whole;
-        return (separates ? separated : whole) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
+        const Strides from = L::strides(inputs[0]);
+        if constexpr (!op::detail::is_transposed<L>()) return counts<Arch>(params, inputs[0], output, from);
+        return counts<Arch>(op::detail::exchanged(params), op::detail::exchanged(inputs[0]),
+                            op::detail::exchanged(output), op::detail::exchanged(from));
     }
 
     template <class Arch, StridedLayout L>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
         op::detail::with_rows_outside<L>(params, op::detail::exchanged(params), args, &op::detail::pool_of_kind<Arch>);
+    }
+
+private:
+    /// Counts of the form that pool_any runs, in vectors of taps; borders are counted as if they had whole windows.
+    template <class Arch>
+    [[nodiscard]] static OpCounts counts(PoolParams const& params, Shape in, Shape out, Strides from) {
+        using op::detail::covering_lanes;
+        const op::detail::PoolAxis down{in.h, params.window.h, params.stride.h, 0, 0, true},
+            across{in.w, params.window.w, params.stride.w, 0, 0, true};
+        const bool is_columns = from.w == 1;
+        const auto channels = static_cast<std::size_t>(out.c), width = static_cast<std::size_t>(out.w);
+        const double rows = static_cast<double>(is_columns ? channels : 1) * out.h,
+                     taps = static_cast<double>(params.window.h) * params.window.w;
+        if (params.dilation != Extent{1}) {
+            const double loops = rows * taps * (across.step == 1 ? 1 : out.w);
+            const std::size_t floats = (is_columns ? 1 : channels) * (across.step == 1 ? width : 1);
+            return {.operations = loops * covering_lanes<Arch>(floats), .rows = loops, .form = "dilated"};
+        }
+        const double pixels = static_cast<double>(out.pixels());
+        if (!is_columns && op::detail::is_separated<Arch>(across, down.size, out.c)) {
+            const double of_columns = across.step == 1 ? static_cast<double>(channels) : covering_lanes<Arch>(channels);
+            return {.operations = rows * params.window.h * in.w * out.c + pixels * params.window.w * of_columns,
+                    .rows = across.step == 1 ? rows : pixels,
+                    .form = "separated"};
+        }
+        if (!is_columns) {
+            const bool whole = params.window == Extent{2} || params.window == Extent{3};
+            // Vectors that are left over from groups of four are summed one by one, each as long as a group.
+            constexpr std::size_t group = 4 * lanes<Arch>;
+            const std::size_t rest = (channels % group + lanes<Arch> - 1) / lanes<Arch>;
+            const double vectors =
+                whole ? covering_lanes<Arch>(channels) : static_cast<double>((channels / group + rest) * group);
+            return {.operations = pixels * taps * vectors,
+                    .rows = pixels * (whole ? 1 : params.window.h),
+                    .form = whole ? "whole" : "taps"};
+        }
+        const double outputs = covering_lanes<Arch>(width),
+                     columns = covering_lanes<Arch>(static_cast<std::size_t>(in.w));
+        if (op::detail::is_sliding(down, across)) {
+            double each = static_cast<double>(across.step) + 2;
+            for (int size = params.window.w / params.stride.w; size > 1; size /= 2) each += 2 + size % 2;
+            return {
+                .operations = static_cast<double>(channels) * (2.0 * in.h + out.h) * columns + rows * each * outputs,
+                .rows = rows,
+                .form = "sliding"};
+        }
+        OpCounts result{.operations = rows * params.window.h * columns, .rows = rows, .form = "columns"};
+        if (across.step <= 3) {
+            result.operations += rows * params.window.w * outputs;
+        } else {
+            result.scalars = rows * params.window.w * out.w;
+        }
+        return result;
     }
 };
 

@@ -21,7 +21,7 @@ struct Op<FlattenParams> {
             return op::detail::row_counts<Arch>(static_cast<std::size_t>(in.c) * static_cast<std::size_t>(in.h),
                                                 static_cast<std::size_t>(in.w), 1);
         }
-        return {.operations = static_cast<double>(in.size()), .rows = static_cast<double>(in.pixels()) / 4};
+        return transpose_counts(1, in.pixels(), static_cast<std::size_t>(in.c), in.pixels(), "", "aliased");
     }
 
     template <class Arch, StridedLayout L>

@@ -3,6 +3,7 @@
 #include <primsel/layer/reshape.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/copy.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
@@ -107,11 +108,6 @@ template <>
 struct Op<ResizeParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ResizeParams const& params, std::span<const Shape>, Shape output) {
-        const double of_pixel = params.mode == ResizeMode::cubic ? 16.0 : params.mode == ResizeMode::linear ? 6.0 : 0.0;
-        return of_pixel * static_cast<double>(output.size());
-    }
-
     template <class Arch, StridedLayout L>
     static void run(ResizeParams const& params, OpArgs const& args) noexcept {
         ResizeParams other = params;
@@ -120,7 +116,47 @@ struct Op<ResizeParams> {
         op::detail::with_rows_outside<L>(params, other, args, &resize<Arch>);
     }
 
+    /// Where channels are contiguous, a pixel is a row. Elsewhere vectors gather their columns, by permuting the lanes
+    /// of one vector or, where they are too far apart, one by one. Each range of rows computes the places of its
+    /// columns.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ResizeParams const& params, std::span<const Shape> inputs, Shape output) {
+        const bool together = L::strides(output).c == 1, swapped = op::detail::is_transposed<L>(),
+                   nearest = params.mode == ResizeMode::nearest;
+        const double size = static_cast<double>(output.size());
+        const auto width = static_cast<std::size_t>(swapped ? output.h : output.w);
+        const double in = swapped ? inputs[0].h : inputs[0].w, ratio = in / static_cast<double>(width);
+        const std::size_t row_floats = width * (together ? static_cast<std::size_t>(output.c) : 1),
+                          ranges = output.size() / std::max(op::detail::block_floats, row_floats) + 1;
+        const double places = 20.0 * static_cast<double>(ranges * (width + vector));
+        if (together) {
+            OpCounts counts = op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c),
+                                                           nearest ? 1 : operations_each(params));
+            counts.scalars = places;
+            counts.form = nearest ? "nearest_pixels" : "pixels";
+            return counts;
+        }
+        const double rows = size / static_cast<double>(width);
+        const double vectors = rows * op::detail::covering_lanes<Arch>(width);
+        const bool permutes = ratio * (lanes<Arch> - 1) < lanes<Arch>;
+        const double taps = nearest ? 1 : params.mode == ResizeMode::linear ? 2 : 4, most = taps * columns;
+        OpCounts counts{.operations = nearest ? vectors : operations_each(params) / 2 * (vectors + rows * in),
+                        .scalars = places,
+                        .rows = rows,
+                        .form = nearest ? "nearest" : ""};
+        if (!permutes) {
+            const double gathers = nearest || ratio * columns <= most ? taps : taps * taps;
+            counts.scalars += gathers * size;
+            counts.form = nearest ? "nearest_gathered" : "gathered";
+        }
+        return counts;
+    }
+
 private:
+    [[nodiscard]] static double operations_each(ResizeParams const& params) {
+        return params.mode == ResizeMode::linear ? 6 : 16;
+    }
+
     /// The number of columns taken at a time; their weights are kept for all rows of a block.
     static constexpr int columns = 128;
     static constexpr int vector = 16;  // the most lanes of a vector
