@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/op_regression.hpp>
+#include <primsel/measure/drawn_layers.hpp>
 #include <primsel/primitive/training.hpp>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -278,7 +280,9 @@ void check_shipped(std::string_view arch, bool of_training, std::initializer_lis
         for (const double coefficient : entry.values) CHECK((std::isfinite(coefficient) && coefficient >= 0));
         CHECK(*std::ranges::max_element(entry.values) > 0);
     }
-    std::set<std::string_view> ops;
+    std::set<std::string_view> ops{"transform"};
+    for (std::size_t i = 0; i < 40 * ps::measure::drawn_kinds; ++i)
+        ops.insert(ps::layer_kind(ps::measure::draw_layer(1, i).layer));
     for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::layer_kind(layer.params));
     for (auto const& [op, layout] : names) CHECK(ops.contains(op));
     for (const std::string_view op : expected) {

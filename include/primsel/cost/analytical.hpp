@@ -142,8 +142,11 @@ public:
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             // Floats of 4 bytes: the result is read and written, and the residual is read.
             counts.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+            // A row has one value of the bias, or those of all channels.
             const Shape out = query.output;
-            counts.rows = static_cast<double>(kernels.layouts[query.layout].name == hwc::name
+            const std::string_view layout = kernels.layouts[query.layout].name;
+            counts.rows = static_cast<double>(layout == chw::name ? static_cast<std::size_t>(out.c)
+                                              : layout == hwc::name
                                                   ? out.pixels()
                                                   : static_cast<std::size_t>(out.c) * static_cast<std::size_t>(out.h));
         } else {

@@ -33,9 +33,9 @@ template <Layout From, Layout To>
         const std::size_t matrices = planes ? 1 : h, pixels = planes ? h * w : w;
         if (c == 3) return {.operations = size, .bytes = bytes, .form = "three"};
         if constexpr (std::same_as<To, hwc>) {
-            return transpose_counts(matrices, c, pixels, c, "to_hwc", "to_hwc_aliased");
+            return transpose_counts(matrices, c, pixels, c, {"to_hwc", "to_hwc_aliased", "to_hwc_far"});
         } else {
-            return transpose_counts(matrices, pixels, c, pixels, "from_hwc", "from_hwc_aliased");
+            return transpose_counts(matrices, pixels, c, pixels, {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
         }
     } else if constexpr (TransformsFrom<To, From> || TransformsTo<From, To>) {
         // A conversion writes a few floats at a time: half the speed of a copy.

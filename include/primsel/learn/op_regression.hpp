@@ -92,7 +92,7 @@ private:
                 usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);
             }
         }
-        return detail::relative_fit<terms>(rows, usual, usual_samples);
+        return detail::relative_fit<terms>(rows, usual, usual_samples, true);
     }
 
     std::vector<Entry> entries_;

@@ -319,6 +319,8 @@ inline constexpr LayerKind layer_kinds[] = {
     },
     &drawn_conv_transpose,
     &drawn_conv_transpose,
+    &drawn_conv_transpose,
+    &drawn_conv_transpose,
     [](LayerDraw& draw) {
         const Shape in = draw.image();
         return drawn(TopKParams{.k = draw.any_of({1, 5, 10, 100}), .positions = draw.one_in(2)}, {in});
@@ -341,9 +343,10 @@ inline constexpr std::size_t drawn_kinds = std::size(detail::layer_kinds);
 
 /// Draws a layer of kind `index` % drawn_kinds: the same one from the same seed and index.
 [[nodiscard]] inline DrawnLayer draw_layer(std::uint64_t seed, std::size_t index) {
-    detail::LayerDraw draw(seed * 1'000'003 + index);
+    const std::uint64_t kind = index % drawn_kinds, round = index / drawn_kinds;
+    detail::LayerDraw draw((seed << 32) + (round << 8) + kind);
     for (;;) {
-        const DrawnLayer result = detail::layer_kinds[index % drawn_kinds](draw);
+        const DrawnLayer result = detail::layer_kinds[kind](draw);
         if (!result.inputs.empty()) return result;
     }
 }

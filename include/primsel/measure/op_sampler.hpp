@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/cost/op_coefficients.hpp>
@@ -57,6 +58,10 @@ public:
                         .work = Analytical::work(kernels_, query),
                         .what = drawn.text()};
             time.form = time.work.counts.form;
+            if (time.work.weights <= l2_floats / 4 * sizeof(float)) {  // Measured leaves them in the caches
+                time.work.counts.bytes += time.work.weights, time.work.working_set += time.work.weights;
+                time.work.weights = 0;
+            }
             if (!seen_.insert(key_of(time)).second) continue;
             timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
             times_.push_back(std::move(time));

@@ -38,8 +38,8 @@ struct Op<AsStridedParams> {
             const std::size_t columns = axes.extent(axis);
             std::size_t dst_step = 1;
             for (std::size_t inner = axes.rank() - 1; inner > axis; --inner) dst_step *= axes.extent(inner);
-            return transpose_counts(output.size() / (length * columns), length, columns, dst_step, "transposed",
-                                    "aliased");
+            return transpose_counts(output.size() / (length * columns), length, columns, dst_step,
+                                    {"transposed", "aliased", "far"});
         }
         counts.scalars = size, counts.operations = 0;
         counts.form = "scalar";

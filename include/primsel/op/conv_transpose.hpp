@@ -33,6 +33,7 @@ struct Op<ConvTransposeParams> {
                      depth = static_cast<double>(sizes.c * sizes.taps) / params.stride.h / params.stride.w;
         const double tiles = rows * phases * vectors / static_cast<double>(sizes.block);
         return {.operations = 2 * width * static_cast<double>(sizes.block) * tiles * depth,
+                .scalars = tiles * params.stride.w + (params.stride.w > 2 ? static_cast<double>(output.size()) : 0),
                 .rows = tiles,
                 .form = is_depthwise(params, sizes) ? "depthwise"
                         : sizes.block == 1          ? "one"

@@ -21,7 +21,7 @@ struct Op<FlattenParams> {
             return op::detail::row_counts<Arch>(static_cast<std::size_t>(in.c) * static_cast<std::size_t>(in.h),
                                                 static_cast<std::size_t>(in.w), 1);
         }
-        return transpose_counts(1, in.pixels(), static_cast<std::size_t>(in.c), in.pixels(), "", "aliased");
+        return transpose_counts(1, in.pixels(), static_cast<std::size_t>(in.c), in.pixels(), {"", "aliased", "far"});
     }
 
     template <class Arch, StridedLayout L>

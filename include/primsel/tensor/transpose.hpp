@@ -109,19 +109,27 @@ inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src
     }
 }
 
+/// The names of a transpose's forms, for cost models.
+struct TransposeForms {
+    /// `aliased` is for rows of dst that lie in the same few sets of an L1 cache, which repeat after 4096 bytes.
+    /// `far` is for matrices that have more pages than a TLB has entries.
+    std::string_view near, aliased, far;
+};
 /// Returns the counts of `matrices` transposes of that size by transpose_columns: blocks of 4 x 4 floats, and what is
-/// left over one by one. Returns the form `aliased` if the rows of dst that are written by turns, dst_stride floats
-/// apart, lie in the same few sets of an L1 cache, which repeat after 4096 bytes.
+/// left over one by one. Rows of dst are dst_stride floats apart.
 [[nodiscard]] constexpr OpCounts transpose_counts(std::size_t matrices, std::size_t rows, std::size_t columns,
-                                                  std::size_t dst_stride, std::string_view form,
-                                                  std::string_view aliased) {
+                                                  std::size_t dst_stride, TransposeForms const& forms) {
+    constexpr std::size_t page = 4096, pages = 2048;
     const std::size_t size = matrices * rows * columns, whole = matrices * (rows / 4 * 4) * (columns / 4 * 4);
-    const bool is_aliased = dst_stride % (4096 / sizeof(float)) == 0;
+    const bool is_far = 2 * size / matrices * sizeof(float) > pages * page,
+               is_aliased = dst_stride % (page / sizeof(float)) == 0;
     return {.operations = static_cast<double>(whole),
             .scalars = static_cast<double>(size - whole),
             .rows = static_cast<double>(matrices * ((rows + 3) / 4) * ((columns + 15) / 16)),
             .bytes = 8 * static_cast<double>(size),
-            .form = is_aliased ? aliased : form};
+            .form = is_far       ? forms.far
+                    : is_aliased ? forms.aliased
+                                 : forms.near};
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -41,10 +41,12 @@ template <std::size_t n>
 /// The coefficients, none of them negative, with the least absolute relative errors, by squares that are weighed anew;
 /// what is within 3 % counts as right. As if so many samples had said that a coefficient is the usual one: terms that
 /// no sample tells apart share as the usual ones do.
+/// If `of_logarithms`, errors of the logarithms count: half of a time is as wrong as twice.
 template <std::size_t n>
 [[nodiscard]] std::array<double, n> relative_fit(std::span<const RelativeRow<n>> rows,
                                                  std::array<double, n> const& usual,
-                                                 std::array<double, n> const& usual_samples) {
+                                                 std::array<double, n> const& usual_samples,
+                                                 bool of_logarithms = false) {
     constexpr double right = 0.03;
     std::array<double, n> result = usual;
     for (int round = 0; round < 30; ++round) {
@@ -53,7 +55,12 @@ template <std::size_t n>
         for (RelativeRow<n> const& row : rows) {
             double predicted = 0;
             for (std::size_t j = 0; j < n; ++j) predicted += result[j] * row.terms[j];
-            const double off = round == 0 ? 0 : std::abs(predicted - row.target), weight = right / std::max(off, right);
+            const double off = round == 0 ? 0 : std::abs(predicted - row.target);
+            double weight = right / std::max(off, right);
+            if (of_logarithms && off > right * row.target) {
+                constexpr double least = 0.02;  // smaller predictions are as wrong as this share
+                weight *= row.target / off * std::abs(std::log(std::max(predicted / row.target, least)));
+            }
             for (std::size_t i = 0; i < n; ++i) {
                 targets[i] += weight * row.target * row.terms[i];
                 for (std::size_t j = 0; j < n; ++j) products[i][j] += weight * row.terms[i] * row.terms[j];
