@@ -35,12 +35,18 @@ struct Op<AsStridedParams> {
         if (step == 0 || step == 1) return counts;
         for (std::size_t axis = 0; step > 1 && axis + 1 < axes.rank(); ++axis) {
             if (axes.step(axis)[0] != 1) continue;
-            const std::size_t columns = axes.extent(axis);
+            const std::size_t columns = axes.extent(axis), matrices = output.size() / (length * columns);
             std::size_t dst_step = 1;
             for (std::size_t inner = axes.rank() - 1; inner > axis; --inner) dst_step *= axes.extent(inner);
-            return transpose_counts(output.size() / (length * columns), length, columns, dst_step,
-                                    {"transposed", "aliased", "far"});
+            if ((columns == 2 && step == 2) || (length == 2 && dst_step == 2)) {
+                counts = op::detail::row_counts<Arch>(matrices, length * columns, 1);
+                counts.form = "pairs";
+                return counts;
+            }
+            return transpose_counts(matrices, length, columns, dst_step, {"transposed", "aliased", "far"});
         }
+        counts.form = "dealt";
+        if (step == 2 || step == 3) return counts;
         counts.scalars = size, counts.operations = 0;
         counts.form = "scalar";
         return counts;
