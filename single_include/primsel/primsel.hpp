@@ -1020,6 +1020,7 @@ using Weight = std::pair<std::size_t, std::size_t>;
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -1061,6 +1062,16 @@ struct Work {
         }
         return *this;
     }
+};
+
+/// The work of an op for one image, in the form that runs for its Arch, layout and shapes. A form is one of several
+/// ways of an op, such as one for contiguous rows and one that gathers; cost models have coefficients for each.
+struct OpCounts {
+    double operations = 0;    ///< floating-point operations that whole vectors do, unused lanes included
+    double scalars = 0;       ///< elements that pass through scalar code or gathers
+    double rows = 0;          ///< starts of inner loops
+    double bytes = 0;         ///< bytes read and written; 0 stands for each input and the output once
+    std::string_view form{};  ///< the name of the form, which is a literal; empty if the op has only one
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -2555,7 +2566,9 @@ struct SliceParams {
     friend constexpr bool operator==(SliceParams const&, SliceParams const&) = default;
 };
 
-enum class ResizeMode { nearest, linear };
+/// How a pixel of the result is computed: as the nearest pixel of the input, or as a weighted sum of the two (linear)
+/// or four (cubic) nearest ones along each axis.
+enum class ResizeMode { nearest, linear, cubic };
 /// Where pixel x of the result lies in the input, with scale = input size / result size:
 /// - half_pixel: (x + 0.5) * scale - 0.5;
 /// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
@@ -2574,11 +2587,18 @@ struct ResizeParams {
     /// Input size / result size, for a file whose scale factor gives the result's size only after rounding. 0: computed
     /// from the sizes.
     float scale_h = 0.0F, scale_w = 0.0F;
+    /// The coefficient a of a cubic resize (Keys, "Cubic convolution interpolation for digital image processing",
+    /// 1981).
+    float cubic_coefficient = -0.75F;
+    /// In a cubic resize, pixels outside the image have no weight and the others share it. Otherwise the first and last
+    /// pixels stand for those outside.
+    bool exclude_outside = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
     constexpr void each_field(auto const& visit) const {
         visit("size", size), visit("mode", mode), visit("coordinates", coordinates), visit("rounding", rounding),
-            visit("scale_h", scale_h), visit("scale_w", scale_w);
+            visit("scale_h", scale_h), visit("scale_w", scale_w), visit("cubic_coefficient", cubic_coefficient),
+            visit("exclude_outside", exclude_outside);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -2588,7 +2608,8 @@ struct ResizeParams {
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
         const bool scales = scale_h >= 0.0F && scale_w >= 0.0F && is_finite(scale_h) && is_finite(scale_w);
-        return scales ? "" : "the scales must be finite and not negative";
+        if (!scales) return "the scales must be finite and not negative";
+        return is_finite(cubic_coefficient) ? "" : "the cubic coefficient must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c, .h = size.h, .w = size.w};
@@ -3701,15 +3722,14 @@ struct PrimitiveEntry {
 /// has no weights.
 struct OpEntry {
     bool in_place = false;
-    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
+    /// Returns the work for one image; null if run is.
+    OpCounts (*work)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
     /// The number of outputs that form a part of the packed weights independent of the others; 0 if there are no such
     /// parts.
     std::size_t outputs_apart = 0;
-    /// Bytes that an image moves; null, or 0: each input and the output once.
-    double (*bytes)(AnyLayer const&, std::span<const Shape>) = nullptr;
     /// Bytes of OpArgs::scratch; null: none.
     std::size_t (*scratch_bytes)(AnyLayer const&, std::span<const Shape>, std::size_t workers) = nullptr;
 };
@@ -3748,7 +3768,7 @@ struct TransformEntry {
     void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// Returns whether both layouts place every element of the shape alike, so that no transform need run.
     bool (*same_placement)(Shape);
-    Work (*work)(Shape);
+    OpCounts (*work)(Shape);
 };
 
 namespace kernels::detail {
@@ -6159,17 +6179,18 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The machine-independent work of an op. For one image: the bytes that it moves and its operations. For the whole op:
-/// the bytes of its packed weights. `working_set` is in bytes and selects the memory level that serves `bytes`.
-/// `run_bytes` and `run_operations` are RunContext::weight_reuse_bytes and weight_reuse_operations.
+/// The machine-independent work of an op. For one image: its counts. For the whole op: the bytes of its packed weights.
+/// `working_set` is in bytes and selects the memory level that serves `counts.bytes`. `run_bytes` and `run_operations`
+/// are RunContext::weight_reuse_bytes and weight_reuse_operations.
 struct OpWork {
-    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
+    OpCounts counts{};
+    double working_set = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
-/// The terms of an op's time, in seconds: memory traffic and arithmetic of one image, and the traffic of the weights.
-/// The larger of the first two bounds an image.
+/// The terms of an op's time, in seconds: memory traffic, vector and scalar arithmetic of one image, and the traffic of
+/// the weights.
 struct OpTerms {
-    double memory = 0, arithmetic = 0, weights = 0;
+    double memory = 0, arithmetic = 0, scalar = 0, weights = 0;
 };
 
 /// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights and
@@ -6201,20 +6222,16 @@ public:
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            TransformQuery const& query = queries[i];
-            double sum = overhead;
-            for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
-                if (query.run.layer_by_layer) phase.working_set *= query.run.batch;
-                sum += phase_seconds(machine, phase);
-            }
-            seconds[i] = query.run.batch * sum;
+            const OpTerms parts = terms(machine, work(kernels, queries[i]));
+            seconds[i] = queries[i].run.batch * (overhead + std::max(parts.memory, parts.arithmetic) + parts.scalar);
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
             const OpTerms parts = terms(kernels, query);
-            seconds[i] = overhead + query.run.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
+            seconds[i] =
+                overhead + query.run.batch * (std::max(parts.memory, parts.arithmetic) + parts.scalar) + parts.weights;
         }
     }
     /// The share of min(compute, reading the weights) that prefetching hides. On the profiles in bench/profiles,
@@ -6266,39 +6283,53 @@ public:
     }
     /// Returns the terms of an op. For ConvParams, they are those of the pass that adds bias and residual and clamps.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
-        return terms(machine_of(kernels), work(kernels, query));
+        return terms(kernels, work(kernels, query));
+    }
+    [[nodiscard]] OpTerms terms(Kernels const& kernels, OpWork const& work) const {
+        return terms(machine_of(kernels), work);
     }
     [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
-        return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
-                .arithmetic = work.operations / machine.vector_flops,
+        return {.memory = work.counts.bytes / machine.bandwidth_for(work.working_set),
+                .arithmetic = work.counts.operations / machine.vector_flops,
+                .scalar = work.counts.scalars / machine.scalar_flops,
                 .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
+    }
+    [[nodiscard]] static OpWork work(Kernels const& kernels, TransformQuery const& query) {
+        const OpCounts counts = kernels.transform(query.from, query.to).work(query.shape);
+        const double images = query.run.layer_by_layer ? query.run.batch : 1;
+        return {.counts = counts, .working_set = images * counts.bytes};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size,
+        OpWork result{.counts = {.operations = size},
                       .run_bytes = query.run.weight_reuse_bytes,
                       .run_operations = query.run.weight_reuse_operations};
+        OpCounts& counts = result.counts;
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             // Floats of 4 bytes: the result is read and written, and the residual is read.
-            result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+            counts.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+            // A row has one value of the bias, or those of all channels.
+            const Shape out = query.output;
+            const std::string_view layout = kernels.layouts[query.layout].name;
+            counts.rows = static_cast<double>(layout == chw::name ? static_cast<std::size_t>(out.c)
+                                              : layout == hwc::name
+                                                  ? out.pixels()
+                                                  : static_cast<std::size_t>(out.c) * static_cast<std::size_t>(out.h));
         } else {
             OpEntry const& op = kernels.op(*query.layer, query.layout);
-            if (op.operations != nullptr) {
-                result.operations = op.operations(*query.layer, query.inputs, query.output);
-            }
-            if (op.bytes != nullptr) result.bytes = op.bytes(*query.layer, query.inputs);
-            if (op.in_place && result.operations == 0 && result.bytes == 0)
+            if (op.work != nullptr) counts = op.work(*query.layer, query.inputs, query.output);
+            if (op.in_place && counts.operations + counts.scalars + counts.bytes == 0)
                 return {};  // the same elements under another name or shape
-            if (result.bytes == 0) {
-                result.bytes = 4 * size;
-                for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            if (counts.bytes == 0) {
+                counts.bytes = 4 * size;
+                for (Shape const& shape : query.inputs) counts.bytes += 4 * static_cast<double>(shape.size());
             }
             if (op.packed_bytes != nullptr) {
                 result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
             }
         }
         const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
-        result.working_set = std::max(fed * result.bytes, query.run.data_reuse_bytes);
+        result.working_set = std::max(fed * counts.bytes, query.run.data_reuse_bytes);
         return result;
     }
 
@@ -10888,6 +10919,9 @@ private:
 // primsel/network/detail/reordering.hpp
 
 #include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::network::detail {
 
@@ -10917,6 +10951,33 @@ namespace primsel::inline PRIMSEL_ABI::network::detail {
 [[nodiscard]] inline bool is_reshape(AsStridedParams const& params, Shape input) {
     return params.offset == 0 && params.dims == Dims{static_cast<int>(params.shape.size())} && params.strides[0] == 1 &&
            params.shape.size() == input.size();
+}
+/// Tensors of the same input that differ only in where they begin, one after the other; nothing if no strides lead from
+/// one beginning to the next.
+[[nodiscard]] inline std::optional<AsStridedParams> concatenated(AsStridedParams const& first,
+                                                                 std::vector<std::ptrdiff_t> begins) {
+    AsStridedParams result = first;
+    result.shape.c *= static_cast<int>(begins.size());
+    // Takes equal steps for the innermost axis, then looks at the beginnings of what that covers.
+    while (begins.size() > 1) {
+        const std::ptrdiff_t step = begins[1] - begins[0];
+        std::size_t extent = 1;
+        while (extent < begins.size() && begins[extent] - begins[extent - 1] == step) ++extent;
+        if (begins.size() % extent != 0 || result.dims.rank() == Dims::max_rank) return std::nullopt;
+        std::vector<std::ptrdiff_t> rest;
+        for (std::size_t i = 0; i < begins.size(); ++i) {
+            if (begins[i] != begins[i - i % extent] + static_cast<std::ptrdiff_t>(i % extent) * step)
+                return std::nullopt;
+            if (i % extent == 0) rest.push_back(begins[i]);
+        }
+        Dims dims{static_cast<int>(extent)};
+        for (const int inner : result.dims) dims.push_back(inner);
+        for (std::size_t axis = result.dims.rank(); axis > 0; --axis) result.strides[axis] = result.strides[axis - 1];
+        result.strides[0] = step;
+        result.dims = dims;
+        begins = std::move(rest);
+    }
+    return result;
 }
 /// The groups of the channel shuffle that this is; 0 if it is none.
 [[nodiscard]] inline int shuffled_groups(AsStridedParams const& params, Shape input) {
@@ -11209,7 +11270,29 @@ private:
     /// earlier one does reads that one.
     bool join_concats(std::size_t i) {
         if (as<ConcatParams>(i) == nullptr) return false;
-        return take_apart(i) || share_beginning(i);
+        return take_apart(i) || share_beginning(i) || gather(i);
+    }
+    /// Some elements of one tensor, and others in the same order behind them (the slices with steps of a Focus layer,
+    /// an image as quarters): one reordering.
+    bool gather(std::size_t i) {
+        std::vector<std::size_t> const parts = edit_[i].inputs;
+        auto* first = as<AsStridedParams>(parts[0]);
+        if (as<ConcatParams>(i)->axis != Axis::c || parts.size() < 2 || first == nullptr) return false;
+        std::vector<std::ptrdiff_t> begins;
+        for (const std::size_t part : parts) {
+            auto* other = as<AsStridedParams>(part);
+            if (other == nullptr || !read_once(part) || first_input(part) != first_input(parts[0])) return false;
+            AsStridedParams same = *other;
+            same.offset = first->offset;
+            if (same != *first) return false;
+            begins.push_back(other->offset);
+        }
+        const auto joined = concatenated(*first, std::move(begins));
+        if (!joined) return false;
+        edit_.replace(i, *joined);
+        edit_.rewire(i, edit_[parts[0]].inputs);
+        for (const std::size_t part : parts) edit_.remove(part);
+        return true;
     }
     bool take_apart(std::size_t i) {
         std::vector<std::size_t> inputs = edit_[i].inputs;
@@ -11328,8 +11411,9 @@ namespace network {
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
     constexpr std::size_t pool = AnyLayer(PoolParams{}).index(), global_pool = AnyLayer(GlobalPoolParams{}).index(),
                           strided = AnyLayer(AsStridedParams{}).index(), reshape = AnyLayer(ReshapeParams{}).index(),
-                          shuffle = AnyLayer(ChannelShuffleParams{}).index();
-    return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
+                          shuffle = AnyLayer(ChannelShuffleParams{}).index(), concat = AnyLayer(ConcatParams{}).index();
+    return (from == pool && to == global_pool) || (from == concat && to == strided) ||
+           ((from == strided || from == concat) && (to == reshape || to == shuffle));
 }
 
 /// The same function after passes over it: once one layer is gone, another may have become an identity; each pass but
@@ -11345,11 +11429,12 @@ namespace network {
 }  // namespace network
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
-/// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, and zero padding becomes that of the convolution or average pooling. Taps of
-/// a convolution that only ever meet padding are left out where no weight is trainable. A concatenation of
-/// concatenations is taken apart or shared. The sum of a convolution with something else, as well as ReLU, ReLU6 and
-/// clip, become part of the layer before them, and an activation of several layers becomes one. Needs no weights.
+/// reorderings of elements, and concatenations of those, are joined and known again as reshape or channel shuffle,
+/// batch norm and scale fold into the convolution or dense layer before them, and zero padding becomes that of the
+/// convolution or average pooling. Taps of a convolution that only ever meet padding are left out where no weight is
+/// trainable. A concatenation of concatenations is taken apart or shared. The sum of a convolution with something else,
+/// as well as ReLU, ReLU6 and clip, become part of the layer before them, and an activation of several layers becomes
+/// one. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return network::until_nothing_goes(graph,
                                        [](Graph const& each) { return network::detail::Simplifier(each).run(); });
@@ -11571,43 +11656,9 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
-/// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
-/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
-    using V = Floats<Arch>;
-    // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
-    const auto e_to_r = [](V const& from, V const& k) {
-        const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), from));
-        V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
-        series = fma<Arch>(r, series, V(0x1.5552aep-5F));
-        series = fma<Arch>(r, series, V(0x1.55534ap-3F));
-        series = fma<Arch>(r, series, V(0.5F));
-        return fma<Arch>(series, r * r, r) + V(1.0F);
-    };
-    const V log2_of_e(1.44269504F);
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        const V held = clamp<Arch>(x, V(-104.0F), V(89.0F)), k = xsimd::nearbyint(held * log2_of_e);
-        return V(_mm512_maskz_scalef_ps(0xffff, e_to_r(held, k), k));
-    }
-#endif
-    using Register = typename V::register_type;
-    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
-    const V k = xsimd::nearbyint(x * log2_of_e);
-    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
-    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
-    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(e_to_r(x, k))) + scale));
-    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
-    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
-}
-
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load(const float* src) {
-    return Floats<Arch>::load_unaligned(src);
-}
 /// Forces the value into a register. Otherwise g++ may fold a load into the instructions that use it. Several
-/// multiply-adds would then each read memory, and a masked move would read only when its mask is known.
+/// multiply-adds would then each read memory, and a masked move would read only when its mask is known. Nor does a
+/// compiler that may reorder sums look through it.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     typename Floats<Arch>::register_type held = value;
@@ -11615,6 +11666,103 @@ PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     asm("" : "+v"(held));
 #endif
     return Floats<Arch>(held);
+}
+
+#if defined(__AVX512F__)
+namespace core::detail {
+
+/// 2^(i / 16), as the sum of two floats.
+alignas(64) inline constexpr float sixteenths_of_two[16] = {
+    0x1p+0F,        0x1.0b5586p+0F, 0x1.172b84p+0F, 0x1.2387a6p+0F, 0x1.306fe0p+0F, 0x1.3dea64p+0F,
+    0x1.4bfdaep+0F, 0x1.5ab07ep+0F, 0x1.6a09e6p+0F, 0x1.7a1148p+0F, 0x1.8ace54p+0F, 0x1.9c4918p+0F,
+    0x1.ae89fap+0F, 0x1.c199bep+0F, 0x1.d5818ep+0F, 0x1.ea4afap+0F};
+alignas(64) inline constexpr float rests_of_sixteenths[16] = {
+    0x0p+0F,          0x1.9f3122p-25F,  -0x1.c15742p-27F, 0x1.ceac48p-25F, 0x1.4636e2p-25F, 0x1.824684p-25F,
+    -0x1.593abcp-25F, -0x1.5bd5ecp-27F, 0x1.9fcef4p-26F,  -0x1.829fdp-25F, 0x1.15506ep-27F, 0x1.51f848p-27F,
+    -0x1.a94b14p-26F, -0x1.3d56b2p-27F, -0x1.822dbcp-27F, 0x1.52486cp-27F};
+
+/// e^x = 2^k root e^r with |r| <= ln(2) / 32 and root = 2^(i / 16). scalef rounds `exponent`, k + i / 16, down to k.
+template <class Arch>
+struct SixteenthsOfTwo {
+    using V = Floats<Arch>;
+    V shifted, exponent, r;
+
+    /// |x| must be below 1e5.
+    PRIMSEL_INLINE explicit SixteenthsOfTwo(V const& x)
+        : shifted(in_register<Arch>(fma<Arch>(x, V(1.44269504F), V(no_fractions)))),
+          exponent(shifted - V(no_fractions)),
+          r(fma<Arch>(exponent, V(2.12194440e-4F), fma<Arch>(exponent, V(-0.693359375F), x))) {}
+
+    [[nodiscard]] PRIMSEL_INLINE V root() const { return of(sixteenths_of_two); }
+    [[nodiscard]] PRIMSEL_INLINE V rest_of_root() const { return of(rests_of_sixteenths); }
+    /// e^r - 1. The rest of the series is below 1e-8; with a fourth term, below 5e-11.
+    [[nodiscard]] PRIMSEL_INLINE V series(V const& third = V(1.0F / 6)) const {
+        return fma<Arch>(fma<Arch>(r, third, V(0.5F)), r * r, r);
+    }
+    [[nodiscard]] PRIMSEL_INLINE V longer_series() const { return series(fma<Arch>(r, V(1.0F / 24), V(1.0F / 6))); }
+    /// value * 2^k.
+    [[nodiscard]] PRIMSEL_INLINE V scaled(V const& value) const {
+        return V(_mm512_maskz_scalef_ps(0xffff, value, exponent));
+    }
+
+private:
+    /// A float of this size has no room for smaller fractions than sixteenths: the lowest four bits of `shifted` are i.
+    static constexpr float no_fractions = 0x1.8p19F;
+    [[nodiscard]] PRIMSEL_INLINE V of(const float* table) const {
+        return V(_mm512_maskz_permutexvar_ps(0xffff, _mm512_castps_si512(shifted), _mm512_load_ps(table)));
+    }
+};
+
+}  // namespace core::detail
+#endif
+
+/// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
+/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const core::detail::SixteenthsOfTwo<Arch> power(clamp<Arch>(x, V(-104.0F), V(89.0F)));
+        const V root = power.root();
+        return power.scaled(fma<Arch>(root, power.series(), root));
+    }
+#endif
+    // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
+    const V k = xsimd::nearbyint(x * V(1.44269504F));
+    const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x));
+    V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
+    series = fma<Arch>(r, series, V(0x1.5552aep-5F));
+    series = fma<Arch>(r, series, V(0x1.55534ap-3F));
+    series = fma<Arch>(r, series, V(0.5F));
+    const V power = fma<Arch>(series, r * r, r) + V(1.0F);
+    using Register = typename V::register_type;
+    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
+    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
+    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
+    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(power)) + scale));
+    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
+    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
+}
+
+/// Returns e^x - 1 within 2 ulps for x <= 88, the only x that are allowed beside NaN, which stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> exp_minus_one(Floats<Arch> const& x) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        using V = Floats<Arch>;
+        const core::detail::SixteenthsOfTwo<Arch> power(max<Arch>(V(-104.0F), x));
+        // The difference of powers of two has no error near x = 0, where it matters.
+        const V whole = power.scaled(power.root()), rest = power.scaled(power.rest_of_root());
+        return fma<Arch>(whole, power.longer_series(), (whole - V(1.0F)) + rest);
+    }
+#endif
+    return xsimd::expm1(x);
+}
+
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load(const float* src) {
+    return Floats<Arch>::load_unaligned(src);
 }
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {
@@ -11770,63 +11918,73 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Fitted coefficients of one op in one layout: its seconds are the sum of coefficient * term (see op_terms). The op
-/// "conv" is the pass that adds bias and activation to a convolution.
+/// Fitted coefficients of one op in one layout and form (OpCounts::form): its seconds are the sum of coefficient * term
+/// (see op_terms). The op "conv" is the pass that adds bias and activation to a convolution.
 struct OpCoefficients {
-    /// The call, the memory traffic and the arithmetic of all images, the traffic of the weights, and the contiguous
-    /// rows of all images.
-    static constexpr std::size_t terms = 5;
+    /// The call, the memory traffic and the vector arithmetic of all images, the traffic of the weights, the starts of
+    /// inner loops and the scalar arithmetic of all images.
+    static constexpr std::size_t terms = 6;
     using Terms = std::array<double, terms>;
 
     std::string_view op, layout;
     Terms values{};  // none negative
+    std::string_view form{};
 };
 
-/// One timed op: its layout, its work for one image, and the seconds of the whole batch.
+/// One timed op: its layout and form, its work for one image, and the seconds of the whole batch. `what` describes
+/// layer and shapes.
 struct OpTime {
-    std::string op, layout;
+    std::string op{}, layout{}, form{};
     int batch = 1;
     OpWork work{};
-    /// The number of contiguous rows of one image (see op_rows).
-    double rows = 0;
     double seconds = 0;
+    std::string what{};
 };
 
 /// Returns the terms that OpCoefficients::values multiply: {1, batch * memory, batch * arithmetic, weights, batch *
-/// rows}. The first and the last are counts, the others seconds; `rows` is that of one image.
+/// rows, batch * scalar}. The first and the rows are counts, the others seconds; `rows` is that of one image.
 [[nodiscard]] inline OpCoefficients::Terms op_terms(OpTerms const& of, int batch, double rows) {
-    return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows};
-}
-/// Returns the number of contiguous rows that the op's loops run over for one image: the pixels in hwc, c * h in other
-/// layouts. It is that of the larger of output and first input, or of the output alone for ConvParams.
-[[nodiscard]] inline double op_rows(Kernels const& kernels, OpQuery const& query) {
-    const bool pass = std::holds_alternative<ConvParams>(*query.layer),
-               by_pixel = kernels.layouts[query.layout].name == hwc::name;
-    const auto rows_of = [&](Shape const& shape) {
-        return static_cast<double>(by_pixel ? shape.pixels()
-                                            : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
-    };
-    const double rows = rows_of(query.output);
-    return pass || query.inputs.empty() ? rows : std::max(rows, rows_of(query.inputs[0]));
+    return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows, batch * of.scalar};
 }
 
-/// Overwrites seconds[i] for each query whose op has coefficients in its layout. Leaves the others, and ops without any
-/// work, as they are.
+namespace cost::detail {
+/// Returns the seconds by the coefficients of an op, or `otherwise` if it has none in the layout and form, or if there
+/// is nothing to do. `fitted` is sorted by op.
+[[nodiscard]] inline double fitted_seconds(std::span<const OpCoefficients> fitted, Analytical const& analytical,
+                                           Kernels const& kernels, std::string_view op, std::string_view layout,
+                                           auto const& query, double otherwise) {
+    auto found = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
+    if (found == fitted.end() || found->op != op) return otherwise;
+    const OpWork work = Analytical::work(kernels, query);
+    while (found->layout != layout || found->form != work.counts.form) {
+        if (++found == fitted.end() || found->op != op) return otherwise;
+    }
+    const OpCoefficients::Terms parts = op_terms(analytical.terms(kernels, work), query.run.batch, work.counts.rows);
+    if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
+    double sum = 0;
+    for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
+    // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
+    // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
+    return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+}
+}  // namespace cost::detail
+
+/// Overwrites seconds[i] for each query whose op has coefficients in its layout and form. Leaves the others, and ops
+/// without any work, as they are. `fitted` is sorted by op.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const std::string_view op = layer_kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
-        const auto found = std::ranges::find_if(
-            fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
-        if (found == fitted.end()) continue;
-        const OpCoefficients::Terms parts =
-            op_terms(analytical.terms(kernels, queries[i]), queries[i].run.batch, op_rows(kernels, queries[i]));
-        if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
-        double sum = 0;
-        for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-        // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
-        // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
-        seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*queries[i].layer),
+                                                  kernels.layouts[queries[i].layout].name, queries[i], seconds[i]);
+    }
+}
+/// The same for layout transforms: the op "transform" in the layout that is read.
+inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
+                               Kernels const& kernels, std::span<const TransformQuery> queries,
+                               std::span<double> seconds) {
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, "transform",
+                                                  kernels.layouts[queries[i].from].name, queries[i], seconds[i]);
     }
 }
 /// Predicts seconds[i] for queries[i]: by coefficients, or by Analytical for ops that have none in their layout.
@@ -11947,39 +12105,237 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 struct ops_avx2 {
     static constexpr std::string_view arch = "fma3+avx2";
     static constexpr std::string_view compiler = "gcc 12.2.0";
-    static constexpr std::string_view cpu = "AMD EPYC";
+    static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor, AMD EPYC";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"average_pool", "chw", {1.293e-08, 4.081, 1.598, 1, 7.964e-09}},
-        {"average_pool", "hcw", {1.3e-08, 5.161, 1.514, 1, 1.876e-09}},
-        {"average_pool", "hwc", {0, 0.9114, 0.4152, 1, 3.031e-09}},
-        {"batch_norm", "chw", {1.408e-07, 0, 2.222, 10.59, 0}},
-        {"batch_norm", "hcw", {4.534e-08, 0, 2.269, 8.152, 4.661e-09}},
-        {"batch_norm", "hwc", {1.272e-07, 0, 2.593, 1.203, 1.2e-08}},
-        {"channel_shuffle", "chw", {0, 0.837, 0, 1, 9.435e-10}},
-        {"channel_shuffle", "hcw", {2.244e-07, 0.6131, 0, 1, 5.828e-09}},
-        {"channel_shuffle", "hwc", {5.382e-07, 3.757, 0, 1, 1.512e-09}},
-        {"concat", "chw", {0, 1.075, 0, 1, 0}},
-        {"concat", "hcw", {2.113e-08, 1.061, 0, 1, 0}},
-        {"concat", "hwc", {0, 0.9687, 0, 1, 1.117e-08}},
-        {"conv", "chw", {9.316e-08, 0.1845, 2.964, 1, 7.624e-10}},
-        {"conv", "hcw", {2.783e-08, 0, 3.196, 1, 6.063e-09}},
-        {"conv", "hwc", {1.302e-07, 0.1957, 3.592, 1, 2.791e-10}},
-        {"dense", "chw", {0, 0, 0.4878, 0.7977, 0}},
-        {"dense", "hcw", {0, 0, 0.4632, 0.7997, 0}},
-        {"dense", "hwc", {0, 0, 0.5211, 0.8162, 0}},
-        {"global_average_pool", "chw", {0, 0, 0, 1, 3.983e-09}},
-        {"global_average_pool", "hcw", {0, 0, 0, 1, 4.862e-09}},
-        {"global_average_pool", "hwc", {0, 1.117, 0.01247, 1, 1.403e-09}},
-        {"max_pool", "chw", {2.065e-08, 1.024, 2.093, 1, 6.649e-09}},
-        {"max_pool", "hcw", {5.783e-08, 1.35, 1.843, 1, 5.06e-09}},
-        {"max_pool", "hwc", {1.467e-07, 0.744, 0.825, 1, 6.436e-10}},
-        {"relu", "chw", {0, 1.053, 0, 1, 0}},
-        {"relu", "hcw", {0, 1.052, 0, 1, 0}},
-        {"relu", "hwc", {0, 0.986, 0, 1, 5.719e-09}},
-        {"slice", "chw", {3.292e-08, 0.5511, 0, 1, 1.651e-10}},
-        {"slice", "hcw", {1.435e-07, 0.5983, 0, 1, 1.219e-10}},
-        {"slice", "hwc", {6.203e-09, 0.9901, 0, 1, 1.469e-09}},
+        {"abs", "chw", {1.266e-07, 0.7763, 1.532, 1, 0, 0}},
+        {"abs", "hcw", {1.266e-07, 0.7763, 1.532, 1, 0, 0}},
+        {"abs", "hwc", {1.266e-07, 0.7763, 1.532, 1, 0, 0}},
+        {"acos", "chw", {5.965e-08, 65.57, 0, 1, 0, 0.628}},
+        {"acos", "hcw", {5.965e-08, 65.57, 0, 1, 0, 0.628}},
+        {"acos", "hwc", {5.965e-08, 65.57, 0, 1, 0, 0.628}},
+        {"acosh", "chw", {5.171e-08, 0, 0, 1, 0, 0.7453}},
+        {"acosh", "hcw", {5.171e-08, 0, 0, 1, 0, 0.7453}},
+        {"acosh", "hwc", {5.171e-08, 0, 0, 1, 0, 0.7453}},
+        {"add", "chw", {3.774e-07, 1.173, 0, 1, 0, 0}},
+        {"add", "hcw", {3.222e-07, 1.151, 0.1629, 1, 0, 0}},
+        {"add", "hwc", {2.212e-07, 1.027, 0.7708, 1, 0, 0}},
+        {"arg_max", "chw", {1.829e-07, 0.4719, 10.1, 1, 3.369e-09, 0}, "across"},
+        {"arg_max", "chw", {5.718e-07, 1.628, 6.151, 1, 1.654e-09, 0}, "short"},
+        {"arg_max", "hcw", {2.28e-07, 0.9127, 9.391, 1, 3.098e-09, 0}, "across"},
+        {"arg_max", "hcw", {5.718e-07, 1.628, 6.151, 1, 1.654e-09, 0}, "short"},
+        {"arg_max", "hwc", {7.553e-07, 3.358, 4.546, 1, 1.495e-09, 0}, "across"},
+        {"arg_max", "hwc", {4.566e-07, 1.595, 6.322, 1, 1.991e-09, 0}, "short"},
+        {"as_strided", "chw", {3.063e-07, 1.45, 0, 1, 5.17e-09, 0}},
+        {"as_strided", "chw", {9.669e-08, 0.4152, 11.41, 1, 2.594e-09, 0}, "dealt"},
+        {"as_strided", "chw", {0, 1.458, 7.089, 1, 1.854e-08, 0}, "pairs"},
+        {"as_strided", "chw", {1.379e-07, 1.793, 1.767, 1, 0, 0.5189}, "transposed"},
+        {"asinh", "chw", {2.575e-08, 211.8, 0, 1, 0, 1.015}},
+        {"asinh", "hcw", {2.575e-08, 211.8, 0, 1, 0, 1.015}},
+        {"asinh", "hwc", {2.575e-08, 211.8, 0, 1, 0, 1.015}},
+        {"atanh", "chw", {6.837e-08, 201.5, 0, 1, 0, 1.272}},
+        {"atanh", "hcw", {6.837e-08, 201.5, 0, 1, 0, 1.272}},
+        {"atanh", "hwc", {6.837e-08, 201.5, 0, 1, 0, 1.272}},
+        {"average_pool", "chw", {1.54e-07, 1.603, 3.43, 1, 1.347e-08, 0}, "columns"},
+        {"average_pool", "chw", {6.988e-08, 0, 1.854, 1, 1.974e-08, 0}, "sliding"},
+        {"average_pool", "hcw", {2.023e-07, 1.15, 3.682, 1, 1.18e-08, 0}, "columns"},
+        {"average_pool", "hcw", {7.027e-08, 0, 2.717, 1, 1.713e-08, 0}, "sliding"},
+        {"average_pool", "hwc", {2.063e-07, 1.251, 3.644, 1, 1.288e-08, 0}, "columns"},
+        {"average_pool", "hwc", {0, 4.856, 0.844, 1, 0, 0}, "separated"},
+        {"average_pool", "hwc", {0, 0.337, 0.6304, 1, 7.343e-09, 0}, "whole"},
+        {"batch_norm", "chw", {1.755e-07, 0.9184, 1.127, 1, 2.199e-09, 0}},
+        {"batch_norm", "hcw", {1.334e-07, 0.9755, 0.8743, 1, 2.406e-09, 0}},
+        {"batch_norm", "hwc", {4.466e-07, 1.027, 1.344, 1, 9.864e-10, 0}},
+        {"broadcast_add", "chw", {0, 0.3546, 2.129, 1, 9.43e-09, 0}},
+        {"broadcast_add", "hcw", {0, 0.6192, 1.308, 1, 8.856e-09, 0}},
+        {"broadcast_add", "hwc", {0, 0.5213, 3.903, 1, 6.662e-10, 0}},
+        {"ceil", "chw", {0, 1.288, 0, 1, 0, 0}},
+        {"ceil", "hcw", {0, 1.288, 0, 1, 0, 0}},
+        {"ceil", "hwc", {0, 1.288, 0, 1, 0, 0}},
+        {"channel_shuffle", "chw", {2.425e-07, 1.286, 0, 1, 2.034e-09, 0}},
+        {"channel_shuffle", "hcw", {2.668e-07, 1.274, 0, 1, 2.772e-09, 0}},
+        {"channel_shuffle", "hcw", {0, 1.207, 0, 1, 1.48e-09, 0.6844}, "scalar"},
+        {"channel_shuffle", "hwc", {0, 1.208, 0, 1, 1.549e-09, 0.6804}, "scalar"},
+        {"clip", "chw", {1.581e-07, 1.264, 0, 1, 0, 0}},
+        {"clip", "hcw", {1.581e-07, 1.264, 0, 1, 0, 0}},
+        {"clip", "hwc", {1.581e-07, 1.264, 0, 1, 0, 0}},
+        {"concat", "chw", {2.537e-07, 0.9447, 1.001, 1, 4.565e-09, 0}},
+        {"concat", "hcw", {2.231e-07, 0.9743, 0.9845, 1, 5.291e-09, 0}},
+        {"concat", "hwc", {3.512e-07, 1.054, 0.8637, 1, 5.629e-09, 0}},
+        {"conv", "chw", {1.017e-07, 0.6771, 3.14, 1, 8.746e-09, 0}},
+        {"conv", "hcw", {1.762e-07, 0.3021, 2.659, 1, 5.819e-09, 0}},
+        {"conv", "hwc", {2.026e-07, 0.3112, 3.26, 1, 1.616e-10, 0}},
+        {"conv_transpose", "chw", {7.506e-08, 0, 5.178, 1, 0, 1.887}, "depthwise"},
+        {"conv_transpose", "chw", {0, 14.24, 0.4503, 0, 0, 0.8521}, "eight"},
+        {"conv_transpose", "chw", {0, 0, 3.371, 1075, 0, 3.357}, "one"},
+        {"cos", "chw", {2.132e-09, 31.54, 0, 1, 0, 0.3459}},
+        {"cos", "hcw", {2.132e-09, 31.54, 0, 1, 0, 0.3459}},
+        {"cos", "hwc", {2.132e-09, 31.54, 0, 1, 0, 0.3459}},
+        {"dense", "chw", {1.439e-07, 0, 0.6555, 0.7491, 0, 0}},
+        {"dense", "hcw", {1.334e-07, 0, 0.6536, 0.8268, 0, 0}},
+        {"dense", "hwc", {1.577e-07, 0, 0.621, 0.8482, 3.191e-11, 0}},
+        {"divide", "chw", {2.711e-07, 0.5758, 3.473, 1, 6.444e-09, 0}},
+        {"divide", "hcw", {1.216e-07, 0.2995, 4.296, 1, 6.208e-09, 0}},
+        {"divide", "hwc", {2.145e-07, 0.6843, 3.362, 1, 2.983e-09, 0}},
+        {"elu", "chw", {2.915e-07, 0, 1.237, 1, 0, 0}},
+        {"elu", "hcw", {2.915e-07, 0, 1.237, 1, 0, 0}},
+        {"elu", "hwc", {2.915e-07, 0, 1.237, 1, 0, 0}},
+        {"exp", "chw", {1.804e-07, 0.0901, 0.7265, 1, 0, 0}},
+        {"exp", "hcw", {1.804e-07, 0.0901, 0.7265, 1, 0, 0}},
+        {"exp", "hwc", {1.804e-07, 0.0901, 0.7265, 1, 0, 0}},
+        {"flatten", "chw", {1.954e-07, 0.991, 0.02926, 1, 0, 0}, "copy"},
+        {"flatten", "hcw", {0, 1.349, 0, 1, 4.223e-09, 0}},
+        {"flatten", "hcw", {2.13e-07, 0.9885, 0, 1, 0, 0}, "copy"},
+        {"flatten", "hwc", {3.119e-07, 2.553, 1.975, 1, 0, 0.2565}},
+        {"floor", "chw", {0, 1.211, 0, 1, 0, 0}},
+        {"floor", "hcw", {0, 1.211, 0, 1, 0, 0}},
+        {"floor", "hwc", {0, 1.211, 0, 1, 0, 0}},
+        {"gather", "chw", {1.049e-07, 0.2071, 0.6405, 1, 8.586e-09, 0}},
+        {"gelu", "chw", {0, 2.194, 0.4681, 1, 0, 0}},
+        {"gelu", "hcw", {0, 2.194, 0.4681, 1, 0, 0}},
+        {"gelu", "hwc", {0, 2.194, 0.4681, 1, 0, 0}},
+        {"global_average_pool", "chw", {2.412e-07, 0.8521, 0.3244, 1, 2.342e-08, 0}, "long"},
+        {"global_average_pool", "hcw", {1.335e-07, 0.8214, 0, 1, 3.267e-09, 0}},
+        {"global_average_pool", "hcw", {1.883e-07, 0.7556, 0.7585, 1, 1.462e-08, 0}, "long"},
+        {"global_average_pool", "hwc", {3.699e-07, 1.013, 0.2584, 1, 3.066e-10, 0}},
+        {"global_max_pool", "hcw", {0, 0.9201, 1.198, 1, 3.062e-09, 0}},
+        {"global_max_pool", "hwc", {0, 0.7276, 1.355, 1, 0, 0}},
+        {"hard_sigmoid", "chw", {3.218e-07, 0.8885, 0.2693, 1, 0, 0}},
+        {"hard_sigmoid", "hcw", {3.218e-07, 0.8885, 0.2693, 1, 0, 0}},
+        {"hard_sigmoid", "hwc", {3.218e-07, 0.8885, 0.2693, 1, 0, 0}},
+        {"hard_swish", "chw", {1.911e-07, 0.8682, 0.3905, 1, 0, 0}},
+        {"hard_swish", "hcw", {1.861e-07, 1.06, 0.2889, 1, 0, 0}},
+        {"hard_swish", "hwc", {2.184e-07, 1.126, 0.2405, 1, 0, 0}},
+        {"leaky_relu", "chw", {4.72e-07, 0.9421, 0, 1, 0, 0}},
+        {"leaky_relu", "hcw", {4.72e-07, 0.9421, 0, 1, 0, 0}},
+        {"leaky_relu", "hwc", {4.72e-07, 0.9421, 0, 1, 0, 0}},
+        {"log", "chw", {0, 7.487, 0.496, 1, 0, 0}},
+        {"log", "hcw", {0, 7.487, 0.496, 1, 0, 0}},
+        {"log", "hwc", {0, 7.487, 0.496, 1, 0, 0}},
+        {"lrn", "chw", {0, 0, 0.8611, 1, 0, 0}},
+        {"lrn", "hcw", {2.822e-08, 0, 0.7918, 1, 3.29e-09, 0}},
+        {"lrn", "hwc", {0, 0.1027, 0.6927, 1, 9.296e-09, 0}},
+        {"matmul", "chw", {3.234e-07, 1.769, 0.5406, 1, 1.548e-09, 0}},
+        {"max_pool", "chw", {0, 1.415, 1.346, 1, 1.951e-08, 0}, "columns"},
+        {"max_pool", "chw", {1.328e-07, 20.2, 0.7891, 1, 8.964e-09, 0}, "dilated"},
+        {"max_pool", "chw", {2.291e-07, 0.9925, 2.658, 1, 1.799e-08, 0}, "sliding"},
+        {"max_pool", "hcw", {0, 0.8364, 1.598, 1, 1.583e-08, 0}, "columns"},
+        {"max_pool", "hcw", {1.674e-07, 14.72, 1.677, 1, 9.081e-09, 0}, "dilated"},
+        {"max_pool", "hcw", {5.297e-07, 3.69, 2.402, 1, 0, 0}, "sliding"},
+        {"max_pool", "hwc", {0, 0, 4.964, 1, 2.2e-10, 0}, "dilated"},
+        {"max_pool", "hwc", {5.938e-07, 5.917, 1.271, 1, 9.36e-09, 0}, "separated"},
+        {"max_pool", "hwc", {2.043e-07, 3.306, 0.5778, 1, 7.229e-10, 0}, "taps"},
+        {"max_pool", "hwc", {2.117e-07, 0.3445, 1.676, 1, 7.705e-10, 0}, "whole"},
+        {"max_pool_indices", "chw", {0, 81.56, 0, 1, 0, 2.583}},
+        {"minimum", "chw", {2.589e-07, 1.005, 1.906, 1, 6.45e-09, 0}},
+        {"minimum", "hcw", {2.589e-07, 1.005, 1.906, 1, 6.45e-09, 0}},
+        {"minimum", "hwc", {2.589e-07, 1.005, 1.906, 1, 6.45e-09, 0}},
+        {"mish", "chw", {1.208e-07, 0.4225, 0.7026, 1, 0, 0}},
+        {"mish", "hcw", {1.208e-07, 0.4225, 0.7026, 1, 0, 0}},
+        {"mish", "hwc", {1.208e-07, 0.4225, 0.7026, 1, 0, 0}},
+        {"modulo", "chw", {6.678e-10, 0.5136, 0, 1, 4.672e-07, 2.057}},
+        {"modulo", "hcw", {6.678e-10, 0.5136, 0, 1, 4.672e-07, 2.057}},
+        {"modulo", "hwc", {6.678e-10, 0.5136, 0, 1, 4.672e-07, 2.057}},
+        {"multiply", "chw", {5.3e-07, 1.239, 0.06262, 1, 7.027e-09, 0}},
+        {"multiply", "hcw", {5.3e-07, 1.239, 0.06262, 1, 7.027e-09, 0}},
+        {"multiply", "hwc", {5.3e-07, 1.239, 0.06262, 1, 7.027e-09, 0}},
+        {"non_max_suppression", "chw", {0, 23.42, 0, 1, 0, 0.8462}},
+        {"pad", "chw", {9.728e-08, 0.8894, 2.122, 1, 1.096e-08, 0}},
+        {"pad", "chw", {6.718e-08, 0.06734, 5.495, 1, 1.607e-08, 0}, "columns"},
+        {"pad", "hcw", {1.944e-07, 0.9424, 1.594, 1, 9.832e-09, 0}},
+        {"pad", "hcw", {1.593e-08, 0.698, 3.13, 1, 1.704e-08, 0}, "columns"},
+        {"pad", "hwc", {3.37e-07, 1.09, 0.9018, 1, 5.174e-09, 0}},
+        {"pad", "hwc", {1.958e-07, 0.9578, 1.604, 1, 1.685e-08, 1.495}, "border"},
+        {"pad", "hwc", {4.605e-07, 0.8259, 1.079, 1, 8.219e-09, 0}, "pixels"},
+        {"power", "chw", {1.68e-09, 0, 0, 1, 0, 1.278}},
+        {"power", "hcw", {1.68e-09, 0, 0, 1, 0, 1.278}},
+        {"power", "hwc", {1.68e-09, 0, 0, 1, 0, 1.278}},
+        {"prelu", "chw", {2.393e-07, 1.162, 0.4644, 1, 9.77e-09, 0}},
+        {"prelu", "hcw", {1.651e-07, 1.011, 0.6673, 1, 9.238e-09, 0}},
+        {"prelu", "hwc", {2.172e-07, 0.7692, 1.351, 1, 1.002e-08, 0}},
+        {"reduce_max", "chw", {0, 1.26, 1.497, 1, 2.36e-09, 0}, "across"},
+        {"reduce_max", "chw", {2.769e-07, 1.614, 0, 1, 2.25e-09, 0}, "short"},
+        {"reduce_max", "hcw", {2.51e-07, 1.551, 0.619, 1, 0, 0}, "across"},
+        {"reduce_max", "hcw", {2.769e-07, 1.614, 0, 1, 2.25e-09, 0}, "short"},
+        {"reduce_max", "hwc", {1.799e-07, 1.602, 0.4026, 1, 8.863e-10, 0}, "across"},
+        {"reduce_max", "hwc", {2.769e-07, 1.614, 0, 1, 2.25e-09, 0}, "short"},
+        {"reduce_mean", "chw", {1.376e-07, 1.098, 0, 1, 1.494e-08, 0}, "across"},
+        {"reduce_mean", "chw", {0, 0.6253, 1.741, 1, 1.535e-09, 0}, "short"},
+        {"reduce_mean", "hcw", {2.701e-07, 1.211, 0, 1, 0, 0}, "across"},
+        {"reduce_mean", "hcw", {0, 0.5523, 1.619, 1, 1.683e-09, 0}, "short"},
+        {"reduce_mean", "hwc", {1.13e-07, 0.977, 0.4975, 1, 0, 0}, "across"},
+        {"reduce_mean", "hwc", {7.96e-08, 0.9408, 0, 1, 2.698e-09, 0}, "short"},
+        {"reduce_sum", "chw", {2.315e-07, 1.295, 0, 1, 0, 0}, "across"},
+        {"reduce_sum", "chw", {3.643e-07, 1.136, 0, 1, 1.086e-09, 0}, "short"},
+        {"reduce_sum", "hcw", {2.688e-07, 1.617, 0, 1, 0, 0}, "across"},
+        {"reduce_sum", "hcw", {3.643e-07, 1.136, 0, 1, 1.086e-09, 0}, "short"},
+        {"reduce_sum", "hwc", {2.392e-08, 0, 1.238, 1, 1.183e-08, 0}, "across"},
+        {"reduce_sum", "hwc", {1.539e-07, 1.48, 0, 1, 1.05e-09, 0}, "short"},
+        {"relu", "chw", {0, 0.8368, 0.8614, 1, 0, 0}},
+        {"relu", "hcw", {0, 0.8003, 0.9872, 1, 0, 0}},
+        {"relu", "hwc", {0, 0.7719, 1.061, 1, 0, 0}},
+        {"resize", "chw", {1.113e-07, 1.591, 1.042, 1, 3.065e-08, 0.8619}},
+        {"resize", "chw", {1.397e-08, 4.928, 0, 1, 2.255e-08, 0.2127}, "gathered"},
+        {"resize", "chw", {0, 1.182, 0, 1, 1.637e-08, 1.193}, "nearest"},
+        {"resize", "hcw", {1.317e-07, 2.842, 1.556, 1, 2.772e-08, 0.5497}},
+        {"resize", "hcw", {1.397e-08, 4.928, 0, 1, 2.255e-08, 0.2127}, "gathered"},
+        {"resize", "hcw", {0, 1.075, 1.708, 1, 1.636e-08, 1.162}, "nearest"},
+        {"resize", "hwc", {0, 1.001, 1.527, 1, 0, 0.4515}, "nearest_pixels"},
+        {"resize", "hwc", {2.96e-07, 0.5829, 0.7266, 1, 2.503e-09, 0.08636}, "pixels"},
+        {"round", "chw", {1.703e-07, 1.037, 1.247, 1, 0, 0}},
+        {"round", "hcw", {1.703e-07, 1.037, 1.247, 1, 0, 0}},
+        {"round", "hwc", {1.703e-07, 1.037, 1.247, 1, 0, 0}},
+        {"scale", "chw", {1.416e-09, 1.139, 0.5193, 1, 4.226e-09, 0}},
+        {"scale", "hcw", {2.753e-07, 1.448, 0, 1, 3.595e-09, 0}},
+        {"scale", "hwc", {1.602e-07, 1.085, 0.9508, 1, 2.785e-09, 0}},
+        {"sigmoid", "chw", {1.709e-07, 0.677, 0.6355, 1, 0, 0}},
+        {"sigmoid", "hcw", {1.709e-07, 0.677, 0.6355, 1, 0, 0}},
+        {"sigmoid", "hwc", {1.709e-07, 0.677, 0.6355, 1, 0, 0}},
+        {"sign", "chw", {2.515e-07, 0.877, 0.3556, 1, 0, 0}},
+        {"sign", "hcw", {2.515e-07, 0.877, 0.3556, 1, 0, 0}},
+        {"sign", "hwc", {2.515e-07, 0.877, 0.3556, 1, 0, 0}},
+        {"silu", "chw", {2.515e-07, 0, 0.6878, 1, 0, 0}},
+        {"silu", "hcw", {2.515e-07, 0, 0.6878, 1, 0, 0}},
+        {"silu", "hwc", {2.515e-07, 0, 0.6878, 1, 0, 0}},
+        {"sin", "chw", {6.231e-08, 65.51, 0, 1, 0, 0.1572}},
+        {"sin", "hcw", {4.452e-08, 39.82, 0, 1, 0, 0.271}},
+        {"sin", "hwc", {6.83e-08, 41.43, 0, 1, 0, 0.2612}},
+        {"slice", "chw", {2.042e-07, 1.119, 0.5235, 1, 4.911e-09, 0}},
+        {"slice", "hcw", {1.86e-07, 1.023, 0.7357, 1, 4.89e-09, 0}},
+        {"slice", "hwc", {1.912e-07, 1.189, 0.179, 1, 4.455e-09, 0}},
+        {"softmax", "chw", {5.497e-07, 0, 0.588, 1, 8.394e-09, 0}, "short"},
+        {"softmax", "chw", {2.026e-07, 1.274, 0.9942, 1, 3.638e-09, 0}, "strips"},
+        {"softmax", "chw", {8.875e-08, 4.949, 1.183, 1, 9.621e-21, 0}, "transposed"},
+        {"softmax", "chw", {4.323e-07, 0, 1.355, 1, 0, 0}, "vector"},
+        {"softmax", "hcw", {5.202e-07, 0, 0.6157, 1, 8.222e-09, 0}, "short"},
+        {"softmax", "hcw", {2.89e-07, 1.467, 0.9449, 1, 5.085e-09, 0}, "strips"},
+        {"softmax", "hcw", {8.875e-08, 4.949, 1.183, 1, 9.621e-21, 0}, "transposed"},
+        {"softmax", "hcw", {4.323e-07, 0, 1.355, 1, 0, 0}, "vector"},
+        {"softmax", "hwc", {7.182e-08, 1.004, 1.016, 1, 1.496e-09, 0}, "short"},
+        {"softmax", "hwc", {1.852e-07, 1.435, 1.032, 1, 1.851e-09, 0}, "strips"},
+        {"softmax", "hwc", {4.323e-07, 0, 1.355, 1, 0, 0}, "vector"},
+        {"sqrt", "chw", {2.517e-07, 0, 0.6038, 1, 0, 0}},
+        {"sqrt", "hcw", {2.517e-07, 0, 0.6038, 1, 0, 0}},
+        {"sqrt", "hwc", {2.517e-07, 0, 0.6038, 1, 0, 0}},
+        {"subtract", "chw", {2.302e-07, 1.106, 0.7415, 1, 5.714e-09, 0}},
+        {"subtract", "hcw", {2.304e-07, 0.9066, 0.8928, 1, 8.415e-09, 0}},
+        {"subtract", "hwc", {0, 0.5624, 2.394, 1, 7.541e-09, 0}},
+        {"tanh", "chw", {1.955e-07, 0, 1.415, 1, 0, 0}},
+        {"tanh", "hcw", {1.955e-07, 0, 1.415, 1, 0, 0}},
+        {"tanh", "hwc", {1.955e-07, 0, 1.415, 1, 0, 0}},
+        {"top_k", "chw", {0, 183.5, 0, 1, 0, 1.04}},
+        {"top_k_positions", "chw", {0, 58.25, 0, 1, 1.979e-08, 0.4745}},
+        {"transform", "chw", {1.31e-07, 1.187, 0, 1, 3.302e-09, 0}, "rows"},
+        {"transform", "chw", {2.81e-07, 1.989, 0, 1, 4.924e-09, 0.4875}, "to_hwc"},
+        {"transform", "hcw", {5.835e-08, 1.267, 0, 1, 3.666e-09, 0}, "rows"},
+        {"transform", "hcw", {3.524e-07, 2.286, 0, 1, 3.288e-09, 0.856}, "to_hwc"},
+        {"transform", "hwc", {1.693e-07, 2.252, 1.63, 1, 0, 0.2096}, "from_hwc"},
+        {"transform", "hwc", {1.849e-07, 0.7699, 22.97, 1, 0, 0.7024}, "from_hwc_aliased"},
+        {"transform", "hwc", {0, 0.5249, 24.76, 1, 0, 0}, "from_hwc_far"},
+        {"transform", "hwc", {2.382e-07, 1.471, 2.301, 1, 0, 0}, "three"},
+        {"truncate", "chw", {3.504e-07, 1.432, 0, 1, 0, 0}},
+        {"truncate", "hcw", {3.504e-07, 1.432, 0, 1, 0, 0}},
+        {"truncate", "hwc", {3.504e-07, 1.432, 0, 1, 0, 0}},
     };
 };
 
@@ -11996,42 +12352,252 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 struct ops_avx512 {
     static constexpr std::string_view arch = "avx512bw";
     static constexpr std::string_view compiler = "gcc 12.2.0";
-    static constexpr std::string_view cpu = "AMD EPYC";
+    static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor, AMD EPYC, AMD EPYC";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"average_pool", "chw", {0, 0, 4.23, 1, 4.304e-09}},
-        {"average_pool", "hcw", {0, 0, 5.282, 1, 2.976e-09}},
-        {"average_pool", "hwc", {4.319e-07, 0.3717, 1.226, 1, 3.452e-09}},
-        {"batch_norm", "chw", {0, 0.9799, 0, 0, 3.403e-10}},
-        {"batch_norm", "hcw", {5.814e-08, 0.9167, 0, 15.67, 8.875e-10}},
-        {"batch_norm", "hwc", {0, 1.221, 0, 7.867, 2.998e-09}},
-        {"channel_shuffle", "chw", {8.768e-08, 0.8354, 0, 1, 4e-10}},
-        {"channel_shuffle", "hcw", {1.128e-07, 0.8064, 0, 1, 1.333e-09}},
-        {"channel_shuffle", "hwc", {4.381e-07, 3.529, 0, 1, 8.966e-09}},
-        {"concat", "chw", {0, 1.13, 0, 1, 7.895e-11}},
-        {"concat", "hcw", {0, 1.079, 0, 1, 8.921e-11}},
-        {"concat", "hwc", {2.147e-07, 1.076, 0, 1, 4.257e-09}},
-        {"conv", "chw", {5.613e-08, 0.5251, 0.7468, 1, 6.952e-10}},
-        {"conv", "hcw", {0, 0, 3.247, 1, 6.714e-09}},
-        {"conv", "hwc", {1.565e-07, 0.4964, 2.075, 1, 3.643e-10}},
-        {"dense", "chw", {0, 0, 0, 1.012, 0}},
-        {"dense", "hcw", {0, 0, 0, 1.004, 0}},
-        {"dense", "hwc", {0, 0, 0, 1.005, 0}},
-        {"global_average_pool", "chw", {0, 4.309, 0, 1, 2.39e-09}},
-        {"global_average_pool", "hcw", {0, 6.302, 0, 1, 2.678e-09}},
-        {"global_average_pool", "hwc", {4.588e-08, 0, 3.061, 1, 0}},
-        {"lrn", "chw", {0, 1.507, 0.3729, 1, 2.964e-09}},
-        {"lrn", "hcw", {0, 1.819, 0.382, 1, 5.284e-09}},
-        {"lrn", "hwc", {0, 1.774, 0.4499, 1, 7.336e-09}},
-        {"max_pool", "chw", {0, 0.8645, 1.997, 1, 4.552e-09}},
-        {"max_pool", "hcw", {0, 0.7518, 2.271, 1, 3.571e-09}},
-        {"max_pool", "hwc", {7.508e-08, 0.5914, 1.08, 1, 1.088e-09}},
-        {"relu", "chw", {0, 1.044, 0, 1, 8.849e-11}},
-        {"relu", "hcw", {0, 1.051, 0, 1, 7.445e-11}},
-        {"relu", "hwc", {1.256e-07, 1.074, 0, 1, 1.849e-09}},
-        {"slice", "chw", {8.342e-08, 0.6724, 0, 1, 3.285e-11}},
-        {"slice", "hcw", {4.379e-08, 0.6386, 0, 1, 6.462e-11}},
-        {"slice", "hwc", {4.907e-08, 0.6696, 0, 1, 1.978e-09}},
+        {"abs", "chw", {1.322e-07, 0, 6.92, 1, 0, 0}},
+        {"abs", "hcw", {1.322e-07, 0, 6.92, 1, 0, 0}},
+        {"abs", "hwc", {1.322e-07, 0, 6.92, 1, 0, 0}},
+        {"acos", "chw", {0, 74.23, 0, 1, 0, 0.6542}},
+        {"acos", "hcw", {0, 74.23, 0, 1, 0, 0.6542}},
+        {"acos", "hwc", {0, 74.23, 0, 1, 0, 0.6542}},
+        {"acosh", "chw", {0, 13.09, 0, 1, 0, 0.6876}},
+        {"acosh", "hcw", {0, 13.09, 0, 1, 0, 0.6876}},
+        {"acosh", "hwc", {0, 13.09, 0, 1, 0, 0.6876}},
+        {"add", "chw", {1.864e-07, 0.7979, 0, 1, 0, 0}},
+        {"add", "hcw", {1.775e-07, 0.7922, 0, 1, 0, 0}},
+        {"add", "hwc", {2.069e-07, 0.7834, 0, 1, 0, 0}},
+        {"arg_max", "chw", {1.52e-07, 0.9166, 3.799, 1, 3.023e-09, 0}, "across"},
+        {"arg_max", "chw", {2.181e-07, 0.2688, 3.923, 1, 4.199e-09, 0}, "short"},
+        {"arg_max", "hcw", {8.669e-08, 0.924, 3.769, 1, 3.032e-09, 0}, "across"},
+        {"arg_max", "hcw", {2.181e-07, 0.2688, 3.923, 1, 4.199e-09, 0}, "short"},
+        {"arg_max", "hwc", {5.891e-08, 0.9851, 3.643, 1, 3.111e-09, 0}, "across"},
+        {"arg_max", "hwc", {3.672e-07, 1.318, 0.7279, 1, 4.351e-09, 0}, "short"},
+        {"as_strided", "chw", {1.017e-07, 0.9383, 1.154, 1, 7.247e-09, 0}},
+        {"as_strided", "chw", {2.092e-07, 1.165, 0, 1, 5.359e-09, 0}, "dealt"},
+        {"as_strided", "chw", {7.71e-08, 0.7112, 3.549, 1, 1.043e-08, 0}, "pairs"},
+        {"as_strided", "chw", {5.018e-07, 1.778, 3.134, 1, 0, 1.042}, "transposed"},
+        {"asin", "chw", {6.724e-09, 225.1, 0, 1, 0, 0}},
+        {"asin", "hcw", {6.724e-09, 225.1, 0, 1, 0, 0}},
+        {"asin", "hwc", {6.724e-09, 225.1, 0, 1, 0, 0}},
+        {"asinh", "chw", {5.546e-09, 192.7, 0, 1, 0, 1.001}},
+        {"asinh", "hcw", {5.546e-09, 192.7, 0, 1, 0, 1.001}},
+        {"asinh", "hwc", {5.546e-09, 192.7, 0, 1, 0, 1.001}},
+        {"atanh", "chw", {4.107e-08, 143.1, 0, 1, 0, 1.266}},
+        {"atanh", "hcw", {4.107e-08, 143.1, 0, 1, 0, 1.266}},
+        {"atanh", "hwc", {4.107e-08, 143.1, 0, 1, 0, 1.266}},
+        {"average_pool", "chw", {9.704e-08, 0.695, 5.813, 1, 1.489e-08, 0}, "columns"},
+        {"average_pool", "chw", {6.666e-08, 0.2605, 4.04, 1, 2.27e-08, 0}, "sliding"},
+        {"average_pool", "hcw", {2.077e-07, 0.7534, 5.521, 1, 1.258e-08, 0}, "columns"},
+        {"average_pool", "hcw", {0, 0.09469, 5.781, 1, 1.158e-08, 0}, "sliding"},
+        {"average_pool", "hwc", {1.456e-07, 0.7031, 5.884, 1, 1.279e-08, 0}, "columns"},
+        {"average_pool", "hwc", {9.381e-08, 0, 3.822, 1, 8.053e-09, 0}, "separated"},
+        {"average_pool", "hwc", {1.584e-07, 0.2916, 1.193, 1, 9.16e-09, 0}, "whole"},
+        {"batch_norm", "chw", {2.571e-07, 1.082, 0, 1, 0, 0}},
+        {"batch_norm", "hcw", {3.351e-07, 1.08, 0, 1, 9.898e-10, 0}},
+        {"batch_norm", "hwc", {8.462e-07, 1.044, 1.128, 1, 0, 0}},
+        {"broadcast_add", "chw", {3.618e-07, 0.9892, 0, 1, 4.833e-09, 0}},
+        {"broadcast_add", "hcw", {1.478e-07, 0.9041, 0, 1, 8.315e-09, 0}},
+        {"broadcast_add", "hwc", {3.301e-07, 0.989, 1.691, 1, 3.322e-09, 0}},
+        {"ceil", "chw", {3.919e-07, 1.011, 0, 1, 0, 0}},
+        {"ceil", "hcw", {3.919e-07, 1.011, 0, 1, 0, 0}},
+        {"ceil", "hwc", {3.919e-07, 1.011, 0, 1, 0, 0}},
+        {"channel_shuffle", "chw", {2.232e-07, 0.9975, 0, 1, 1.548e-09, 0}},
+        {"channel_shuffle", "hcw", {1.031e-07, 1.021, 0, 1, 2.595e-09, 0}},
+        {"channel_shuffle", "hcw", {4.035e-07, 0.1973, 0, 1, 1.227e-09, 0.791}, "scalar"},
+        {"channel_shuffle", "hwc", {4.064e-07, 0.1943, 0, 1, 1.168e-09, 0.7959}, "scalar"},
+        {"clip", "chw", {3.014e-07, 0.9503, 0, 1, 0, 0}},
+        {"clip", "hcw", {3.014e-07, 0.9503, 0, 1, 0, 0}},
+        {"clip", "hwc", {3.014e-07, 0.9503, 0, 1, 0, 0}},
+        {"concat", "chw", {2.094e-07, 0.9837, 0.6037, 1, 1.296e-09, 0}},
+        {"concat", "chw", {4.31e-07, 0.5942, 4.236, 1, 0, 0}, "short"},
+        {"concat", "hcw", {1.682e-07, 0.9172, 0.8878, 1, 3.886e-09, 0}},
+        {"concat", "hcw", {4.31e-07, 0.5942, 4.236, 1, 0, 0}, "short"},
+        {"concat", "hwc", {3.017e-07, 0.9321, 0.06637, 1, 3.829e-09, 0}},
+        {"concat", "hwc", {4.31e-07, 0.5942, 4.236, 1, 0, 0}, "short"},
+        {"conv", "chw", {2.991e-07, 0.5783, 1.08, 1, 1.198e-08, 0}},
+        {"conv", "hcw", {1.847e-07, 0.3143, 2.06, 1, 6.668e-09, 0}},
+        {"conv", "hwc", {2.669e-07, 0.5744, 1.796, 1, 3.42e-10, 0}},
+        {"conv_transpose", "chw", {0, 0, 7.32, 1, 0, 3.351}, "depthwise"},
+        {"conv_transpose", "chw", {0, 0.994, 0.5845, 1.799, 7.216e-08, 0.2705}, "eight"},
+        {"conv_transpose", "chw", {0, 0, 3.218, 466.9, 4.58e-08, 0}, "one"},
+        {"cos", "chw", {2.262e-09, 19.82, 0, 1, 0, 0.5265}},
+        {"cos", "hcw", {2.262e-09, 19.82, 0, 1, 0, 0.5265}},
+        {"cos", "hwc", {2.262e-09, 19.82, 0, 1, 0, 0.5265}},
+        {"dense", "chw", {3.792e-07, 0, 0.7576, 1.144, 1.854e-09, 0}},
+        {"dense", "hcw", {3.86e-07, 0, 0.7726, 1.075, 1.016e-09, 0}},
+        {"dense", "hwc", {3.799e-07, 0, 0.7447, 1.126, 3.367e-09, 0}},
+        {"divide", "chw", {3.922e-07, 0.445, 14.3, 1, 2.244e-09, 0}},
+        {"divide", "hcw", {4.334e-07, 0.4431, 13.23, 1, 3.496e-09, 0}},
+        {"divide", "hwc", {3.719e-07, 0.4194, 13.39, 1, 3.135e-09, 0}},
+        {"elu", "chw", {0, 0.3789, 0.9703, 1, 0, 0}},
+        {"elu", "hcw", {0, 0.3789, 0.9703, 1, 0, 0}},
+        {"elu", "hwc", {0, 0.3789, 0.9703, 1, 0, 0}},
+        {"exp", "chw", {8.707e-07, 1.287, 0, 1, 0, 0}},
+        {"exp", "hcw", {8.707e-07, 1.287, 0, 1, 0, 0}},
+        {"exp", "hwc", {8.707e-07, 1.287, 0, 1, 0, 0}},
+        {"flatten", "chw", {3.063e-08, 1.029, 0, 1, 0, 0}, "copy"},
+        {"flatten", "hcw", {0, 1.176, 0, 1, 4.122e-09, 0}},
+        {"flatten", "hcw", {2.931e-08, 1.037, 0, 1, 0, 0}, "copy"},
+        {"flatten", "hwc", {1.528e-07, 1.639, 8.848, 1, 3.677e-10, 0.5725}},
+        {"floor", "chw", {0, 0.9369, 0, 1, 0, 0}},
+        {"floor", "hcw", {0, 0.9369, 0, 1, 0, 0}},
+        {"floor", "hwc", {0, 0.9369, 0, 1, 0, 0}},
+        {"gather", "chw", {8.351e-08, 0.4684, 0.3059, 1, 7.158e-09, 0}},
+        {"gelu", "chw", {1.192e-07, 2.091, 0.8313, 1, 0, 0}},
+        {"gelu", "hcw", {1.627e-07, 1.9, 0.8302, 1, 0, 0}},
+        {"gelu", "hwc", {2.022e-07, 1.805, 0.8135, 1, 0, 0}},
+        {"global_average_pool", "chw", {1.173e-07, 1.039, 0, 1, 2.351e-08, 0}, "long"},
+        {"global_average_pool", "chw", {2.479e-07, 0, 2.504, 1, 2.993e-09, 0}, "short"},
+        {"global_average_pool", "hcw", {3.271e-07, 0.9775, 0, 1, 3.463e-09, 0}},
+        {"global_average_pool", "hcw", {1.173e-07, 1.039, 0, 1, 2.351e-08, 0}, "long"},
+        {"global_average_pool", "hwc", {1.566e-07, 0.7667, 0.5288, 1, 0, 0}},
+        {"global_max_pool", "chw", {0, 0.8213, 0, 1, 6.275e-08, 0}, "long"},
+        {"global_max_pool", "chw", {3.927e-07, 0.7254, 0.1828, 1, 3.875e-09, 0}, "short"},
+        {"global_max_pool", "hcw", {0, 0.7533, 1.253, 1, 3.891e-09, 0}},
+        {"global_max_pool", "hcw", {0, 0.8213, 0, 1, 6.275e-08, 0}, "long"},
+        {"global_max_pool", "hcw", {3.927e-07, 0.7254, 0.1828, 1, 3.875e-09, 0}, "short"},
+        {"global_max_pool", "hwc", {0, 0.5365, 1.371, 1, 0, 0}},
+        {"hard_sigmoid", "chw", {3.161e-07, 0.949, 0, 1, 0, 0}},
+        {"hard_sigmoid", "hcw", {3.161e-07, 0.949, 0, 1, 0, 0}},
+        {"hard_sigmoid", "hwc", {3.161e-07, 0.949, 0, 1, 0, 0}},
+        {"hard_swish", "chw", {5.592e-07, 0.8831, 0, 1, 0, 0}},
+        {"hard_swish", "hcw", {5.002e-07, 0.926, 0, 1, 0, 0}},
+        {"hard_swish", "hwc", {5.512e-07, 0.8756, 0, 1, 0, 0}},
+        {"leaky_relu", "chw", {3.717e-08, 0.3789, 2.683, 1, 0, 0}},
+        {"leaky_relu", "hcw", {3.717e-08, 0.3789, 2.683, 1, 0, 0}},
+        {"leaky_relu", "hwc", {3.717e-08, 0.3789, 2.683, 1, 0, 0}},
+        {"log", "chw", {3.441e-07, 5.678, 0, 1, 0, 0}},
+        {"log", "hcw", {3.441e-07, 5.678, 0, 1, 0, 0}},
+        {"log", "hwc", {3.441e-07, 5.678, 0, 1, 0, 0}},
+        {"lrn", "chw", {4.389e-07, 2.112, 0.3383, 1, 2.452e-09, 0}},
+        {"lrn", "hcw", {3.597e-07, 1.547, 0.3427, 1, 8.396e-09, 0}},
+        {"lrn", "hwc", {1.784e-07, 1.049, 0.891, 1, 5.848e-09, 0}},
+        {"matmul", "chw", {3.548e-07, 1.968, 0.5091, 1, 0, 0}},
+        {"max_pool", "chw", {3.169e-08, 0.4526, 3.239, 1, 1.102e-08, 0}, "columns"},
+        {"max_pool", "chw", {0, 8.14, 0, 1, 1.06e-08, 0}, "dilated"},
+        {"max_pool", "chw", {1.392e-07, 1.295, 3.744, 1, 0, 0}, "sliding"},
+        {"max_pool", "hcw", {1.164e-07, 0.7223, 2.826, 1, 1.215e-08, 0}, "columns"},
+        {"max_pool", "hcw", {0, 7.791, 0, 1, 1.047e-08, 0}, "dilated"},
+        {"max_pool", "hcw", {1.935e-07, 1.165, 3.61, 1, 0, 0}, "sliding"},
+        {"max_pool", "hwc", {0, 0.2511, 8.778, 1, 0, 0}, "dilated"},
+        {"max_pool", "hwc", {0, 1.363, 3.237, 1, 5.072e-09, 0}, "separated"},
+        {"max_pool", "hwc", {7.628e-08, 0.867, 0.9563, 1, 2.103e-09, 0}, "taps"},
+        {"max_pool", "hwc", {3.5e-07, 0.6239, 1.916, 1, 1.391e-09, 0}, "whole"},
+        {"max_pool_indices", "chw", {0, 110.2, 0, 1, 0, 0.8346}},
+        {"minimum", "chw", {4.351e-07, 0.9857, 0.8089, 1, 2.449e-09, 0}},
+        {"minimum", "hcw", {4.351e-07, 0.9857, 0.8089, 1, 2.449e-09, 0}},
+        {"minimum", "hwc", {4.351e-07, 0.9857, 0.8089, 1, 2.449e-09, 0}},
+        {"mish", "chw", {1.128e-07, 0.169, 1.632, 1, 0, 0}},
+        {"mish", "hcw", {1.128e-07, 0.169, 1.632, 1, 0, 0}},
+        {"mish", "hwc", {1.128e-07, 0.169, 1.632, 1, 0, 0}},
+        {"modulo", "chw", {1.518e-09, 0, 0, 1, 5.904e-07, 1.242}},
+        {"modulo", "hcw", {1.518e-09, 0, 0, 1, 5.904e-07, 1.242}},
+        {"modulo", "hwc", {1.518e-09, 0, 0, 1, 5.904e-07, 1.242}},
+        {"multiply", "chw", {2.035e-07, 0.6898, 2.159, 1, 4.795e-09, 0}},
+        {"multiply", "hcw", {0, 0.3072, 13.27, 1, 2.181e-09, 0}},
+        {"multiply", "hwc", {0, 0.5947, 4.986, 1, 2.448e-09, 0}},
+        {"non_max_suppression", "chw", {0, 0, 0, 1, 0, 1.335}},
+        {"pad", "chw", {9.495e-08, 0.994, 2.397, 1, 9.404e-09, 0}},
+        {"pad", "chw", {2.783e-07, 0.423, 6.962, 1, 1.233e-08, 0}, "columns"},
+        {"pad", "hcw", {1.313e-07, 1.132, 1.801, 1, 9.337e-09, 0}},
+        {"pad", "hcw", {2.887e-07, 0.7447, 3.086, 1, 1.449e-08, 0}, "columns"},
+        {"pad", "hwc", {0, 1.281, 0, 1, 5.223e-09, 0}},
+        {"pad", "hwc", {1.182e-07, 1.051, 1.354, 1, 3.112e-09, 6.4}, "border"},
+        {"pad", "hwc", {1.017e-06, 1.158, 0, 1, 6.379e-09, 0}, "pixels"},
+        {"power", "chw", {0, 95.95, 0, 1, 0, 0.2312}},
+        {"power", "hcw", {0, 95.95, 0, 1, 0, 0.2312}},
+        {"power", "hwc", {0, 95.95, 0, 1, 0, 0.2312}},
+        {"prelu", "chw", {2.961e-07, 1.07, 0, 1, 7.377e-09, 0}},
+        {"prelu", "hcw", {4.235e-07, 0.9194, 0, 1, 8.489e-09, 0}},
+        {"prelu", "hwc", {2.405e-07, 1.114, 0, 1, 7.167e-09, 0}},
+        {"reduce_max", "chw", {9.976e-08, 0.9818, 0, 1, 1.249e-08, 0}, "across"},
+        {"reduce_max", "chw", {2.045e-07, 1.038, 1.295, 1, 1.494e-09, 0}, "short"},
+        {"reduce_max", "hcw", {4.699e-07, 0.9551, 0, 1, 0, 0}, "across"},
+        {"reduce_max", "hcw", {2.045e-07, 1.038, 1.295, 1, 1.494e-09, 0}, "short"},
+        {"reduce_max", "hwc", {2.402e-07, 0.9227, 0, 1, 3.307e-09, 0}, "across"},
+        {"reduce_max", "hwc", {2.045e-07, 1.038, 1.295, 1, 1.494e-09, 0}, "short"},
+        {"reduce_mean", "chw", {9.644e-08, 0.8422, 0.7796, 1, 1.401e-08, 0}, "across"},
+        {"reduce_mean", "chw", {1.483e-07, 0.6576, 0, 1, 3.385e-09, 0}, "short"},
+        {"reduce_mean", "hcw", {2.376e-07, 0.7868, 0.6574, 1, 0, 0}, "across"},
+        {"reduce_mean", "hcw", {0, 0.3833, 2.523, 1, 2.913e-09, 0}, "short"},
+        {"reduce_mean", "hwc", {2.551e-07, 0.8766, 0, 1, 8.258e-09, 0}, "across"},
+        {"reduce_mean", "hwc", {0, 0.6932, 0, 1, 2.282e-09, 0}, "short"},
+        {"reduce_sum", "chw", {0, 0.4723, 2.504, 1, 1.149e-08, 0}, "across"},
+        {"reduce_sum", "chw", {3.203e-07, 0.537, 0, 1, 2.604e-09, 0}, "short"},
+        {"reduce_sum", "hcw", {1.336e-07, 0.159, 3.22, 1, 0, 0}, "across"},
+        {"reduce_sum", "hcw", {3.203e-07, 0.537, 0, 1, 2.604e-09, 0}, "short"},
+        {"reduce_sum", "hwc", {6.189e-08, 0, 3.637, 1, 0, 0}, "across"},
+        {"reduce_sum", "hwc", {6.591e-08, 1.084, 0, 1, 2.4e-09, 0}, "short"},
+        {"relu", "chw", {2.784e-07, 1.11, 0, 1, 0, 0}},
+        {"relu", "hcw", {2.025e-07, 1.109, 0, 1, 0, 0}},
+        {"relu", "hwc", {2.112e-07, 1.114, 0, 1, 0, 0}},
+        {"relu6", "chw", {2.564e-07, 0, 3.475, 1, 0, 0}},
+        {"relu6", "hcw", {2.564e-07, 0, 3.475, 1, 0, 0}},
+        {"relu6", "hwc", {2.564e-07, 0, 3.475, 1, 0, 0}},
+        {"resize", "chw", {1.619e-07, 3.077, 1.078, 1, 2.267e-08, 0.7485}},
+        {"resize", "chw", {0, 0.8986, 10.22, 1, 1.859e-10, 0.3002}, "gathered"},
+        {"resize", "chw", {0, 0.7828, 8.475, 1, 6.888e-09, 0.6516}, "nearest"},
+        {"resize", "hcw", {2.073e-07, 3.607, 1.627, 1, 2.11e-08, 0.7353}},
+        {"resize", "hcw", {0, 0.8986, 10.22, 1, 1.859e-10, 0.3002}, "gathered"},
+        {"resize", "hcw", {0, 1.134, 3.344, 1, 7.633e-09, 0.8461}, "nearest"},
+        {"resize", "hwc", {0, 1.001, 0, 1, 0, 1.169}, "nearest_pixels"},
+        {"resize", "hwc", {0, 0.5053, 1.451, 1, 3.934e-09, 0.1663}, "pixels"},
+        {"round", "chw", {3.514e-07, 0.7546, 1.47, 1, 0, 0}},
+        {"round", "hcw", {3.514e-07, 0.7546, 1.47, 1, 0, 0}},
+        {"round", "hwc", {3.514e-07, 0.7546, 1.47, 1, 0, 0}},
+        {"scale", "chw", {1.765e-07, 1.051, 0, 1, 2.687e-09, 0}},
+        {"scale", "hcw", {2.302e-07, 1.035, 0, 1, 1.729e-09, 0}},
+        {"scale", "hwc", {2.557e-07, 1.189, 0, 1, 1.135e-10, 0}},
+        {"sigmoid", "chw", {1.409e-07, 0.2851, 1.383, 1, 0, 0}},
+        {"sigmoid", "hcw", {2.853e-08, 0, 1.605, 1, 0, 0}},
+        {"sigmoid", "hwc", {3.685e-08, 0, 1.583, 1, 0, 0}},
+        {"sign", "chw", {2.279e-07, 0.96, 0, 1, 0, 0}},
+        {"sign", "hcw", {2.279e-07, 0.96, 0, 1, 0, 0}},
+        {"sign", "hwc", {2.279e-07, 0.96, 0, 1, 0, 0}},
+        {"silu", "chw", {8.518e-08, 0, 1.371, 1, 0, 0}},
+        {"silu", "hcw", {8.309e-08, 0, 1.375, 1, 0, 0}},
+        {"silu", "hwc", {7.912e-08, 0, 1.379, 1, 0, 0}},
+        {"sin", "chw", {4.055e-08, 49.22, 0, 1, 0, 0.304}},
+        {"sin", "hcw", {1.007e-07, 42.84, 0, 1, 0, 0.3691}},
+        {"sin", "hwc", {7.952e-08, 51.18, 0, 1, 0, 0.2776}},
+        {"slice", "chw", {1.447e-07, 1.048, 0, 1, 3.154e-09, 0}},
+        {"slice", "hcw", {1.649e-07, 1.08, 0, 1, 3.464e-09, 0}},
+        {"slice", "hwc", {6.21e-08, 1.068, 0, 1, 3.586e-09, 0}},
+        {"softmax", "chw", {4.526e-07, 0, 1.683, 1, 0, 0}, "short"},
+        {"softmax", "chw", {4.169e-08, 0.7665, 1.864, 1, 0, 0}, "strips"},
+        {"softmax", "chw", {4.658e-07, 0, 3.912, 1, 7.392e-23, 0}, "transposed"},
+        {"softmax", "chw", {0, 0, 1.855, 1, 0, 0}, "vector"},
+        {"softmax", "hcw", {4.184e-07, 0, 1.526, 1, 5.511e-10, 0}, "short"},
+        {"softmax", "hcw", {1.844e-07, 0.7457, 1.603, 1, 4.503e-09, 0}, "strips"},
+        {"softmax", "hcw", {4.816e-07, 0.4326, 3.293, 1, 1.577e-22, 0}, "transposed"},
+        {"softmax", "hcw", {0, 0, 2.129, 1, 0, 0}, "vector"},
+        {"softmax", "hwc", {2.123e-07, 1.357, 0.7992, 1, 2.979e-09, 0}, "short"},
+        {"softmax", "hwc", {2.879e-07, 0.599, 1.789, 1, 3.426e-10, 0}, "strips"},
+        {"softmax", "hwc", {3.83e-07, 0.6427, 3.279, 1, 7.173e-21, 0}, "transposed"},
+        {"softmax", "hwc", {0, 0, 2.129, 1, 0, 0}, "vector"},
+        {"sqrt", "chw", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
+        {"sqrt", "hcw", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
+        {"sqrt", "hwc", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
+        {"subtract", "chw", {5.856e-07, 0.8831, 0.0755, 1, 6.87e-09, 0}},
+        {"subtract", "hcw", {5.167e-07, 0.8364, 0, 1, 6.339e-09, 0}},
+        {"subtract", "hwc", {6.684e-07, 0.7913, 0, 1, 5.442e-09, 0}},
+        {"tanh", "chw", {3.601e-07, 0.2062, 2.612, 1, 0, 0}},
+        {"tanh", "hcw", {2.184e-07, 0.1038, 2.73, 1, 0, 0}},
+        {"tanh", "hwc", {4.465e-07, 0, 2.862, 1, 0, 0}},
+        {"top_k", "chw", {0, 144, 0, 1, 0, 0.9236}},
+        {"top_k_positions", "chw", {6.271e-09, 42.4, 0, 1, 0, 0.7205}},
+        {"transform", "chw", {6.618e-08, 1.221, 0, 1, 3.362e-09, 0}, "rows"},
+        {"transform", "chw", {2.497e-07, 1.584, 2.587, 1, 2.133e-09, 0.8889}, "to_hwc"},
+        {"transform", "hcw", {3.654e-08, 1.23, 0, 1, 3.758e-09, 0}, "rows"},
+        {"transform", "hcw", {1.355e-07, 1.507, 6.882, 1, 0, 0.9687}, "to_hwc"},
+        {"transform", "hwc", {1.322e-07, 1.762, 5.575, 1, 8.115e-10, 0.6647}, "from_hwc"},
+        {"transform", "hwc", {0, 1.047, 17.88, 1, 0, 0.5333}, "from_hwc_aliased"},
+        {"transform", "hwc", {0, 2.798, 0, 1, 0, 0}, "from_hwc_far"},
+        {"transform", "hwc", {0, 0.6926, 15.27, 1, 0, 0}, "three"},
+        {"truncate", "chw", {1.973e-07, 1.139, 0, 1, 0, 0}},
+        {"truncate", "hcw", {1.973e-07, 1.139, 0, 1, 0, 0}},
+        {"truncate", "hwc", {1.973e-07, 1.139, 0, 1, 0, 0}},
     };
 };
 
@@ -12051,36 +12617,39 @@ struct ops_sse4_2 {
     static constexpr std::string_view cpu = "AMD EPYC";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"average_pool", "chw", {1.051e-08, 1.354, 2.187, 1, 1.351e-08}},
-        {"average_pool", "hcw", {1.167e-08, 1.633, 2.075, 1, 1.263e-08}},
-        {"average_pool", "hwc", {1.462e-07, 0.4102, 0.8032, 1, 9.102e-09}},
-        {"batch_norm", "chw", {1.934e-08, 0.3822, 2.108, 13.98, 0}},
-        {"batch_norm", "hcw", {0, 0.8145, 0.5984, 13.16, 1.259e-08}},
-        {"batch_norm", "hwc", {3.821e-08, 0, 2.863, 2.605, 0}},
-        {"channel_shuffle", "chw", {1.886e-08, 1.388, 0, 1, 1.226e-09}},
-        {"channel_shuffle", "hcw", {2.601e-09, 0, 0, 1, 1.164e-08}},
-        {"channel_shuffle", "hwc", {5.601e-07, 6.2, 0, 1, 3.511e-09}},
-        {"concat", "chw", {1.542e-07, 1.562, 0, 1, 7.646e-10}},
-        {"concat", "hcw", {1.47e-07, 1.561, 0, 1, 7.496e-10}},
-        {"concat", "hwc", {4.458e-07, 2.129, 0, 1, 4.143e-09}},
-        {"conv", "chw", {2.422e-08, 0.1455, 4.475, 1, 6.464e-10}},
-        {"conv", "hcw", {1.321e-08, 0.4104, 2.046, 1, 1.23e-08}},
-        {"conv", "hwc", {2.143e-07, 0.2652, 4.251, 1, 4.169e-10}},
-        {"dense", "chw", {0, 0, 0.7615, 0.8923, 0}},
-        {"dense", "hcw", {0, 0, 0.7767, 0.9098, 0}},
-        {"dense", "hwc", {0, 0, 0.7654, 0.9199, 0}},
-        {"global_average_pool", "chw", {0, 0, 0, 1, 4.699e-09}},
-        {"global_average_pool", "hcw", {0, 1.731, 0, 1, 1.103e-08}},
-        {"global_average_pool", "hwc", {0, 2.357, 0, 1, 3.818e-10}},
-        {"max_pool", "chw", {1.202e-08, 1.572, 1.848, 1, 1.237e-08}},
-        {"max_pool", "hcw", {5.069e-09, 1.457, 1.871, 1, 1.156e-08}},
-        {"max_pool", "hwc", {1.148e-07, 0.6265, 1.122, 1, 7.894e-10}},
-        {"relu", "chw", {8.797e-08, 0, 2.333, 1, 2.505e-10}},
-        {"relu", "hcw", {1.124e-07, 0, 2.288, 1, 2.655e-10}},
-        {"relu", "hwc", {2.233e-07, 0, 2.431, 1, 0}},
-        {"slice", "chw", {4.01e-07, 1.311, 0, 1, 2.253e-10}},
-        {"slice", "hcw", {4.51e-07, 1.394, 0, 1, 1.866e-10}},
-        {"slice", "hwc", {4.749e-07, 1.805, 0, 1, 1.761e-09}},
+        {"average_pool", "chw", {1.119e-08, 0, 2.165, 1, 2.125e-08, 0}},
+        {"average_pool", "hcw", {1.022e-08, 0.08639, 2.081, 1, 2.061e-08, 0}},
+        {"average_pool", "hwc", {1.647e-07, 0.4381, 0.7988, 1, 9e-09, 0}},
+        {"batch_norm", "chw", {1.433e-08, 0.3934, 2.151, 13.4, 0, 0}},
+        {"batch_norm", "hcw", {0, 0.9707, 0.4129, 3.264, 1.333e-08, 0}},
+        {"batch_norm", "hwc", {3.81e-08, 0, 3.06, 0, 0, 0}},
+        {"channel_shuffle", "chw", {9.937e-10, 1.416, 0, 1, 1.216e-09, 0}},
+        {"channel_shuffle", "hcw", {2.973e-09, 0, 0, 1, 1.18e-08, 0}},
+        {"channel_shuffle", "hwc", {5.951e-07, 6.264, 0, 1, 3.215e-09, 0}},
+        {"concat", "chw", {1.304e-07, 1.579, 0, 1, 8.249e-10, 0}},
+        {"concat", "hcw", {1.292e-07, 1.585, 0, 1, 8.134e-10, 0}},
+        {"concat", "hwc", {4.287e-07, 2.183, 0, 1, 5.649e-09, 0}},
+        {"conv", "chw", {4.879e-08, 0.212, 4.373, 1, 6.821e-10, 0}},
+        {"conv", "hcw", {7.512e-08, 0.8566, 1.419, 1, 1.25e-08, 0}},
+        {"conv", "hwc", {2.22e-07, 0.2539, 4.289, 1, 3.94e-10, 0}},
+        {"dense", "chw", {0, 0, 0.5666, 1.058, 0, 0}},
+        {"dense", "hcw", {0, 0, 0.5767, 1.08, 0, 0}},
+        {"dense", "hwc", {0, 0, 0.5695, 1.086, 0, 0}},
+        {"global_average_pool", "chw", {0, 0, 0, 1, 4.718e-09, 0}},
+        {"global_average_pool", "hcw", {0, 1.613, 0, 1, 1.116e-08, 0}},
+        {"global_average_pool", "hwc", {2.235e-08, 2.394, 0, 1, 0, 0}},
+        {"lrn", "chw", {0, 8.862, 0.1515, 1, 6.071e-08, 0}},
+        {"lrn", "hcw", {0, 8.862, 0.1515, 1, 6.071e-08, 0}},
+        {"lrn", "hwc", {0, 8.862, 0.1515, 1, 6.071e-08, 0}},
+        {"max_pool", "chw", {3.208e-08, 1.569, 1.868, 1, 1.246e-08, 0}},
+        {"max_pool", "hcw", {2.494e-08, 1.365, 1.943, 1, 1.175e-08, 0}},
+        {"max_pool", "hwc", {9.923e-08, 0.6247, 1.125, 1, 8.722e-10, 0}},
+        {"relu", "chw", {7.52e-08, 0, 2.406, 1, 2.286e-10, 0}},
+        {"relu", "hcw", {9.703e-08, 0, 2.339, 1, 2.803e-10, 0}},
+        {"relu", "hwc", {2.225e-07, 0, 2.509, 1, 0, 0}},
+        {"slice", "chw", {4.095e-07, 1.314, 0, 1, 2.219e-10, 0}},
+        {"slice", "hcw", {4.553e-07, 1.399, 0, 1, 1.841e-10, 0}},
+        {"slice", "hwc", {4.676e-07, 1.812, 0, 1, 1.759e-09, 0}},
     };
 };
 
@@ -12147,7 +12716,7 @@ concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions
 
 /// Weighs Analytical's terms, for the speeds of this machine, by coefficients that were fitted in advance. Convolutions
 /// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
-/// several have the layer, the last one counts. Layout transforms, and whatever has no coefficients, get Analytical's
+/// several have the layer, the last one counts; so do layout transforms. Whatever has no coefficients gets Analytical's
 /// prediction.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
@@ -12163,6 +12732,7 @@ public:
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
+        (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
@@ -12712,34 +13282,54 @@ inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RES
     }
 }
 
+/// Transposes 4 x 4 floats.
+PRIMSEL_INLINE void transpose_tile(const float* src, std::size_t src_stride, float* dst, std::size_t dst_stride) {
+    FourFloats r0 = FourFloats::load_unaligned(src);
+    FourFloats r1 = FourFloats::load_unaligned(src + src_stride);
+    FourFloats r2 = FourFloats::load_unaligned(src + 2 * src_stride);
+    FourFloats r3 = FourFloats::load_unaligned(src + 3 * src_stride);
+    transpose(r0, r1, r2, r3);
+    r0.store_unaligned(dst);
+    r1.store_unaligned(dst + dst_stride);
+    r2.store_unaligned(dst + 2 * dst_stride);
+    r3.store_unaligned(dst + 3 * dst_stride);
+}
+
 /// Transposes columns [first, last) of a matrix of `rows` rows: dst[column][row] = src[row][column]. Rows of src are
 /// src_stride floats apart, rows of dst dst_stride floats. It works on 4 x 4 floats in registers. Blocks of 16 columns
-/// keep the cache lines of dst that are being written in L1. There are more streams of rows than a hardware prefetcher
-/// follows, and the source often lies in memory, as weights that are packed do. So the source is prefetched two blocks
-/// ahead.
+/// keep the cache lines of dst that are being written in L1. If these lines are multiples of 4 KiB apart, they share a
+/// set of L1, which holds fewer than 16: then each four are filled before the next. There are more streams of rows than
+/// a hardware prefetcher follows, and the source often lies in memory, as weights that are packed do. So the source is
+/// prefetched two blocks ahead.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
     if (src_stride == 3 && first == 0 && last == 3) return separate_three(src, dst, dst_stride, rows);
-    constexpr std::size_t block = 16;
+    constexpr std::size_t block = 16, page = 1024;
+    const std::size_t filled = dst_stride % page == 0 ? rows / block * block : 0;
     for (std::size_t begin = first; begin < last; begin += block) {
-        const std::size_t end = std::min(begin + block, last);
+        const std::size_t end = std::min(begin + block, last), whole = begin + (end - begin) / 4 * 4;
         std::size_t row = 0;
+        for (; row < filled; row += block) {
+            for (std::size_t column = begin; column < whole; column += 4) {
+                PRIMSEL_UNROLL
+                for (std::size_t i = row; i < row + block; i += 4) {
+                    transpose_tile(src + i * src_stride + column, src_stride, dst + column * dst_stride + i,
+                                   dst_stride);
+                }
+            }
+            for (std::size_t column = whole; column < end; ++column) {
+                for (std::size_t i = row; i < row + block; ++i) {
+                    dst[column * dst_stride + i] = src[i * src_stride + column];
+                }
+            }
+        }
         for (; row + 4 <= rows; row += 4) {
             const float* s = src + row * src_stride;
             for (std::size_t i = 0; i < 4; ++i) __builtin_prefetch(s + i * src_stride + begin + 2 * block, 0, 2);
             std::size_t column = begin;
             for (; column + 4 <= end; column += 4) {
-                FourFloats r0 = FourFloats::load_unaligned(s + column);
-                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
-                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
-                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
-                transpose(r0, r1, r2, r3);
-                float* d = dst + column * dst_stride + row;
-                r0.store_unaligned(d);
-                r1.store_unaligned(d + dst_stride);
-                r2.store_unaligned(d + 2 * dst_stride);
-                r3.store_unaligned(d + 3 * dst_stride);
+                transpose_tile(s + column, src_stride, dst + column * dst_stride + row, dst_stride);
             }
             for (; column < end; ++column) {
                 for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
@@ -12751,6 +13341,29 @@ inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src
             }
         }
     }
+}
+
+/// The names of a transpose's forms, for cost models.
+struct TransposeForms {
+    /// `aliased` is for rows of dst that lie in the same few sets of an L1 cache, which repeat after 4096 bytes.
+    /// `far` is for matrices that have more pages than a TLB has entries.
+    std::string_view near, aliased, far;
+};
+/// Returns the counts of `matrices` transposes of that size by transpose_columns: blocks of 4 x 4 floats, and what is
+/// left over one by one. Rows of dst are dst_stride floats apart.
+[[nodiscard]] constexpr OpCounts transpose_counts(std::size_t matrices, std::size_t rows, std::size_t columns,
+                                                  std::size_t dst_stride, TransposeForms const& forms) {
+    constexpr std::size_t page = 4096, pages = 2048;
+    const std::size_t size = matrices * rows * columns, whole = matrices * (rows / 4 * 4) * (columns / 4 * 4);
+    const bool is_far = 2 * size / matrices * sizeof(float) > pages * page,
+               is_aliased = dst_stride % (page / sizeof(float)) == 0;
+    return {.operations = static_cast<double>(whole),
+            .scalars = static_cast<double>(size - whole),
+            .rows = static_cast<double>(matrices * ((rows + 3) / 4) * ((columns + 15) / 16)),
+            .bytes = 8 * static_cast<double>(size),
+            .form = is_far       ? forms.far
+                    : is_aliased ? forms.aliased
+                                 : forms.near};
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -13008,6 +13621,7 @@ void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats
 // so that no result depends on the position of its element in the row.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
@@ -13213,6 +13827,40 @@ PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index
     return load<Arch>(lane);
 }
 
+/// Loads step * lanes consecutive floats; phases[p] has elements p, p + step, p + 2 * step, ...
+template <class Arch>
+PRIMSEL_INLINE void deal(const float* src, Floats<Arch> (&phases)[2]) {
+    phases[0] = load<Arch>(src), phases[1] = load<Arch>(src + lanes<Arch>);
+    split_even_odd<Arch>(phases[0], phases[1]);
+}
+template <class Arch>
+PRIMSEL_INLINE void deal(const float* src, Floats<Arch> (&phases)[3]) {
+    using V = Floats<Arch>;
+    constexpr int width = lanes<Arch>;
+    // Elements p, p + 3, ... lie in different lanes of the three vectors: they are gathered in one, then put in order.
+    alignas(64) static constexpr float thirds[16] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
+    constexpr auto order = [] {
+        std::array<std::array<int, width>, 3> lane{};
+        for (int p = 0; p < 3; ++p) {
+            for (int i = 0; i < width; ++i)
+                lane[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)] = (3 * i + p) % width;
+        }
+        return lane;
+    }();
+    static constexpr std::array<std::array<int, width>, 3> lane = order;
+    const V third = load<Arch>(thirds), a = load<Arch>(src), b = load<Arch>(src + width),
+            c = load<Arch>(src + 2 * width);
+    PRIMSEL_UNROLL
+    for (std::size_t p = 0; p < 3; ++p) {
+        // Lane l of vector v is element v * width + l.
+        const auto in_vector = [&](std::size_t v) {
+            return third == V(static_cast<float>((p + v * (3 - width % 3)) % 3));
+        };
+        phases[p] =
+            permuted<Arch>(xsimd::select(in_vector(0), a, xsimd::select(in_vector(1), b, c)), lane[p].data(), 0);
+    }
+}
+
 /// Returns src[index[i] - begin] in lane i; src has `size` elements. The indices must not descend.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, int size) {
@@ -13278,6 +13926,14 @@ template <StridedLayout L>
     return axis_view<L>(shape, batch, Axis::c);
 }
 
+/// Few channels would leave most lanes empty where they are contiguous: `lanes` pixels are then treated as one.
+inline constexpr std::size_t few_channels = 32;
+template <class Arch>
+[[nodiscard]] constexpr bool takes_channels_together(AxisView view) {
+    constexpr std::size_t width = lanes<Arch>;
+    return view.count < few_channels && view.count % width != 0 && view.outer >= width;
+}
+
 /// Calls f(at, n, of_channel) for vectors that cover the view. `at` and n are those of for_elements; of_channel[i] has
 /// the i-th value of each lane's channel. The table has the first value of all channels, then the second, and so on.
 template <class Arch, std::size_t values, class F>
@@ -13312,12 +13968,11 @@ void for_channel_elements(ExecutorRef executor, AxisView view, const float* tabl
             }
         });
     };
-    // Few channels would leave most lanes empty, so `width` pixels of c channels are treated as one pixel of c * width.
-    constexpr std::size_t few = 32;
+    // `width` pixels of c channels as one pixel of c * width.
     std::size_t done = 0;
-    if (view.count < few && view.count % width != 0 && view.outer >= width) {
+    if (takes_channels_together<Arch>(view)) {
         const std::size_t channels = view.count * width;
-        float wide[values * few * width];
+        float wide[values * few_channels * width];
         for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.count + i % view.count];
         done = view.outer / width * width;
         pixels(0, done / width, channels, wide);
@@ -13325,14 +13980,51 @@ void for_channel_elements(ExecutorRef executor, AxisView view, const float* tabl
     pixels(done * view.count, view.outer - done, view.count, table);
 }
 
+/// Returns the lanes of the vectors that cover so many contiguous floats.
+template <class Arch>
+[[nodiscard]] constexpr double covering_lanes(std::size_t floats) {
+    return static_cast<double>((floats + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>);
+}
+
+/// Returns the counts of loops over `rows` rows of so many contiguous floats, with `each` operations for each.
+template <class Arch>
+[[nodiscard]] constexpr OpCounts row_counts(std::size_t rows, std::size_t floats, double each) {
+    const auto count = static_cast<double>(rows);
+    return {.operations = each * count * covering_lanes<Arch>(floats), .rows = count};
+}
+
+/// Returns the counts of for_channel_elements.
+template <class Arch>
+[[nodiscard]] constexpr OpCounts channel_counts(AxisView view, double each) {
+    if (view.inner > 1) return row_counts<Arch>(view.outer * view.count, view.inner, each);
+    constexpr std::size_t width = lanes<Arch>;
+    if (takes_channels_together<Arch>(view)) {
+        return row_counts<Arch>((view.outer + width - 1) / width, view.count * width, each);
+    }
+    return row_counts<Arch>(view.outer, view.count, each);
+}
+
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
 // primsel/op/detail/gates.hpp
-// The terms that gates of one number are made of, in the function and in its gradient.
+// Functions of one number, and the terms that gates are made of in the function and in its gradient.
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 inline constexpr float root_of_half = 0.70710678F;
 inline constexpr float density_at_zero = 0.39894228F;  // of the normal distribution
+
+/// Returns log(1 + e^x), written so that exp cannot overflow and small terms are not lost.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> softplus(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    const V e = exp<Arch>(-xsimd::abs(x));
+    // log(1 + e) = 2 artanh(s) with s = e / (2 + e) <= 1 / 3. The rest of the series is below 2e-9 of it. 2 s is
+    // computed first, as it may be the smallest number.
+    const V twice = e / fma<Arch>(e, V(0.5F), V(1.0F)), square = V(0.25F) * twice * twice;
+    V series(1.0F / 15);
+    for (const int n : {13, 11, 9, 7, 5, 3}) series = fma<Arch>(series, square, V(1.0F / static_cast<float>(n)));
+    return max<Arch>(V(0.0F), x) + fma<Arch>(series * square, twice, twice);
+}
 
 /// Returns n such that tanh(log(1 + exp(x))) is n / (n + 2). From x = 20 on the quotient is 1 in float, and n is held.
 template <class Arch>
@@ -13360,16 +14052,18 @@ PRIMSEL_INLINE Floats<Arch> gate_slope(Floats<Arch> const& x, Floats<Arch> const
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
 // primsel/op/op.hpp
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The kernel of one kind of layer other than convolution: a specialisation of Op for its parameters. All members are
 /// static:
 /// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
-/// - double operations(params, span of input shapes, output shape): the floating-point operations for one image, for
-/// cost models;
+/// - OpCounts work<Arch, L>(params, span of input shapes, output shape): the work for one image, for cost models, which
+/// ask for it thousands of times;
 /// - void run<Arch, L>(params, args): for each strided layout L or, if constrained, some of them with chw among them;
 /// noexcept, allocates nothing, gives the same bits for every executor. params.check has accepted the shapes.
 /// An op with weights also has
@@ -13385,6 +14079,20 @@ inline constexpr bool has_weights = requires(Params const& params, Shape shape) 
     { Op<Params>::packed_floats(params, shape) } -> std::same_as<std::size_t>;
 };
 
+namespace op {
+/// Returns the rows of the larger of an op's output and first input, for ops that go through an image element by
+/// element: the pixels if the channels of a pixel are contiguous, the rows of all channels otherwise.
+template <StridedLayout L>
+[[nodiscard]] double image_rows(std::span<const Shape> inputs, Shape output) {
+    const auto rows_of = [](Shape const& shape) {
+        return static_cast<double>(axis_order<L>()[2] == Axis::c
+                                       ? shape.pixels()
+                                       : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
+    };
+    return inputs.empty() ? rows_of(output) : std::max(rows_of(output), rows_of(inputs[0]));
+}
+}  // namespace op
+
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <cmath>
@@ -13395,8 +14103,11 @@ template <>
 struct Op<ActivationParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
-        return operations_each(params) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape>, Shape output) {
+        const auto size = static_cast<double>(output.size());
+        const double each = operations_each<Arch>(params);
+        return each > 0 ? OpCounts{.operations = each * size} : OpCounts{.scalars = scalars_each * size};
     }
 
     template <class Arch, StridedLayout L>
@@ -13405,7 +14116,12 @@ struct Op<ActivationParams> {
     }
 
 private:
+    /// Scalar operations that a call of the C library takes as long as.
+    static constexpr double scalars_each = 12;
+    /// Returns the vector operations of an element; 0 if it is computed one element at a time.
+    template <class Arch>
     static double operations_each(ActivationParams const& params) {
+        constexpr double of_exp = lanes<Arch> == 16 ? 12 : 20;
         switch (params.kind) {
             case ActivationKind::relu:
             case ActivationKind::abs:
@@ -13425,25 +14141,28 @@ private:
                 return 5;
             case ActivationKind::sqrt:
                 return 10;
+            case ActivationKind::exp:
+                return of_exp;
             case ActivationKind::sigmoid:
+            case ActivationKind::silu:
+                return of_exp + 3;
+            case ActivationKind::mish:
+                return of_exp + 6;
+            case ActivationKind::gelu_tanh:
+                return of_exp + 7;
+            case ActivationKind::softplus:
+                return of_exp + 16;
             case ActivationKind::elu:
             case ActivationKind::tanh:
-            case ActivationKind::exp:
             case ActivationKind::log:
                 return 20;
-            case ActivationKind::silu:
-            case ActivationKind::mish:
-                return 22;
-            case ActivationKind::gelu_tanh:
-                return 25;
             case ActivationKind::erf:
             case ActivationKind::gelu:
-            case ActivationKind::softplus:
                 return 40;
             case ActivationKind::power:
-                return is_product(params.alpha) ? 2 : 300;
-            default:  // one element at a time
-                return 300;
+                return is_product(params.alpha) ? 2 : 0;
+            default:
+                return 0;
         }
     }
     static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
@@ -13474,7 +14193,7 @@ private:
                 return each([](V const& x) { return V(1.0F) / (V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::elu:
                 return each([alpha = V(params.alpha)](V const& x) {
-                    return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
+                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
                 });
             case ActivationKind::hard_sigmoid:
                 return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
@@ -13510,8 +14229,7 @@ private:
             case ActivationKind::erf:
                 return each([](V const& x) { return xsimd::erf(x); });
             case ActivationKind::softplus:
-                // log(1 + e^x), written so that exp cannot overflow and small terms are not lost.
-                return each([](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(exp<Arch>(-xsimd::abs(x))); });
+                return each([](V const& x) { return op::detail::softplus<Arch>(x); });
             case ActivationKind::silu:
                 return each([](V const& x) { return x / (V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::mish:
@@ -13768,8 +14486,9 @@ template <class Params>
 struct AffineOp {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(Params const&, std::span<const Shape>, Shape output) {
-        return 2 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(Params const&, std::span<const Shape>, Shape output) {
+        return channel_counts<Arch>(channel_view<L>(output, 1), 2);
     }
 
     [[nodiscard]] static std::size_t packed_floats(Params const&, Shape input) {
@@ -13798,6 +14517,12 @@ struct Op<BatchNormParams> : op::detail::AffineOp<BatchNormParams> {};
 
 template <>
 struct Op<ScaleParams> : op::detail::AffineOp<ScaleParams> {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ScaleParams const& params, std::span<const Shape> inputs, Shape output) {
+        if (params.known) return {.operations = 2 * static_cast<double>(output.size())};
+        return op::detail::AffineOp<ScaleParams>::work<Arch, L>(params, inputs, output);
+    }
+
     template <class Arch, StridedLayout L>
     static void run(ScaleParams const& params, OpArgs const& args) noexcept {
         if (params.known)
@@ -13970,7 +14695,40 @@ template <>
 struct Op<AsStridedParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(AsStridedParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    [[nodiscard]] static OpCounts work(AsStridedParams const& params, std::span<const Shape> inputs, Shape output) {
+        Axes axes;
+        for (std::size_t i = 0; i < params.dims.rank(); ++i) {
+            axes.add(static_cast<std::size_t>(params.dims[i]), {params.strides[i]});
+        }
+        const std::ptrdiff_t step = axes.row_step()[0];
+        const std::size_t length = axes.row_floats();
+        const auto size = static_cast<double>(output.size());
+        // A cache line of the input has 16 floats.
+        const double read = std::min(static_cast<double>(inputs[0].size()),
+                                     size * static_cast<double>(std::clamp<std::ptrdiff_t>(step, 1, 16)));
+        OpCounts counts = op::detail::row_counts<Arch>(axes.rows(), length, 1);
+        counts.bytes = 4 * (size + read);
+        if (step == 0 || step == 1) return counts;
+        for (std::size_t axis = 0; step > 1 && axis + 1 < axes.rank(); ++axis) {
+            if (axes.step(axis)[0] != 1) continue;
+            const std::size_t columns = axes.extent(axis), matrices = output.size() / (length * columns);
+            std::size_t dst_step = 1;
+            for (std::size_t inner = axes.rank() - 1; inner > axis; --inner) dst_step *= axes.extent(inner);
+            if ((columns == 2 && step == 2) || (length == 2 && dst_step == 2)) {
+                counts = op::detail::row_counts<Arch>(matrices, length * columns, 1);
+                counts.form = "pairs";
+                return counts;
+            }
+            return transpose_counts(matrices, length, columns, dst_step, {"transposed", "aliased", "far"});
+        }
+        counts.form = "dealt";
+        if (step == 2 || step == 3) return counts;
+        counts.scalars = size, counts.operations = 0;
+        counts.form = "scalar";
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
@@ -13984,7 +14742,7 @@ struct Op<AsStridedParams> {
         const std::ptrdiff_t step = axes.row_step()[0];
         if (step > 1) {
             for (std::size_t axis = 0; axis + 1 < axes.rank(); ++axis) {
-                if (axes.step(axis)[0] == 1) return transposed(axes, axis, src, args.dst, args.executor);
+                if (axes.step(axis)[0] == 1) return transposed<Arch>(axes, axis, src, args.dst, args.executor);
             }
         }
         const std::size_t floats = axes.row_floats();
@@ -13994,9 +14752,8 @@ struct Op<AsStridedParams> {
                               float* to = dst + row * floats;
                               if (step == 1) return op::detail::copy_part<Arch>(from, to, floats, part);
                               const auto [first, last] = part.of(floats);
-                              for (std::size_t i = first; i < last; ++i) {
-                                  to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
-                              }
+                              from += static_cast<std::ptrdiff_t>(first) * step;
+                              copy_every<Arch>(from, step, to + first, last - first);
                           });
     }
 
@@ -14004,7 +14761,62 @@ private:
     static constexpr std::size_t max_rank = Dims::max_rank + 1;
     using Axes = op::detail::Walk<1, max_rank>;
 
+    /// Copies floats that are `step` apart.
+    template <class Arch>
+    static PRIMSEL_INLINE void copy_every(const float* src, std::ptrdiff_t step, float* dst, std::size_t floats) {
+        constexpr std::size_t width = lanes<Arch>;
+        std::size_t i = 0;
+        if (step == 0) return void(std::fill_n(dst, floats, *src));
+        if (step == 2) {
+            for (; i < floats; i += width) {
+                // The last float that is read is the last one wanted: the tensor may end there.
+                const std::size_t n = 2 * (floats - i) - 1;
+                Floats<Arch> even = op::detail::load_up_to<Arch>(src + 2 * i, n);
+                Floats<Arch> odd =
+                    op::detail::load_up_to<Arch>(src + 2 * i + std::min(n, width), n - std::min(n, width));
+                op::detail::split_even_odd<Arch>(even, odd);
+                op::detail::store_up_to<Arch>(dst + i, even, floats - i);
+            }
+            return;
+        }
+        if (step == 3) {
+            for (; i + width < floats; i += width) {
+                Floats<Arch> phases[3];
+                op::detail::deal<Arch>(src + 3 * i, phases);
+                store<Arch>(dst + i, phases[0]);
+            }
+        }
+        for (; i < floats; ++i) dst[i] = src[static_cast<std::ptrdiff_t>(i) * step];
+    }
+    /// Copies pairs to two rows.
+    template <class Arch>
+    static PRIMSEL_INLINE void separate_pairs(const float* src, float* even_row, float* odd_row, std::size_t pairs) {
+        constexpr std::size_t width = lanes<Arch>;
+        for (std::size_t i = 0; i < pairs; i += width) {
+            const std::size_t n = 2 * (pairs - i), first = std::min(n, width);
+            Floats<Arch> even = op::detail::load_up_to<Arch>(src + 2 * i, n);
+            Floats<Arch> odd = op::detail::load_up_to<Arch>(src + 2 * i + first, n - first);
+            op::detail::split_even_odd<Arch>(even, odd);
+            op::detail::store_up_to<Arch>(even_row + i, even, pairs - i);
+            op::detail::store_up_to<Arch>(odd_row + i, odd, pairs - i);
+        }
+    }
+    /// Copies two rows to pairs.
+    template <class Arch>
+    static PRIMSEL_INLINE void join_pairs(const float* even_row, const float* odd_row, float* dst, std::size_t pairs) {
+        constexpr std::size_t width = lanes<Arch>;
+        for (std::size_t i = 0; i < pairs; i += width) {
+            const std::size_t n = 2 * (pairs - i), first = std::min(n, width);
+            Floats<Arch> even = op::detail::load_up_to<Arch>(even_row + i, pairs - i);
+            Floats<Arch> odd = op::detail::load_up_to<Arch>(odd_row + i, pairs - i);
+            op::detail::join_even_odd<Arch>(even, odd);
+            op::detail::store_up_to<Arch>(dst + 2 * i, even, n);
+            op::detail::store_up_to<Arch>(dst + 2 * i + first, odd, n - first);
+        }
+    }
+
     /// Transposes: the input's neighbours lie along axis `columns`, the result's along the last axis.
+    template <class Arch>
     static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
                            ExecutorRef executor) noexcept {
         const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
@@ -14027,6 +14839,14 @@ private:
                 const bool few = count < 16 * part.count;
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
+                if (count == 2 && src_step == 2) {
+                    float* const to = dst + at[1] + first;
+                    return separate_pairs<Arch>(src + at[0] + 2 * first, to, to + step, some);
+                }
+                if (rows == 2 && step == 2 && !few) {
+                    const float* const from = src + at[0] + begin;
+                    return join_pairs<Arch>(from, from + src_step, dst + at[1] + 2 * begin, end - begin);
+                }
                 transpose_columns(src + at[0] + first * src_step, src_step, dst + at[1] + first, step, some,
                                   few ? 0 : begin, few ? count : end);
             },
@@ -14453,37 +15273,48 @@ template <>
 struct Op<BinaryParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(BinaryParams const& params, std::span<const Shape>, Shape output) {
-        const double each = params.kind == BinaryKind::power       ? 300
-                            : params.kind == BinaryKind::modulo    ? 60
-                            : params.kind == BinaryKind::remainder ? 60
-                                                                   : 1;
-        return each * static_cast<double>(output.size());
+    /// A call of the C library takes about as long as 12 scalar operations.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(BinaryParams const& params, std::span<const Shape> inputs, Shape output) {
+        const bool is_scalar = params.kind == BinaryKind::power || params.kind == BinaryKind::modulo ||
+                               params.kind == BinaryKind::remainder;
+        const op::detail::AxisView image = op::detail::channel_view<L>(output, 1);
+        OpCounts counts;
+        if (!is_scalar && takes_few_channels<Arch>(params.kind, image, inputs[0], inputs[1], output) != nothing) {
+            counts = op::detail::channel_counts<Arch>(image, 1);
+        } else {
+            const Axes of =
+                axes(1, inputs[0], inputs[1], output, axis_order<L>(), L::strides(inputs[0]), L::strides(inputs[1]));
+            counts = op::detail::row_counts<Arch>(of.rows(), of.row_floats(), 1);
+        }
+        if (is_scalar) counts.operations = 0, counts.scalars = 12 * static_cast<double>(output.size());
+        return counts;
     }
 
     template <class Arch, StridedLayout L>
     static void run(BinaryParams const& params, OpArgs const& args) noexcept {
         binary<Arch>(params.kind, args,
-                     axes(args, axis_order<L>(), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
+                     axes(args.batch, args.src_shape[0], args.src_shape[1], args.dst_shape, axis_order<L>(),
+                          L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
                      op::detail::channel_view<L>(args.dst_shape, 1));
     }
 
 private:
     using Axes = op::detail::Walk<2, 4>;
 
-    static Axes axes(OpArgs const& args, std::array<Axis, 3> const& order, Strides const& a, Strides const& b) {
-        const Shape of_a = args.src_shape[0], of_b = args.src_shape[1];
+    static Axes axes(int batch, Shape of_a, Shape of_b, Shape output, std::array<Axis, 3> const& order,
+                     Strides const& a, Strides const& b) {
         Axes result;
         const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
             result.add(static_cast<std::size_t>(extent),
                        {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
         };
-        add(args.batch, of_a.size(), of_b.size());
+        add(batch, of_a.size(), of_b.size());
         for (const Axis axis : order) {
             const auto step = [axis](Shape const& shape, Strides const& strides) {
                 return extent(shape, axis) == 1 ? 0 : stride(strides, axis);
             };
-            add(extent(args.dst_shape, axis), step(of_a, a), step(of_b, b));
+            add(extent(output, axis), step(of_a, a), step(of_b, b));
         }
         return result;
     }
@@ -14545,16 +15376,30 @@ private:
     template <class Arch, class F>
     static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, op::detail::AxisView image,
                     F const& f) noexcept {
-        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
-        const Shape of_channels{args.dst_shape.c, 1, 1};
-        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
-        if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
+        const FewChannels of =
+            takes_few_channels<Arch>(kind, image, args.src_shape[0], args.src_shape[1], args.dst_shape);
+        if (of == second) {
             few_channels<Arch>(args, image, args.src[0], args.src[1], f);
-        } else if (few && commutes && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
+        } else if (of == first) {
             few_channels<Arch>(args, image, args.src[1], args.src[0], f);
         } else {
             rows<Arch>(args, axes, f);
         }
+    }
+
+    /// The input that has one element for each of few contiguous channels.
+    enum FewChannels { nothing, first, second };
+    template <class Arch>
+    static FewChannels takes_few_channels(BinaryKind kind, op::detail::AxisView image, Shape a, Shape b,
+                                          Shape output) noexcept {
+        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply,
+                   any = commutes || kind == BinaryKind::subtract || kind == BinaryKind::divide ||
+                         kind == BinaryKind::prelu;
+        const Shape of_channels{output.c, 1, 1};
+        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
+        if (!few || !any) return nothing;
+        if (a == output && b == of_channels) return second;
+        return commutes && b == output && a == of_channels ? first : nothing;
     }
 
     /// One element for each channel, where the channels of a pixel are contiguous but too few to be a row each.
@@ -14615,8 +15460,9 @@ template <>
 struct Op<AddParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(AddParams const&, std::span<const Shape> inputs, Shape output) {
-        return static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(AddParams const&, std::span<const Shape> inputs, Shape output) {
+        return {.operations = static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size())};
     }
 
     template <class Arch, StridedLayout L>
@@ -14645,7 +15491,18 @@ template <>
 struct Op<ConcatParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ConcatParams const& params, std::span<const Shape> inputs, Shape output) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(output, 1, params.axis);
+        OpCounts counts;
+        for (Shape const& shape : inputs) {
+            const OpCounts of_one =
+                op::detail::row_counts<Arch>(outer, static_cast<std::size_t>(extent(shape, params.axis)) * inner, 1);
+            counts.operations += of_one.operations, counts.rows += of_one.rows;
+        }
+        if (is_short<Arch>(count * inner)) counts.form = "short";
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
     static void run(ConcatParams const& params, OpArgs const& args) noexcept {
@@ -14654,13 +15511,18 @@ struct Op<ConcatParams> {
 
 private:
     template <class Arch>
+    static constexpr bool is_short(std::size_t row) {
+        return row <= 4 * lanes<Arch>;
+    }
+
+    template <class Arch>
     static void concat(Axis axis, op::detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t row = view.count * view.inner;
         const auto floats_of = [&args, axis, view](std::size_t input) {
             return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
         };
         // Takes short rows input by input, so that values common to all rows of an input are computed once.
-        if (row <= 4 * lanes<Arch>) {
+        if (is_short<Arch>(row)) {
             op::detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
                 float* dst = args.dst + first * row;
                 for (std::size_t input = 0; input < args.src.size(); ++input) {
@@ -14700,19 +15562,24 @@ template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
 
-    /// Counts whole vectors of columns and whole blocks of outputs, and for each vector of a block the operations that
-    /// its start and its stores take as long as. The factors are fitted to times on a Xeon.
-    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs,
-                                           Shape output) {
-        constexpr int width = 16;
-        constexpr double dense = 0.6, around_a_vector = 1700;
+    /// Counts whole vectors of columns and whole blocks of outputs. Each vector of a block is a row.
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    [[nodiscard]] static OpCounts work(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape output) {
+        constexpr int width = lanes<Arch>;
         const Sizes sizes(params, inputs[0]);
         const int columns = (output.w + params.stride.w - 1) / params.stride.w, vectors = (columns + width - 1) / width,
                   phases = std::min(params.stride.w, output.w);
         const double rows = static_cast<double>(sizes.groups * sizes.blocks * sizes.block) * output.h,
                      depth = static_cast<double>(sizes.c * sizes.taps) / params.stride.h / params.stride.w;
-        return rows * phases * vectors *
-               (dense * 2 * width * depth + around_a_vector / static_cast<double>(sizes.block));
+        const double tiles = rows * phases * vectors / static_cast<double>(sizes.block);
+        return {.operations = 2 * width * static_cast<double>(sizes.block) * tiles * depth,
+                .scalars = tiles * params.stride.w + (params.stride.w > 2 ? static_cast<double>(output.size()) : 0),
+                .rows = tiles,
+                .form = is_depthwise(params, sizes) ? "depthwise"
+                        : sizes.block == 1          ? "one"
+                        : sizes.block == 4          ? "four"
+                                                    : "eight"};
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
@@ -15016,8 +15883,11 @@ struct Op<DenseParams> {
     /// The outputs of a panel.
     static constexpr std::size_t outputs_apart = 32;
 
-    [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
-        return 2.0 * params.k * static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(DenseParams const& params, std::span<const Shape> inputs, Shape) {
+        const std::size_t panels = (static_cast<std::size_t>(params.k) + panel - 1) / panel, depth = inputs[0].size();
+        return {.operations = 2.0 * params.k * static_cast<double>(depth),
+                .rows = static_cast<double>(panels * ((depth + block - 1) / block))};
     }
 
     [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
@@ -15339,7 +16209,13 @@ template <>
 struct Op<GatherParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(GatherParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GatherParams const&, std::span<const Shape>, Shape output) {
+        const auto rows = static_cast<std::size_t>(output.c) * static_cast<std::size_t>(output.h);
+        OpCounts counts = op::detail::row_counts<Arch>(rows, static_cast<std::size_t>(output.w), 1);
+        counts.bytes = 8.0 * static_cast<double>(output.size());  // of the input, the rows that are taken
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
@@ -15752,6 +16628,17 @@ PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at
             return j + 1 < taps ? Reduction::template apply<Arch>(even, odd) : even;
         });
     }
+    if (axis.step == 3) {
+        return reduce_terms<Arch, Reduction>((taps + 2) / 3, [at, taps](std::size_t group) {
+            V phases[3];
+            deal<Arch>(at + 3 * group, phases);
+            V sum = phases[0];
+            for (std::size_t j = 1; j < 3 && 3 * group + j < taps; ++j) {
+                sum = Reduction::template apply<Arch>(sum, phases[j]);
+            }
+            return sum;
+        });
+    }
     return reduce_terms<Arch, Reduction>(taps, [&axis, at, n](std::size_t j) {
         constexpr std::ptrdiff_t width = lanes<Arch>;
         alignas(64) float lane[width];
@@ -16102,8 +16989,24 @@ template <>
 struct Op<GlobalPoolParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    /// Where the channels of a pixel are contiguous, up to four vectors are summed at a time; one alone takes as long.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
+        const Shape in = inputs[0];
+        const auto channels = static_cast<std::size_t>(in.c);
+        if constexpr (op::detail::axis_view<L>(Shape{2, 2, 2}, 1, Axis::c).inner == 1) {
+            const std::size_t group = 4 * lanes<Arch>, groups = channels / group, rest = channels % group;
+            const auto steps = static_cast<double>(groups + (rest + lanes<Arch> - 1) / lanes<Arch>);
+            return {.operations = steps * static_cast<double>(group * in.pixels()),
+                    .rows = static_cast<double>(in.h) * steps};
+        }
+        if (op::detail::channel_view<L>(in, 1).inner == in.pixels()) {
+            OpCounts counts = op::detail::row_counts<Arch>(channels, in.pixels(), 1);
+            counts.form = in.pixels() <= op::detail::longest_short_row<Arch> ? "short" : "long";
+            return counts;
+        }
+        return op::detail::row_counts<Arch>(channels * static_cast<std::size_t>(in.h), static_cast<std::size_t>(in.w),
+                                            1);
     }
 
     template <class Arch, StridedLayout L>
@@ -16290,8 +17193,10 @@ template <>
 struct Op<LrnParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(LrnParams const& params, std::span<const Shape>, Shape output) {
-        return (2.0 * params.size + 20) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(LrnParams const& params, std::span<const Shape> inputs, Shape output) {
+        return {.operations = (2.0 * params.size + 20) * static_cast<double>(output.size()),
+                .rows = op::image_rows<L>(inputs, output)};
     }
 
     template <class Arch, StridedLayout L>
@@ -16638,8 +17543,10 @@ template <>
 struct Op<MaxPoolIndicesParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
-        return static_cast<double>(params.pool.window.h) * params.pool.window.w * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
+        const auto size = static_cast<double>(output.size());
+        return {.scalars = size * params.pool.window.h * params.pool.window.w, .rows = size * params.pool.window.h};
     }
 
     template <class Arch, StridedLayout L>
@@ -16699,10 +17606,14 @@ struct Op<NonMaxSuppressionParams> {
     static constexpr bool in_place = false;
 
     /// Approximate: the number of comparisons depends on the image.
-    [[nodiscard]] static double operations(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
-                                           Shape output) {
-        const double kept = params.kept(inputs[1]);
-        return static_cast<double>(inputs[1].size()) * (2 + std::log2(kept)) + 10.0 * output.h * kept;
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
+        const double kept = params.kept(inputs[1]), boxes = inputs[1].w,
+                     classes = static_cast<double>(inputs[1].size()) / boxes, heap = 2 * kept;
+        const double moved = heap * (2 + std::max(std::log(boxes / heap), 0.0));
+        return {.scalars = classes * (3 * boxes + 8 * moved * std::log2(heap + 1) + 5 * kept * kept),
+                .rows = static_cast<double>(output.h)};
     }
 
     template <class Arch, StridedLayout L>
@@ -17072,7 +17983,22 @@ template <>
 struct Op<PadParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PadParams const& params, std::span<const Shape> inputs, Shape output) {
+        const Shape in = inputs[0];
+        const bool together = L::strides(output).c == 1, swapped = op::detail::is_transposed<L>();
+        const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(swapped ? in.w : in.h),
+                   w = static_cast<std::size_t>(swapped ? in.h : in.w);
+        if (together && in.c != output.c) return named("pixels", op::detail::row_counts<Arch>(h * w, c, 1));
+        const std::size_t floats = static_cast<std::size_t>(swapped ? output.h : output.w) * (together ? c : 1);
+        OpCounts counts = op::detail::row_counts<Arch>(output.size() / floats, floats, 1);
+        if (params.mode == PadMode::constant) return counts;
+        if (!together && floats <= most_columns) return named("columns", counts);
+        // Each pixel of the border is a copy of its own.
+        const Padding padding = swapped ? op::detail::exchanged(params.padding) : params.padding;
+        counts.scalars = static_cast<double>((together ? 1 : c) * h) * (padding.left + padding.right);
+        return named("border", counts);
+    }
 
     template <class Arch, StridedLayout L>
     static void run(PadParams const& params, OpArgs const& args) noexcept {
@@ -17082,6 +18008,32 @@ struct Op<PadParams> {
     }
 
 private:
+    /// The widest rows of one channel that are written by vectors.
+    static constexpr int most_columns = 1024;
+    /// The input column of each column, and the first one of each vector; -1 where a vector's columns are further apart
+    /// than its lanes.
+    struct Columns {
+        int at[most_columns + 16];
+        int first[most_columns];
+    };
+    template <class Arch>
+    static void find(PadParams const& params, int in, int out, Columns& columns) noexcept {
+        constexpr int width = lanes<Arch>;
+        for (int w = 0; w < out; w += width) {
+            int low = in, high = 0;
+            for (int i = w; i < w + width; ++i) {
+                const int at = source(params.mode, std::min(i, out - 1) - params.padding.left, in);
+                low = std::min(low, at), high = std::max(high, at), columns.at[i] = at;
+            }
+            columns.first[w / width] = high - low < width ? low : -1;
+        }
+    }
+
+    [[nodiscard]] static OpCounts named(std::string_view form, OpCounts counts) {
+        counts.form = form;
+        return counts;
+    }
+
     template <class Arch>
     static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
@@ -17090,8 +18042,12 @@ private:
         const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
         const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
         const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        // A row with a constant border of more than one vector is copied faster than its ends are masked.
+        const bool by_vectors = !together && out.w <= (constant ? lanes<Arch> : most_columns);
+        Columns columns;
+        if (by_vectors && !constant) find<Arch>(params, in.w, out.w, columns);
         op::detail::for_rows(
-            args.executor, args.batch, out, to, [=, &params, &args](op::detail::RowRange const& range) {
+            args.executor, args.batch, out, to, [=, &params, &args, &columns](op::detail::RowRange const& range) {
                 for (int i = 0; i < range.count; ++i) {
                     const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
                     float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
@@ -17107,20 +18063,45 @@ private:
                                        static_cast<std::size_t>(row) * from.h;
                     if (to.w != from.w) {
                         pad_pixels(params, in, src, dst);
+                    } else if (by_vectors) {
+                        pad_columns<Arch>(params, in.w, out.w, columns, src, dst);
+                    } else if (constant) {
+                        dst = std::fill_n(dst, before, params.value);
+                        op::detail::copy_floats<Arch>(src, dst, floats);
+                        std::fill_n(dst + floats, after, params.value);
                     } else {
-                        if (constant) {
-                            dst = std::fill_n(dst, before, params.value);
-                            op::detail::copy_floats<Arch>(src, dst, floats);
-                            std::fill_n(dst + floats, after, params.value);
-                        } else {
-                            op::detail::copy_floats<Arch>(src, dst + before, floats);
-                            border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
-                            border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src,
-                                         dst + before + floats, to.w);
-                        }
+                        op::detail::copy_floats<Arch>(src, dst + before, floats);
+                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
+                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
+                                     to.w);
                     }
                 }
             });
+    }
+
+    /// Pads a row of `in` columns to one of `out` columns.
+    template <class Arch>
+    static PRIMSEL_INLINE void pad_columns(PadParams const& params, int in, int out, Columns const& columns,
+                                           const float* src, float* dst) {
+        constexpr int width = lanes<Arch>;
+        const int left = params.padding.left;
+        for (int w = 0; w < out; w += width) {
+            const auto n = static_cast<std::size_t>(out - w);
+            if (w >= left && w + width <= left + in) {
+                store<Arch>(dst + w, load<Arch>(src + (w - left)));
+            } else if (params.mode == PadMode::constant) {
+                op::detail::store_up_to<Arch>(dst + w, op::detail::load_around<Arch>(src, w - left, in, params.value),
+                                              n);
+            } else {
+                const int first = columns.first[w / width];
+                if (first < 0) {
+                    for (int i = w; i < std::min(w + width, out); ++i) dst[i] = src[columns.at[i]];
+                } else {
+                    const auto some = op::detail::load_up_to<Arch>(src + first, static_cast<std::size_t>(in - first));
+                    op::detail::store_up_to<Arch>(dst + w, op::detail::permuted<Arch>(some, columns.at + w, first), n);
+                }
+            }
+        }
     }
 
     /// Returns the element of `count` that a position outside stands for.
@@ -17244,6 +18225,187 @@ PRIMSEL_NOINLINE void pool_separated(PoolAxis const& axis, OutputRow const& row,
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
+// primsel/op/detail/sliding_window.hpp
+// Pooling of one channel whose columns are contiguous, by large windows: the work for one output hardly depends on the
+// size of the window. Rows are reduced as in van Herk, "A fast algorithm for local minimum and maximum filters" (1992):
+// a window consists of the end of one block of rows and the beginning of the next. Columns are reduced by doubling.
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+/// The largest window along an axis: sums of more terms would need blocks.
+inline constexpr std::ptrdiff_t longest_sliding = static_cast<std::ptrdiff_t>(block_terms);
+/// The floats that are reduced at a time: three buffers of them stay in L1.
+inline constexpr std::ptrdiff_t sliding_floats = 2560;
+
+/// Returns whether pool_sliding takes these windows, and reads less than pool_columns. That reads each row and each
+/// column of a window. Sliding reads each row of the image twice and the block's end once for an output; then it deals
+/// the columns, reads two or three vectors for each bit of the window's size, and joins the results.
+[[nodiscard]] constexpr bool is_sliding(PoolAxis const& down, PoolAxis const& across) noexcept {
+    if (down.size > longest_sliding || across.size > longest_sliding) return false;
+    if (down.step > 3 || across.step > 3 || across.size < across.step) return false;
+    std::ptrdiff_t sliding = 2 * down.step + 1 + across.step + 2;
+    for (std::ptrdiff_t groups = across.size / across.step; groups > 1; groups /= 2) sliding += 2 + groups % 2;
+    return sliding < down.size + across.size;
+}
+
+/// One channel of an image, and of the result.
+struct PooledPlane {
+    const float* src;
+    std::size_t src_row;
+    float* dst;
+    std::size_t dst_row;
+};
+
+/// Reduces the rows of some windows for a few vectors of columns. row(y, v) loads vector v of row y of the image; row
+/// `first` is the first of the first window. Results are stored `pitch` floats apart.
+template <class Arch, class Reduction, std::size_t vectors, class Row>
+PRIMSEL_INLINE void slide_down(PoolAxis const& down, std::ptrdiff_t first, std::ptrdiff_t windows, Row const& row,
+                               float* to, std::ptrdiff_t pitch) {
+    using V = Floats<Arch>;
+    const std::ptrdiff_t size = down.size;
+    const auto inside = [&](std::ptrdiff_t at) { return std::clamp(first + at, std::ptrdiff_t{0}, down.in) - first; };
+    V ends[longest_sliding * vectors];
+    for (std::ptrdiff_t window = 0, block = 0; window < windows; block += size) {
+        const std::ptrdiff_t next = block + size, low = inside(block), high = inside(next), stop = inside(next + size);
+        V end[vectors], begin[vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < vectors; ++v) end[v] = begin[v] = V(Reduction::identity);
+        V* to_end = ends + size * static_cast<std::ptrdiff_t>(vectors);
+        for (std::ptrdiff_t at = next - 1; at >= block; --at) {
+            to_end -= vectors;
+            const bool is_inside = at >= low && at < high;
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                if (is_inside) end[v] = Reduction::template apply<Arch>(end[v], row(first + at, v));
+                to_end[v] = end[v];
+            }
+        }
+        for (std::ptrdiff_t done = inside(next); window < windows && window * down.step < next; ++window) {
+            const std::ptrdiff_t at = window * down.step;
+            for (const std::ptrdiff_t until = std::min(at + size, stop); done < until; ++done) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    begin[v] = Reduction::template apply<Arch>(begin[v], row(first + done, v));
+                }
+            }
+            const V* const rest = ends + (at - block) * static_cast<std::ptrdiff_t>(vectors);
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                store<Arch>(to + window * pitch + static_cast<std::ptrdiff_t>(v) * lanes<Arch>,
+                            Reduction::template apply<Arch>(rest[v], begin[v]));
+            }
+        }
+    }
+}
+
+/// Reduces each `count` neighbours of src[0, floats): dst[i] is the reduction of src[i], ..., src[i + count - 1].
+/// Element i of dst is right if i + count <= floats; a vector's room is needed behind both.
+template <class Arch, class Reduction>
+PRIMSEL_INLINE const float* reduce_neighbours(const float* src, float* dst, std::ptrdiff_t floats,
+                                              std::ptrdiff_t count) {
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    std::ptrdiff_t bit = 1;
+    while (2 * bit <= count) bit *= 2;
+    const float* from = src;
+    for (std::ptrdiff_t done = 1; done < count;) {
+        bit /= 2;
+        const bool odd = (count & bit) != 0;
+        // In place but for the first time: what is stored has been loaded before.
+        for (std::ptrdiff_t i = 0; i + 2 * done + odd <= floats; i += width) {
+            auto sum = Reduction::template apply<Arch>(load<Arch>(from + i), load<Arch>(from + i + done));
+            if (odd) sum = Reduction::template apply<Arch>(sum, load<Arch>(src + i + 2 * done));
+            store<Arch>(dst + i, sum);
+        }
+        from = dst;
+        done = 2 * done + odd;
+    }
+    return from;
+}
+
+/// Reduces each `step` neighbours in place, and the first `rest` of them to `partly`.
+template <class Arch, class Reduction, std::size_t step>
+PRIMSEL_INLINE void deal_columns(float* combined, float* partly, std::ptrdiff_t floats, std::ptrdiff_t rest) {
+    using V = Floats<Arch>;
+    for (std::ptrdiff_t i = 0; i < floats; i += lanes<Arch>) {
+        V phases[step];
+        deal<Arch>(combined + i * static_cast<std::ptrdiff_t>(step), phases);
+        V sum = phases[0];
+        if (rest == 1) store<Arch>(partly + i, sum);
+        PRIMSEL_UNROLL
+        for (std::size_t phase = 1; phase < step; ++phase) {
+            sum = Reduction::template apply<Arch>(sum, phases[phase]);
+            if (phase == 1 && rest == 2) store<Arch>(partly + i, sum);
+        }
+        store<Arch>(combined + i, sum);
+    }
+}
+
+/// Computes rows [0, rows) and columns [0, outputs) of the result for windows that are is_sliding.
+template <class Arch, class Reduction>
+PRIMSEL_NOINLINE void pool_sliding(PoolAxis const& down, PoolAxis const& across, PooledPlane const& plane,
+                                   std::ptrdiff_t rows, std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>, room = sliding_floats + 4 * width;
+    alignas(64) float combined[room], partly[room], reduced[room];
+    const std::ptrdiff_t step = across.step, groups = across.size / step, rest = across.size % step;
+    // A row of `pitch` columns becomes one of `dealt`, each the reduction of `step` columns.
+    const std::ptrdiff_t more = (across.size + step - 1) / step - 1;
+    const std::ptrdiff_t piece = std::min(std::max(sliding_floats / (16 * step), 4 * more), outputs);
+    for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
+        const std::ptrdiff_t count = std::min(piece, outputs - out), begin = across.begin(out);
+        const std::ptrdiff_t dealt = count + more, pitch = dealt * step;
+        const std::ptrdiff_t several = std::max(sliding_floats / pitch, std::ptrdiff_t{1});
+        for (std::ptrdiff_t top = 0; top < rows; top += several) {
+            const std::ptrdiff_t windows = std::min(several, rows - top), first = down.begin(top);
+            // From right to left, as the last vector reaches into the next row.
+            for (std::ptrdiff_t x = (pitch - 1) / (2 * width) * 2 * width; x >= 0; x -= 2 * width) {
+                const std::ptrdiff_t at = begin + x;
+                const auto slide = [&]<std::size_t vectors>(auto const& load_from) {
+                    const auto row = [=, src = plane.src, stride = plane.src_row](std::ptrdiff_t y, std::size_t v) {
+                        return load_from(src + static_cast<std::size_t>(y) * stride,
+                                         at + static_cast<std::ptrdiff_t>(v) * width);
+                    };
+                    slide_down<Arch, Reduction, vectors>(down, first, windows, row, combined + x, pitch);
+                };
+                const auto inner = [](const float* row, std::ptrdiff_t column) {
+                    __builtin_prefetch(row + column - 2 * width);  // for the next columns
+                    return load<Arch>(row + column);
+                };
+                const auto outer = [in = across.in](const float* row, std::ptrdiff_t column) {
+                    return load_around<Arch>(row, column, in, Reduction::identity);
+                };
+                if (x + width >= pitch) {
+                    slide.template operator()<1>(outer);
+                } else if (at >= 0 && at + 2 * width <= across.in) {
+                    slide.template operator()<2>(inner);
+                } else {
+                    slide.template operator()<2>(outer);
+                }
+            }
+            const std::ptrdiff_t floats = windows * dealt;
+            if (step == 2) deal_columns<Arch, Reduction, 2>(combined, partly, floats, rest);
+            if (step == 3) deal_columns<Arch, Reduction, 3>(combined, partly, floats, rest);
+            const float* const whole = reduce_neighbours<Arch, Reduction>(combined, reduced, floats, groups);
+            for (std::ptrdiff_t i = 0; i < windows; ++i) {
+                float* const to = plane.dst + static_cast<std::size_t>(top + i) * plane.dst_row + out;
+                const V counted(static_cast<float>(down.counted(top + i)));
+                for (std::ptrdiff_t x = 0; x < count; x += width) {
+                    V sum = load<Arch>(whole + i * dealt + x);
+                    if (rest > 0) {
+                        sum = Reduction::template apply<Arch>(sum, load<Arch>(partly + i * dealt + x + groups));
+                    }
+                    if constexpr (Reduction::averages) sum = sum / (counted * across.counted_from<Arch>(out + x));
+                    store_up_to<Arch>(to + x, sum, static_cast<std::size_t>(count - x));
+                }
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
 
 #include <algorithm>
 #include <span>
@@ -17261,6 +18423,18 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
     if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, down.size, out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
+    }
+    if (from.w == 1 && is_sliding(down, across)) {
+        return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
+                          out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
+                              const auto channels = static_cast<std::size_t>(out.c);
+                              for (std::size_t item = begin; item < end; ++item) {
+                                  const std::size_t image = item / channels, c = item % channels;
+                                  const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
+                                                          dst + image * out.size() + c * to.c, to.h};
+                                  pool_sliding<Arch, Reduction>(down, across, plane, out.h, out.w);
+                              }
+                          });
     }
     for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
         constexpr int several = 16;
@@ -17406,17 +18580,70 @@ template <>
 struct Op<PoolParams> {
     static constexpr bool in_place = false;
 
-    /// Large windows without gaps are reduced by rows, then by columns.
-    [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
-        const double whole = static_cast<double>(params.window.h) * params.window.w;
-        const double separated = static_cast<double>(params.window.h) * params.stride.w + params.window.w;
-        const bool separates = params.dilation == Extent{1} && 2 * separated < whole;
-        return (separates ? separated : whole) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
+        const Strides from = L::strides(inputs[0]);
+        if constexpr (!op::detail::is_transposed<L>()) return counts<Arch>(params, inputs[0], output, from);
+        return counts<Arch>(op::detail::exchanged(params), op::detail::exchanged(inputs[0]),
+                            op::detail::exchanged(output), op::detail::exchanged(from));
     }
 
     template <class Arch, StridedLayout L>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
         op::detail::with_rows_outside<L>(params, op::detail::exchanged(params), args, &op::detail::pool_of_kind<Arch>);
+    }
+
+private:
+    /// Counts of the form that pool_any runs, in vectors of taps; borders are counted as if they had whole windows.
+    template <class Arch>
+    [[nodiscard]] static OpCounts counts(PoolParams const& params, Shape in, Shape out, Strides from) {
+        using op::detail::covering_lanes;
+        const op::detail::PoolAxis down{in.h, params.window.h, params.stride.h, 0, 0, true},
+            across{in.w, params.window.w, params.stride.w, 0, 0, true};
+        const bool is_columns = from.w == 1;
+        const auto channels = static_cast<std::size_t>(out.c), width = static_cast<std::size_t>(out.w);
+        const double rows = static_cast<double>(is_columns ? channels : 1) * out.h,
+                     taps = static_cast<double>(params.window.h) * params.window.w;
+        if (params.dilation != Extent{1}) {
+            const double loops = rows * taps * (across.step == 1 ? 1 : out.w);
+            const std::size_t floats = (is_columns ? 1 : channels) * (across.step == 1 ? width : 1);
+            return {.operations = loops * covering_lanes<Arch>(floats), .rows = loops, .form = "dilated"};
+        }
+        const double pixels = static_cast<double>(out.pixels());
+        if (!is_columns && op::detail::is_separated<Arch>(across, down.size, out.c)) {
+            const double of_columns = across.step == 1 ? static_cast<double>(channels) : covering_lanes<Arch>(channels);
+            return {.operations = rows * params.window.h * in.w * out.c + pixels * params.window.w * of_columns,
+                    .rows = across.step == 1 ? rows : pixels,
+                    .form = "separated"};
+        }
+        if (!is_columns) {
+            const bool whole = params.window == Extent{2} || params.window == Extent{3};
+            // Vectors that are left over from groups of four are summed one by one, each as long as a group.
+            constexpr std::size_t group = 4 * lanes<Arch>;
+            const std::size_t rest = (channels % group + lanes<Arch> - 1) / lanes<Arch>;
+            const double vectors =
+                whole ? covering_lanes<Arch>(channels) : static_cast<double>((channels / group + rest) * group);
+            return {.operations = pixels * taps * vectors,
+                    .rows = pixels * (whole ? 1 : params.window.h),
+                    .form = whole ? "whole" : "taps"};
+        }
+        const double outputs = covering_lanes<Arch>(width),
+                     columns = covering_lanes<Arch>(static_cast<std::size_t>(in.w));
+        if (op::detail::is_sliding(down, across)) {
+            double each = static_cast<double>(across.step) + 2;
+            for (int size = params.window.w / params.stride.w; size > 1; size /= 2) each += 2 + size % 2;
+            return {
+                .operations = static_cast<double>(channels) * (2.0 * in.h + out.h) * columns + rows * each * outputs,
+                .rows = rows,
+                .form = "sliding"};
+        }
+        OpCounts result{.operations = rows * params.window.h * columns, .rows = rows, .form = "columns"};
+        if (across.step <= 3) {
+            result.operations += rows * params.window.w * outputs;
+        } else {
+            result.scalars = rows * params.window.w * out.w;
+        }
+        return result;
     }
 };
 
@@ -17971,8 +19198,19 @@ template <>
 struct Op<ReduceParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ReduceParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ReduceParams const& params, std::span<const Shape> inputs, Shape) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(inputs[0], 1, params.axis);
+        if (inner == 1) {
+            OpCounts counts = op::detail::row_counts<Arch>(outer, count, 1);
+            counts.form = count <= op::detail::longest_short_row<Arch> ? "short" : "long";
+            return counts;
+        }
+        const std::size_t strip = params.kind == ReduceKind::arg_max ? lanes<Arch> : 4 * lanes<Arch>;
+        const auto lines = static_cast<double>(outer);
+        return {.operations = lines * static_cast<double>(count) * op::detail::covering_lanes<Arch>(inner),
+                .rows = lines * static_cast<double>((inner + strip - 1) / strip),
+                .form = "across"};
     }
 
     template <class Arch, StridedLayout L>
@@ -18233,7 +19471,16 @@ template <>
 struct Op<FlattenParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(FlattenParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(FlattenParams const&, std::span<const Shape> inputs, Shape) {
+        const Shape in = inputs[0];
+        if (same_placement<L, chw>(in)) return {.operations = static_cast<double>(in.size()), .form = "copy"};
+        if constexpr (tensor::moves_rows<L, chw>) {
+            return op::detail::row_counts<Arch>(static_cast<std::size_t>(in.c) * static_cast<std::size_t>(in.h),
+                                                static_cast<std::size_t>(in.w), 1);
+        }
+        return transpose_counts(1, in.pixels(), static_cast<std::size_t>(in.c), in.pixels(), {"", "aliased", "far"});
+    }
 
     template <class Arch, StridedLayout L>
     static void run(FlattenParams const&, OpArgs const& args) noexcept {
@@ -18262,7 +19509,10 @@ template <>
 struct Op<ReshapeParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(ReshapeParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ReshapeParams const&, std::span<const Shape>, Shape) {
+        return {};
+    }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
@@ -18275,7 +19525,10 @@ template <>
 struct Op<DropoutParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(DropoutParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(DropoutParams const&, std::span<const Shape>, Shape) {
+        return {};
+    }
 
     template <class Arch, StridedLayout L>
     static void run(DropoutParams const&, OpArgs const& args) noexcept {
@@ -18287,7 +19540,16 @@ template <>
 struct Op<ChannelShuffleParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ChannelShuffleParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ChannelShuffleParams const& params, std::span<const Shape>, Shape output) {
+        const auto [outer, count, inner] = op::detail::channel_view<L>(output, 1);
+        if (inner == 1) {
+            return {.scalars = static_cast<double>(output.size()),
+                    .rows = static_cast<double>(outer * static_cast<std::size_t>(params.groups)),
+                    .form = "scalar"};
+        }
+        return op::detail::row_counts<Arch>(outer * count, inner, 1);
+    }
 
     template <class Arch, StridedLayout L>
     static void run(ChannelShuffleParams const& params, OpArgs const& args) noexcept {
@@ -18324,7 +19586,13 @@ template <>
 struct Op<SliceParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(SliceParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(SliceParams const& params, std::span<const Shape>, Shape output) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(output, 1, params.axis);
+        OpCounts counts = op::detail::row_counts<Arch>(outer, count * inner, 1);
+        counts.bytes = 8.0 * static_cast<double>(output.size());  // of the input, the part that is taken
+        return counts;
+    }
 
     template <class Arch, StridedLayout L>
     static void run(SliceParams const& params, OpArgs const& args) noexcept {
@@ -18391,6 +19659,39 @@ struct ResizeAxis {
         return {first, std::min(first + 1, in - 1), static_cast<float>(at - first)};
     }
 
+    /// The four pixels around a position, and their weights.
+    struct Cubic {
+        int at[4];
+        float weight[4];
+    };
+    [[nodiscard]] Cubic cubic(int x) const {
+        const double middle = place(x), below = std::floor(middle), past = middle - below;
+        const double a = static_cast<double>(params.cubic_coefficient);
+        const auto near = [a](double far) { return ((a + 2) * far - (a + 3)) * far * far + 1; };
+        const auto outer = [a](double far) { return ((a * far - 5 * a) * far + 8 * a) * far - 4 * a; };
+        const double weight[4] = {outer(past + 1), near(past), near(1 - past), outer(2 - past)};
+        Cubic result;
+        bool counts[4];
+        double sum = 0;
+        for (int tap = 0; tap < 4; ++tap) {
+            const double at = below - 1 + tap, held = std::clamp(at, 0.0, in - 1.0);
+            result.at[tap] = static_cast<int>(held);
+            counts[tap] = at == held || !params.exclude_outside;
+            if (counts[tap]) sum += weight[tap];
+        }
+        // A given scale may lead so far beyond the image that no pixel inside has a weight.
+        const bool none = sum == 0;
+        double share = 0;
+        for (int tap = 0; tap < 4; ++tap) {
+            share += none ? weight[tap] : counts[tap] ? weight[tap] / sum : 0;
+            // The last of the taps that are one pixel has the weights of all.
+            const bool again = tap < 3 && result.at[tap + 1] == result.at[tap];
+            result.weight[tap] = again ? 0.0F : static_cast<float>(share);
+            if (!again) share = 0;
+        }
+        return result;
+    }
+
 private:
     [[nodiscard]] double rounded(double at) const {
         switch (params.rounding) {
@@ -18414,10 +19715,6 @@ template <>
 struct Op<ResizeParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ResizeParams const& params, std::span<const Shape>, Shape output) {
-        return (params.mode == ResizeMode::linear ? 6.0 : 0.0) * static_cast<double>(output.size());
-    }
-
     template <class Arch, StridedLayout L>
     static void run(ResizeParams const& params, OpArgs const& args) noexcept {
         ResizeParams other = params;
@@ -18426,7 +19723,47 @@ struct Op<ResizeParams> {
         op::detail::with_rows_outside<L>(params, other, args, &resize<Arch>);
     }
 
+    /// Where channels are contiguous, a pixel is a row. Elsewhere vectors gather their columns, by permuting the lanes
+    /// of one vector or, where they are too far apart, one by one. Each range of rows computes the places of its
+    /// columns.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ResizeParams const& params, std::span<const Shape> inputs, Shape output) {
+        const bool together = L::strides(output).c == 1, swapped = op::detail::is_transposed<L>(),
+                   nearest = params.mode == ResizeMode::nearest;
+        const double size = static_cast<double>(output.size());
+        const auto width = static_cast<std::size_t>(swapped ? output.h : output.w);
+        const double in = swapped ? inputs[0].h : inputs[0].w, ratio = in / static_cast<double>(width);
+        const std::size_t row_floats = width * (together ? static_cast<std::size_t>(output.c) : 1),
+                          ranges = output.size() / std::max(op::detail::block_floats, row_floats) + 1;
+        const double places = 20.0 * static_cast<double>(ranges * (width + vector));
+        if (together) {
+            OpCounts counts = op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c),
+                                                           nearest ? 1 : operations_each(params));
+            counts.scalars = places;
+            counts.form = nearest ? "nearest_pixels" : "pixels";
+            return counts;
+        }
+        const double rows = size / static_cast<double>(width);
+        const double vectors = rows * op::detail::covering_lanes<Arch>(width);
+        const bool permutes = ratio * (lanes<Arch> - 1) < lanes<Arch>;
+        const double taps = nearest ? 1 : params.mode == ResizeMode::linear ? 2 : 4, most = taps * columns;
+        OpCounts counts{.operations = nearest ? vectors : operations_each(params) / 2 * (vectors + rows * in),
+                        .scalars = places,
+                        .rows = rows,
+                        .form = nearest ? "nearest" : ""};
+        if (!permutes) {
+            const double gathers = nearest || ratio * columns <= most ? taps : taps * taps;
+            counts.scalars += gathers * size;
+            counts.form = nearest ? "nearest_gathered" : "gathered";
+        }
+        return counts;
+    }
+
 private:
+    [[nodiscard]] static double operations_each(ResizeParams const& params) {
+        return params.mode == ResizeMode::linear ? 6 : 16;
+    }
+
     /// The number of columns taken at a time; their weights are kept for all rows of a block.
     static constexpr int columns = 128;
     static constexpr int vector = 16;  // the most lanes of a vector
@@ -18435,6 +19772,22 @@ private:
         int first[columns + vector], second[columns + vector];
         float weight[columns + vector];
     };
+    struct CubicColumns {
+        int count;
+        int at[4][columns + vector];
+        float weight[4][columns + vector];
+    };
+
+    /// The most rows whose input rows are found once for all channels.
+    static constexpr int rows = 256;
+    /// The rows of which a row consists: one, or two, or four.
+    using Row = op::detail::ResizeAxis::Cubic;
+    static Row find(op::detail::ResizeAxis const& axis, int y) noexcept {
+        if (axis.params.mode == ResizeMode::cubic) return axis.cubic(y);
+        if (axis.params.mode == ResizeMode::nearest) return {{axis.nearest(y)}, {1}};
+        const auto [first, second, weight] = axis.between(y);
+        return {{first, second}, {1 - weight, weight}};
+    }
 
     static void find(op::detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
         result.count = std::min(columns, axis.out - begin);
@@ -18450,6 +19803,16 @@ private:
         }
     }
 
+    static void find(op::detail::ResizeAxis const& axis, int begin, CubicColumns& result) noexcept {
+        result.count = std::min(columns, axis.out - begin);
+        for (int i = 0; i < result.count + vector; ++i) {
+            const auto pixels = axis.cubic(begin + std::min(i, result.count - 1));
+            for (int tap = 0; tap < 4; ++tap) {
+                result.at[tap][i] = pixels.at[tap], result.weight[tap][i] = pixels.weight[tap];
+            }
+        }
+    }
+
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
@@ -18461,6 +19824,10 @@ private:
         const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
         const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
+        // Every channel has the same rows.
+        Row of_row[rows];
+        for (int y = 0; y < std::min(out.h, rows); ++y) of_row[y] = find(down, y);
+        const auto row_at = [=, &of_row](int y) { return y < rows ? of_row[y] : find(down, y); };
         op::detail::for_ranges(
             args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
             [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
@@ -18475,22 +19842,42 @@ private:
                         if (++row == outer) row = 0, ++image;
                     }
                 };
+                if (params.mode == ResizeMode::cubic) {
+                    CubicColumns of;
+                    for (int begin = 0; begin < out.w; begin += columns) {
+                        find(across, begin, of);
+                        const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                        each_row([&](const float* channel, int y, float* to_row) {
+                            const Row rows = row_at(y);
+                            const float* of_tap[4];
+                            for (int tap = 0; tap < 4; ++tap) {
+                                of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
+                            }
+                            if (pixel == 1) {
+                                cubic_columns<Arch>(of_tap, rows.weight, of, to_row + at);
+                            } else {
+                                cubic_pixels<Arch>(of_tap, rows.weight, of, pixel, to_row + at);
+                            }
+                        });
+                    }
+                    return;
+                }
                 Columns of;
                 for (int begin = 0; begin < out.w; begin += columns) {
                     find(across, begin, of);
                     const std::size_t at = static_cast<std::size_t>(begin) * pixel;
                     each_row([&](const float* channel, int y, float* to_row) {
                         if (params.mode == ResizeMode::nearest) {
-                            const float* row = channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
+                            const float* row = channel + static_cast<std::size_t>(row_at(y).at[0]) * from.h;
                             return nearest<Arch>(row, in.w, of, pixel, to_row + at);
                         }
-                        const auto rows = down.between(y);
-                        const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
-                        const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                        const Row rows = row_at(y);
+                        const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
+                        const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
                         if (pixel == 1) {
-                            linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
+                            linear_columns<Arch>(above, below, rows.weight[1], of, to_row + at);
                         } else {
-                            linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
+                            linear_pixels<Arch>(above, below, rows.weight[1], of, pixel, to_row + at);
                         }
                     });
                 }
@@ -18551,6 +19938,79 @@ private:
         }
     }
 
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> weighted(Floats<Arch> const (&pixel)[4], Floats<Arch> const (&weight)[4]) {
+        const auto low = fma<Arch>(pixel[1], weight[1], pixel[0] * weight[0]);
+        return low + fma<Arch>(pixel[3], weight[3], pixel[2] * weight[2]);
+    }
+
+    /// Contiguous columns: combines first the four rows, then the columns.
+    template <class Arch>
+    static void cubic_columns(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
+                              float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>, most = 4 * columns;
+        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
+        const int begin = of.at[0][0], span = of.at[3][of.count - 1] + 1 - begin;
+        alignas(64) float mixed[most + width];
+        for (int i = 0; i < span && span <= most; i += width) {
+            const auto n = static_cast<std::size_t>(span - i);
+            V pixel[4];
+            PRIMSEL_UNROLL
+            for (int tap = 0; tap < 4; ++tap) pixel[tap] = op::detail::load_up_to<Arch>(rows[tap] + begin + i, n);
+            store<Arch>(mixed + i, weighted<Arch>(pixel, weight));
+        }
+        for (int i = 0; i < of.count; i += width) {
+            V pixel[4], across[4];
+            PRIMSEL_UNROLL
+            for (int tap = 0; tap < 4; ++tap) {
+                across[tap] = load<Arch>(of.weight[tap] + i);
+                if (span <= most) {
+                    pixel[tap] = op::detail::pick<Arch>(mixed, of.at[tap] + i, begin, span);
+                    continue;
+                }
+                V column[4];
+                for (int row = 0; row < 4; ++row) {
+                    alignas(64) float lane[width];
+                    for (int j = 0; j < width; ++j) lane[j] = rows[row][of.at[tap][i + j]];
+                    column[row] = load<Arch>(lane);
+                }
+                pixel[tap] = weighted<Arch>(column, weight);
+            }
+            op::detail::store_up_to<Arch>(dst + i, weighted<Arch>(pixel, across),
+                                          static_cast<std::size_t>(of.count - i));
+        }
+    }
+
+    /// Pixels of several channels.
+    template <class Arch>
+    static void cubic_pixels(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
+                             std::size_t pixel, float* dst) noexcept {
+        using V = Floats<Arch>;
+        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
+        for (int i = 0; i < of.count; ++i, dst += pixel) {
+            std::size_t at[4];
+            V across[4];
+            for (int tap = 0; tap < 4; ++tap) {
+                at[tap] = static_cast<std::size_t>(of.at[tap][i]) * pixel;
+                across[tap] = V(of.weight[tap][i]);
+            }
+            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+                V column[4];
+                PRIMSEL_UNROLL
+                for (int tap = 0; tap < 4; ++tap) {
+                    V row[4];
+                    PRIMSEL_UNROLL
+                    for (int y = 0; y < 4; ++y) {
+                        row[y] = op::detail::load_up_to<Arch>(rows[y] + at[tap] + j, pixel - j);
+                    }
+                    column[tap] = weighted<Arch>(row, weight);
+                }
+                op::detail::store_up_to<Arch>(dst + j, weighted<Arch>(column, across), pixel - j);
+            }
+        }
+    }
+
     /// Pixels of several channels.
     template <class Arch>
     static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
@@ -18585,7 +20045,9 @@ struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
 
     [[nodiscard]] static double operations(ResizeGradientParams const& params, std::span<const Shape> inputs, Shape) {
-        return (params.resize.mode == ResizeMode::linear ? 8.0 : 1.0) * static_cast<double>(inputs[0].size());
+        const ResizeMode mode = params.resize.mode;
+        const double of_pixel = mode == ResizeMode::cubic ? 36.0 : mode == ResizeMode::linear ? 8.0 : 1.0;
+        return of_pixel * static_cast<double>(inputs[0].size());
     }
 
     template <class Arch, StridedLayout L>
@@ -18600,8 +20062,10 @@ struct Op<ResizeGradientParams> {
                                from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
                                    for (std::size_t plane = first; plane < last; ++plane) {
                                        std::fill_n(dx + plane * to, to, 0.0F);
+                                       const bool cubic = resize.mode == ResizeMode::cubic;
                                        for (int begin = 0; begin < across.out; begin += columns) {
-                                           add_columns(down, across, begin, dy + plane * from, dx + plane * to);
+                                           (cubic ? add_cubic : add_columns)(down, across, begin, dy + plane * from,
+                                                                             dx + plane * to);
                                        }
                                    }
                                });
@@ -18632,6 +20096,23 @@ private:
             }
         }
     }
+    static void add_cubic(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
+                          const float* dy, float* dx) noexcept {
+        const int count = std::min(columns, across.out - begin);
+        op::detail::ResizeAxis::Cubic of[columns];
+        for (int i = 0; i < count; ++i) of[i] = across.cubic(begin + i);
+        for (int y = 0; y < down.out; ++y) {
+            const auto rows = down.cubic(y);
+            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
+            for (int above = 0; above < 4; ++above) {
+                float* const to = dx + static_cast<std::ptrdiff_t>(rows.at[above]) * across.in;
+                for (int i = 0; i < count && rows.weight[above] != 0.0F; ++i) {
+                    const float value = row[i] * rows.weight[above];
+                    for (int tap = 0; tap < 4; ++tap) to[of[i].at[tap]] += value * of[i].weight[tap];
+                }
+            }
+        }
+    }
     static void add_row(const float* dy, const Between* of, int count, float share, float* dx) noexcept {
         for (int i = 0; i < count; ++i) {
             const float value = dy[i] * share, right = value * of[i].weight;
@@ -18654,8 +20135,23 @@ template <>
 struct Op<SoftmaxParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(SoftmaxParams const&, std::span<const Shape>, Shape output) {
-        return 20 * static_cast<double>(output.size());
+    /// Each element takes about 20 operations, most of them for exp.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(SoftmaxParams const& params, std::span<const Shape>, Shape output) {
+        const auto [outer, count, inner] = op::detail::axis_view<L>(output, 1, params.axis);
+        const auto of = [](std::string_view form, double lanes_in_use, double rows) {
+            return OpCounts{.operations = 20 * lanes_in_use, .rows = rows, .form = form};
+        };
+        const auto lines = static_cast<double>(outer), length = static_cast<double>(count);
+        if (inner == 1 && count <= longest_transposed<Arch>) {
+            const double across = op::detail::covering_lanes<Arch>(outer);
+            return of("transposed", across * length, across / (2.0 * lanes<Arch>)*length);
+        }
+        const double along = lines * op::detail::covering_lanes<Arch>(count);
+        if (inner == 1) return of(count <= op::detail::longest_short_row<Arch> ? "short" : "long", along, 3 * lines);
+        const double across = lines * length * op::detail::covering_lanes<Arch>(inner);
+        if (inner <= 2 * lanes<Arch>) return of("vector", across, 3 * lines);
+        return of("strips", across, 3 * lines * length * static_cast<double>((inner + strip - 1) / strip));
     }
 
     template <class Arch, StridedLayout L>
@@ -18954,8 +20450,13 @@ template <>
 struct Op<TopKParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(TopKParams const& params, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size()) * (2 + std::log2(static_cast<double>(params.k)));
+    /// Every element is compared with the least of the heap. In a random order, about k * ln(n / k) of n elements enter
+    /// it; these and the final sort take steps of log2(k) levels.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(TopKParams const& params, std::span<const Shape> inputs, Shape) {
+        const double length = inputs[0].w, rows = static_cast<double>(inputs[0].size()) / length, k = params.k;
+        const double moved = k * (2 + std::log(length / k));
+        return {.scalars = rows * (3 * length + 8 * moved * std::log2(k + 1)), .rows = rows};
     }
 
     template <class Arch, StridedLayout L>
@@ -19010,7 +20511,6 @@ namespace primsel::inline PRIMSEL_ABI {
 template <class Params>
 inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
     { Op<Params>::in_place } -> std::convertible_to<bool>;
-    { Op<Params>::operations(params, args.src_shape, args.dst_shape) } -> std::same_as<double>;
     { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
 };
 
@@ -19047,8 +20547,14 @@ constexpr OpEntry make_op_entry() {
     OpEntry entry;
     if constexpr (compiled && runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
-        entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
-            return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
+        entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            Params const& params = *std::get_if<Params>(&layer);
+            if constexpr (requires { Op<Params>::template work<Arch, L>(params, inputs, output); }) {
+                return Op<Params>::template work<Arch, L>(params, inputs, output);
+            } else {
+                return OpCounts{.operations = Op<Params>::operations(params, inputs, output),
+                                .rows = op::image_rows<L>(inputs, output)};
+            }
         };
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
@@ -19163,18 +20669,14 @@ template <class P>
 constexpr OpEntry own_entry() {
     OpEntry entry;
     if constexpr (requires { P::in_place; }) entry.in_place = P::in_place;
-    entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+    entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
         if constexpr (requires { own<P>(layer).work(inputs); }) {
-            return LayerWork(own<P>(layer).work(inputs)).operations;
+            const LayerWork work = own<P>(layer).work(inputs);
+            return OpCounts{.operations = work.operations, .bytes = work.bytes};
         } else {
-            return static_cast<double>(output.size());
+            return OpCounts{.operations = static_cast<double>(output.size())};
         }
     };
-    if constexpr (requires(P const& params, std::span<const Shape> inputs) { params.work(inputs); }) {
-        entry.bytes = [](AnyLayer const& layer, std::span<const Shape> inputs) {
-            return LayerWork(own<P>(layer).work(inputs)).bytes;
-        };
-    }
     if constexpr (requires(P const& params, std::span<const Shape> inputs) {
                       params.scratch_floats(inputs, std::size_t{1});
                   }) {
@@ -19210,7 +20712,7 @@ constexpr OpEntry own_entry_in() {
 template <class P, class Layouts>
 inline constexpr auto own_entries = []<class... L>(TypeList<L...>) {
     OpEntry elsewhere = own_entry<P>();
-    elsewhere.operations = nullptr, elsewhere.bytes = nullptr;
+    elsewhere.work = nullptr;
     return std::array<OpEntry, sizeof...(L) + 1>{own_entry_in<P, L>()..., elsewhere};
 }(Layouts{});
 
@@ -19861,23 +21363,30 @@ extern template double measured_peak<default_arch>();
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The work of transform<From, To> for one image of the shape.
+/// The work of transform<From, To> for one image of the shape. The form names the layout To.
 template <Layout From, Layout To>
-[[nodiscard]] Work transform_work(Shape shape) {
+[[nodiscard]] OpCounts transform_work(Shape shape) {
     const auto size = static_cast<double>(shape.size());
     const double bytes = 8 * size;
-    if (same_placement<From, To>(shape)) return Work{}.add({.bytes = bytes, .working_set = bytes});
+    if (same_placement<From, To>(shape)) return {.operations = size, .bytes = bytes, .form = "copy"};
     if constexpr (tensor::moves_rows<From, To>) {
-        // Each row of w is a copy of its own, and starting it takes about three operations.
-        const double rows = 1.0 * shape.c * shape.h;
-        return Work{}
-            .add({.rate = Rate::scalar, .operations = 3 * rows, .working_set = bytes})
-            .add({.bytes = bytes, .working_set = bytes});
-    } else if constexpr (tensor::transposes<From, To> || TransformsFrom<To, From> || TransformsTo<From, To>) {
-        // A transpose writes four floats at a time: half the speed of a copy.
-        return Work{}.add({.bytes = 2 * bytes, .working_set = bytes});
+        return {.operations = size, .rows = 1.0 * shape.c * shape.h, .bytes = bytes, .form = "rows"};
+    } else if constexpr (tensor::transposes<From, To>) {
+        const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
+                   w = static_cast<std::size_t>(shape.w);
+        constexpr bool planes = std::same_as<From, chw> || std::same_as<To, chw>;
+        const std::size_t matrices = planes ? 1 : h, pixels = planes ? h * w : w;
+        if (c == 3) return {.operations = size, .bytes = bytes, .form = "three"};
+        if constexpr (std::same_as<To, hwc>) {
+            return transpose_counts(matrices, c, pixels, c, {"to_hwc", "to_hwc_aliased", "to_hwc_far"});
+        } else {
+            return transpose_counts(matrices, pixels, c, pixels, {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
+        }
+    } else if constexpr (TransformsFrom<To, From> || TransformsTo<From, To>) {
+        // A conversion writes a few floats at a time: half the speed of a copy.
+        return {.operations = size, .bytes = 2 * bytes};
     } else {
-        return Work{}.add({.rate = Rate::scalar, .operations = size, .bytes = bytes, .working_set = bytes});
+        return {.scalars = size, .bytes = bytes};
     }
 }
 
@@ -21200,10 +22709,11 @@ struct DirectFrom {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         if (copies(s) && in_strips(s)) return run_strips<Arch>(s, args);
         const float* image = args.src;
+        const int step = copies(s) ? copy_step(s, s.out_h()) : s.dilation_h;
         if (copies(s)) {
             args.executor.parallel_for(
                 static_cast<std::size_t>(copy_rows(s, s.out_h())), [&s, &args](std::size_t row, std::size_t) {
-                    copy_row(s, args.src, static_cast<int>(row) - s.pad_top, args.scratch + row * row_floats(s));
+                    copy_row(s, args.src, 0, s.out_h(), static_cast<int>(row), args.scratch + row * row_floats(s));
                 });
             image = args.scratch;
         }
@@ -21214,7 +22724,7 @@ struct DirectFrom {
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
+            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, step, 0, group, block == 0),
                                            static_cast<int>(block * pixels / blocks),
                                            static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
                                            weights_of<Arch>(s, args, group), part % panels);
@@ -21251,9 +22761,14 @@ private:
         const int pixels = s.out_h() * s.out_w(), most = s.c < 16 ? 896 : 224, blocks = (pixels + most - 1) / most;
         return (s.out_h() + blocks - 1) / blocks;
     }
-    /// Returns the rows of the padded image under so many output rows, and their floats.
+    /// Returns the rows from one kernel row to the next in the copy under so many output rows. A kernel with a large
+    /// dilation skips rows of the image, which are not copied.
+    [[nodiscard]] static constexpr int copy_step(ConvShape const& s, int out_rows) {
+        return std::min(s.dilation_h, (out_rows - 1) * s.stride_h + 1);
+    }
+    /// Returns the rows of the copy under so many output rows, and their floats.
     [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int out_rows) {
-        return (out_rows - 1) * s.stride_h + s.span_h();
+        return (out_rows - 1) * s.stride_h + 1 + (s.fh - 1) * copy_step(s, out_rows);
     }
     [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
@@ -21263,8 +22778,11 @@ private:
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
     }
 
-    /// Writes row h of the image with its padding; zeros if the row lies outside.
-    static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
+    /// Writes row i of the copy under `out_rows` output rows from `first` on: a row of the image with its padding, or
+    /// zeros if it lies outside.
+    static void copy_row(ConvShape const& s, const float* src, int first, int out_rows, int i, float* dst) noexcept {
+        const int step = copy_step(s, out_rows), fh = std::min(i / step, s.fh - 1),
+                  h = first * s.stride_h - s.pad_top + fh * s.dilation_h + i - fh * step;
         if (h < 0 || h >= s.h) {
             std::fill_n(dst, row_floats(s), 0.0F);
             return;
@@ -21287,11 +22805,12 @@ private:
         return args.weights + static_cast<std::size_t>(group) * gemm::packed_size<Arch>(s.depth(), s.group_k());
     }
 
-    /// Returns a group's product for the output rows from `first` on. `image` points to the padded image under them.
-    /// Weights outside L2 are prefetched: all of them at their first use, later those that do not stay in L2.
+    /// Returns a group's product for the output rows from `first` on. `image` points to the padded image under them,
+    /// whose kernel rows are `step` rows apart. Weights outside L2 are prefetched: all of them at their first use,
+    /// later those that do not stay in L2.
     template <class Arch>
-    [[nodiscard]] static gemm::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int first,
-                                                int group, bool read_first) {
+    [[nodiscard]] static gemm::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int step,
+                                                int first, int group, bool read_first) {
         const std::size_t weights = packed_floats<Arch>(s);
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t pixel = args.pixel_stride(s);
@@ -21306,7 +22825,7 @@ private:
                 .outer = s.fh,
                 .inner = whole_row ? 1 : s.fw,
                 .run = whole_row ? s.fw * s.c : s.group_c(),
-                .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                .outer_step = static_cast<std::size_t>(step) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
                 .c = args.dst + at,
@@ -21324,12 +22843,12 @@ private:
             const int first = static_cast<int>(block) * rows, last = std::min(first + rows, s.out_h());
             float* copy = args.scratch + worker * copy_floats(s, rows);
             for (int i = 0; i < copy_rows(s, last - first); ++i) {
-                copy_row(s, args.src, first * s.stride_h + i - s.pad_top,
-                         copy + static_cast<std::size_t>(i) * row_floats(s));
+                copy_row(s, args.src, first, last - first, i, copy + static_cast<std::size_t>(i) * row_floats(s));
             }
             for (int group = 0; group < s.groups; ++group) {
-                gemm::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
-                                            (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
+                gemm::multiply_panels<Arch>(
+                    product<Arch>(s, args, copy, copy_step(s, last - first), first, group, block == 0), 0,
+                    (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
     }
