@@ -40,8 +40,9 @@ ps::Kernels compiled_for(std::string_view arch) {
 
 struct Fitted {
     static inline const std::string_view arch = all_kernels.arch;
-    static constexpr ps::OpCoefficients ops[] = {
-        {"conv", "hwc", {1e-3, 0, 0, 0, 0}}, {"max_pool", "chw", {0, 0, 0, 0, 1e-6}, "columns"}, {"relu", "chw", {0, 2, 0, 0, 0}}};
+    static constexpr ps::OpCoefficients ops[] = {{"conv", "hwc", {1e-3, 0, 0, 0, 0}},
+                                                 {"max_pool", "chw", {0, 0, 0, 0, 1e-6}, "columns"},
+                                                 {"relu", "chw", {0, 2, 0, 0, 0}}};
 };
 struct FittedConvolutions {
     static constexpr ps::ConvCoefficients convolutions[] = {{"direct-hwc", {1, 0, 2, 0}},
