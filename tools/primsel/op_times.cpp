@@ -12,9 +12,7 @@
 #include <primsel/network/simplify.hpp>
 #include <primsel/version.hpp>
 
-#include <algorithm>
 #include <filesystem>
-#include <span>
 
 namespace cli {
 
@@ -38,23 +36,6 @@ ps::Graph graph_of_network(std::string const& name) {
     options.net = name;
     return ps::simplify(open_model(options).graph);
 }
-
-/// The least of ten times, each after a run of its own to warm up: what other programs take from the processor does not
-/// count. Long ones are timed less often.
-struct LeastOfTen {
-    static constexpr std::string_view name = "least of ten";
-    template <class Query>
-    void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = 1e9;
-            for (int run = 0; run < 10 && (run < 3 || seconds[i] < 0.02); ++run) {
-                double time = 0;
-                ps::measure::Measured(1).predict(kernels, queries.subspan(i, 1), std::span(&time, 1));
-                seconds[i] = std::min(seconds[i], time);
-            }
-        }
-    }
-};
 }  // namespace
 
 std::vector<ps::OpTime> time_ops(std::vector<std::string> const& networks, Progress& progress) {
@@ -80,7 +61,7 @@ void write_op_times(std::string const& path, std::vector<std::string> const& net
     }
     if (!about.contains("vector_flops")) ps::learn::add_about(about, kernels().machine());
     ps::TableFile<ps::learn::OpTimesFormat> file(path, about);
-    ps::measure::OpSampler sampler(kernels(), LeastOfTen{});
+    ps::measure::OpSampler sampler(kernels(), ps::measure::LeastMeasured{});
     for (ps::OpTime const& time : file.rows()) sampler.skip(time);
     std::size_t written = 0;
     const auto write = [&] {
