@@ -11,8 +11,9 @@ Inputs are normal, tensors are chw before and after. A turn lasts --turn seconds
 the report says how many layers are below 0.9 of ONNX Runtime's speed, the worst, and how many were predicted within 1.5 times; layers
 that take ONNX Runtime less than --least microseconds are counted apart, as reading a clock and calling from Python weigh there. An
 error is the RMS of the difference over the RMS of ONNX Runtime's first result; it is named above 1e-4, and above twice what ONNX
-Runtime without its optimisations differs by. Extents that a file leaves open are 1 for the first and 224 for the others. Run by an interpreter with numpy, onnx and onnxruntime; the
-worker is built by `cmake --build build/release --target peers_primsel_worker`.
+Runtime without its optimisations differs by. Extents that a file leaves open are 1 for the first and 224 for the others. Run by an
+interpreter with numpy, onnx and onnxruntime. The worker is built, for the instruction set of this machine, by `make configure` and
+`cmake --build build/release --target peers_primsel_worker`.
 """
 import argparse
 import collections
@@ -70,7 +71,7 @@ def error(found, wanted):
 
 
 def measure(model, inputs, options, folder):
-    """{onnxruntime_ms, primsel_ms, predicted_ms, error, and allowed where that is above 1e-4}; throws where either engine refuses the model."""
+    """{onnxruntime_ms, primsel_ms, predicted_ms, error, and allowed where the error is above 1e-4}; throws where either engine refuses it."""
     paths = [folder / f"{name.replace('/', '_')}.npy" for name in inputs]
     for path, values in zip(paths, inputs.values()):
         numpy.save(path, values)
@@ -102,7 +103,8 @@ def cases(options):
             inputs = inputs_of(model, 224)
             for value in model.graph.input:
                 if value.name in inputs:
-                    value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, inputs[value.name].shape))
+                    kind, shape = value.type.tensor_type.elem_type, inputs[value.name].shape
+                    value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, kind, shape))
             return "file", path.name, model, inputs
         return {str(path): (lambda path=path: load(path)) for path in options.files}
     make, word = (draw.network, "network") if options.nets else (draw.layer, "layer")
