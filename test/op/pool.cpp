@@ -13,6 +13,19 @@ using ps::PoolParams;
 using laws::infinity;
 const float nan = std::nanf("");
 
+void check_kinds(PoolParams params, ps::Shape const& shape) {
+    CAPTURE(params.window.h);
+    CAPTURE(params.window.w);
+    CAPTURE(params.stride.w);
+    params.kind = PoolKind::max;
+    laws::check(params, shape, 0);
+    params.kind = PoolKind::average;
+    for (const bool count_include_pad : {true, false}) {
+        params.count_include_pad = count_include_pad;
+        laws::check(params, shape, 2e-6);
+    }
+}
+
 TEST_CASE("pooling agrees with the reference in every layout") {
     const std::vector<PoolParams> all = {
         {.window = 2, .stride = 2},
@@ -30,19 +43,10 @@ TEST_CASE("pooling agrees with the reference in every layout") {
         {.window = {1, 9}, .stride = {1, 4}, .padding = {0, 4}, .ceil_mode = true},
         {.window = {6, 33}, .stride = {5, 2}, .padding = {1, 16}},
     };
-    for (PoolParams params : all) {
+    for (PoolParams const& params : all) {
         for (ps::Shape const& shape : laws::odd_shapes()) {
             if (params.check({&shape, 1}) != ps::Fault::none) continue;
-            CAPTURE(params.window.h);
-            CAPTURE(params.window.w);
-            CAPTURE(params.stride.w);
-            params.kind = PoolKind::max;
-            laws::check(params, shape, 0);
-            params.kind = PoolKind::average;
-            for (const bool count_include_pad : {true, false}) {
-                params.count_include_pad = count_include_pad;
-                laws::check(params, shape, 2e-6);
-            }
+            check_kinds(params, shape);
         }
     }
 }
@@ -117,18 +121,10 @@ TEST_CASE("pooling of large windows that slide over the columns of one channel")
         {.window = {5, 32}, .stride = {1, 2}, .padding = {2, 16}},
         {.window = {32, 1}, .stride = {1, 1}, .padding = {16, 0}},
     };
-    for (PoolParams params : all) {
+    for (PoolParams const& params : all) {
         for (ps::Shape const& shape : {ps::Shape{2, 7, 5}, {1, 13, 37}, {1, 3, 203}, {1, 90, 4}}) {
             if (params.check({&shape, 1}) != ps::Fault::none) continue;
-            CAPTURE(params.window.h);
-            CAPTURE(params.window.w);
-            params.kind = PoolKind::max;
-            laws::check(params, shape, 0);
-            params.kind = PoolKind::average;
-            for (const bool count_include_pad : {true, false}) {
-                params.count_include_pad = count_include_pad;
-                laws::check(params, shape, 2e-6);
-            }
+            check_kinds(params, shape);
         }
     }
 }

@@ -79,15 +79,29 @@ TEST_CASE("a cubic resize keeps a straight line, except where pixels outside hav
     }
 }
 
-// Expected: from onnx.reference of ONNX 1.19, with which ONNX Runtime agrees; the input is 1, 2, 3, ...
+/// The input is 1, 2, 3, ...
+struct Known {
+    ps::Extent in;
+    ResizeParams params;
+    std::vector<float> expected;
+};
+void check_known(std::vector<Known> const& table) {
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        CAPTURE(i);
+        Known const& known = table[i];
+        const ps::Shape shape{1, known.in.h, known.in.w};
+        std::vector<float> image;
+        for (std::size_t at = 0; at < shape.size(); ++at) image.push_back(static_cast<float>(at + 1));
+        const std::vector<float> y = laws::run_one<ps::chw>(known.params, shape, image);
+        REQUIRE(y.size() == known.expected.size());
+        for (std::size_t at = 0; at < y.size(); ++at) CHECK(y[at] == doctest::Approx(known.expected[at]).epsilon(1e-6));
+    }
+}
+
+// Expected: from onnx.reference of ONNX 1.19, with which ONNX Runtime agrees.
 TEST_CASE("cubic resize gives ONNX's numbers") {
-    struct Known {
-        ps::Extent in;
-        ResizeParams params;
-        std::vector<float> expected;
-    };
     const float factor = 1.0F / 0.8F;
-    const std::vector<Known> table = {
+    std::vector<Known> table = {
         {{4, 4},
          {.size = 3, .scale_h = factor, .scale_w = factor},
          {1.471191F, 2.78125F, 4.08252F, 6.711426F, 8.021484F, 9.322754F, 11.9165F, 13.22656F, 14.52783F}},
@@ -108,26 +122,12 @@ TEST_CASE("cubic resize gives ONNX's numbers") {
           5.428149F,  4.292586F,  4.694289F, 5.409091F, 6.123893F, 6.525596F}},
         {{1, 4}, {.size = {1, 7}}, {0.9007837F, 1.279245F, 1.896592F, 2.5F, 3.103407F, 3.720754F, 4.099216F}},
     };
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        CAPTURE(i);
-        Known known = table[i];
-        known.params.mode = ResizeMode::cubic;
-        const ps::Shape shape{1, known.in.h, known.in.w};
-        std::vector<float> image;
-        for (std::size_t at = 0; at < shape.size(); ++at) image.push_back(static_cast<float>(at + 1));
-        const std::vector<float> y = laws::run_one<ps::chw>(known.params, shape, image);
-        REQUIRE(y.size() == known.expected.size());
-        for (std::size_t at = 0; at < y.size(); ++at) CHECK(y[at] == doctest::Approx(known.expected[at]).epsilon(1e-6));
-    }
+    for (Known& known : table) known.params.mode = ResizeMode::cubic;
+    check_known(table);
 }
 
-// Expected: from the operator's node tests of ONNX 1.12; the input is 1, 2, 3, ...
+// Expected: from the operator's node tests of ONNX 1.12.
 TEST_CASE("resize gives ONNX's numbers") {
-    struct Known {
-        ps::Extent in;
-        ResizeParams params;
-        std::vector<float> expected;
-    };
     const float factor = 1.0F / 0.6F;
     const std::vector<Known> table = {
         {{2, 4}, {.size = {1, 2}, .scale_h = factor, .scale_w = factor}, {1, 3}},
@@ -173,16 +173,7 @@ TEST_CASE("resize gives ONNX's numbers") {
           8,  8,  9,  10, 10, 11, 11, 12, 12, 12, 9,  10, 10, 11, 11, 12, 12, 12, 13, 14, 14, 15,
           15, 16, 16, 16, 13, 14, 14, 15, 15, 16, 16, 16, 13, 14, 14, 15, 15, 16, 16, 16}},
     };
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        CAPTURE(i);
-        Known const& known = table[i];
-        const ps::Shape shape{1, known.in.h, known.in.w};
-        std::vector<float> image;
-        for (std::size_t at = 0; at < shape.size(); ++at) image.push_back(static_cast<float>(at + 1));
-        const std::vector<float> y = laws::run_one<ps::chw>(known.params, shape, image);
-        REQUIRE(y.size() == known.expected.size());
-        for (std::size_t at = 0; at < y.size(); ++at) CHECK(y[at] == doctest::Approx(known.expected[at]).epsilon(1e-6));
-    }
+    check_known(table);
 }
 
 }  // namespace
