@@ -59,8 +59,7 @@ namespace cost::detail {
     if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
     double sum = 0;
     for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-    // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
-    // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
+    // A lower bound for shapes unlike those that the coefficients are fitted to: a tenth of the roofline is a choice.
     return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
 }
 }  // namespace cost::detail

@@ -72,6 +72,7 @@ private:
     template <class M>
     [[nodiscard]] static std::span<const OpCoefficients> ops_of([[maybe_unused]] std::string_view arch) {
         if constexpr (OpModel<M>) {
+            static_assert(std::ranges::is_sorted(M::ops, {}, &OpCoefficients::op));
             if (arch == M::arch) return M::ops;
         }
         return {};
