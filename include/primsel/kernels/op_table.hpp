@@ -25,13 +25,7 @@ constexpr OpEntry make_op_entry() {
     if constexpr (compiled && runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
         entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
-            Params const& params = *std::get_if<Params>(&layer);
-            if constexpr (requires { Op<Params>::template work<Arch, L>(params, inputs, output); }) {
-                return Op<Params>::template work<Arch, L>(params, inputs, output);
-            } else {
-                return OpCounts{.operations = Op<Params>::operations(params, inputs, output),
-                                .rows = op::image_rows<L>(inputs, output)};
-            }
+            return Op<Params>::template work<Arch, L>(*std::get_if<Params>(&layer), inputs, output);
         };
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);

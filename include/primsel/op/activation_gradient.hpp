@@ -14,11 +14,12 @@ template <>
 struct Op<ActivationGradientParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(ActivationGradientParams const& params, std::span<const Shape>,
-                                           Shape output) {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ActivationGradientParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
         const bool simple = ActivationGradientParams::from_result(params.activation) ||
                             params.activation.kind == ActivationKind::hard_swish;
-        return (simple ? 3 : 40) * static_cast<double>(output.size());
+        return op::element_counts<L>((simple ? 3 : 40) * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

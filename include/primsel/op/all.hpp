@@ -44,6 +44,7 @@ namespace primsel::inline PRIMSEL_ABI {
 template <class Params>
 inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
     { Op<Params>::in_place } -> std::convertible_to<bool>;
+    { Op<Params>::template work<default_arch, chw>(params, args.src_shape, args.dst_shape) } -> std::same_as<OpCounts>;
     { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
 };
 

@@ -17,8 +17,9 @@ template <>
 struct Op<AsStridedGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(AsStridedGradientParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(AsStridedGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

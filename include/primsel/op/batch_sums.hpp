@@ -15,8 +15,9 @@ template <>
 struct Op<BatchStatisticsParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(BatchStatisticsParams const&, std::span<const Shape> inputs, Shape) {
-        return 5 * static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(BatchStatisticsParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(5 * static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -104,8 +105,9 @@ template <>
 struct Op<ChannelSumParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ChannelSumParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ChannelSumParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

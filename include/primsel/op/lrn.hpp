@@ -171,8 +171,7 @@ struct Op<LrnParams> {
 
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(LrnParams const& params, std::span<const Shape> inputs, Shape output) {
-        return {.operations = (2.0 * params.size + 20) * static_cast<double>(output.size()),
-                .rows = op::image_rows<L>(inputs, output)};
+        return op::element_counts<L>((2.0 * params.size + 20) * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

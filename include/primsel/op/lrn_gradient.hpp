@@ -153,8 +153,9 @@ template <>
 struct Op<LrnGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(LrnGradientParams const& params, std::span<const Shape>, Shape output) {
-        return (4.0 * params.lrn.size + 30) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(LrnGradientParams const& params, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>((4.0 * params.lrn.size + 30) * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

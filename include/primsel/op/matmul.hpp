@@ -20,8 +20,9 @@ template <>
 struct Op<MatMulParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
-        return 2.0 * inputs[0].w * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(2.0 * inputs[0].w * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

@@ -158,8 +158,9 @@ template <>
 struct Op<NormalizeParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(NormalizeParams const&, std::span<const Shape>, Shape output) {
-        return 4 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NormalizeParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(4 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -196,8 +197,9 @@ template <>
 struct Op<NormalizeSumsParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(NormalizeSumsParams const&, std::span<const Shape> inputs, Shape) {
-        return 8 * static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NormalizeSumsParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(8 * static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -214,8 +216,9 @@ template <>
 struct Op<NormalizeGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(NormalizeGradientParams const&, std::span<const Shape>, Shape output) {
-        return 8 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NormalizeGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(8 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

@@ -45,6 +45,11 @@ template <StridedLayout L>
     };
     return inputs.empty() ? rows_of(output) : std::max(rows_of(output), rows_of(inputs[0]));
 }
+/// Returns the counts of so many operations on the elements of images that are read and written once.
+template <StridedLayout L>
+[[nodiscard]] OpCounts element_counts(double operations, std::span<const Shape> inputs, Shape output) {
+    return {.operations = operations, .rows = image_rows<L>(inputs, output)};
+}
 }  // namespace op
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -16,10 +16,12 @@ template <>
 struct Op<PoolGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(PoolGradientParams const& params, std::span<const Shape> inputs, Shape) {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PoolGradientParams const& params, std::span<const Shape> inputs, Shape output) {
         const PoolParams& pool = params.pool;
         const double each = pool.kind == PoolKind::max ? 3 : 1;
-        return each * pool.window.h * pool.window.w * static_cast<double>(inputs.back().size());
+        return op::element_counts<L>(each * pool.window.h * pool.window.w * static_cast<double>(inputs.back().size()),
+                                     inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -82,8 +84,9 @@ template <>
 struct Op<GlobalPoolGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(GlobalPoolGradientParams const&, std::span<const Shape>, Shape output) {
-        return static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GlobalPoolGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

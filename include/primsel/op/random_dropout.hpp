@@ -44,8 +44,9 @@ template <>
 struct Op<RandomDropoutParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(RandomDropoutParams const&, std::span<const Shape>, Shape output) {
-        return 20 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RandomDropoutParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(20 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

@@ -13,7 +13,10 @@ template <>
 struct Op<RepeatParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(RepeatParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RepeatParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(0, inputs, output);
+    }
 
     template <class Arch, StridedLayout L>
     static void run(RepeatParams const&, OpArgs const& args) noexcept {

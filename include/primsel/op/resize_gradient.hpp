@@ -17,10 +17,12 @@ template <>
 struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ResizeGradientParams const& params, std::span<const Shape> inputs, Shape) {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ResizeGradientParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
         const ResizeMode mode = params.resize.mode;
         const double of_pixel = mode == ResizeMode::cubic ? 36.0 : mode == ResizeMode::linear ? 8.0 : 1.0;
-        return of_pixel * static_cast<double>(inputs[0].size());
+        return op::element_counts<L>(of_pixel * static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

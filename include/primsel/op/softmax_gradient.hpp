@@ -15,8 +15,9 @@ template <>
 struct Op<SoftmaxGradientParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(SoftmaxGradientParams const&, std::span<const Shape>, Shape output) {
-        return 4 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(SoftmaxGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(4 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>

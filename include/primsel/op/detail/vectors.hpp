@@ -223,15 +223,13 @@ PRIMSEL_INLINE void deal(const float* src, Floats<Arch> (&phases)[3]) {
     constexpr int width = lanes<Arch>;
     // Elements p, p + 3, ... lie in different lanes of the three vectors: they are gathered in one, then put in order.
     alignas(64) static constexpr float thirds[16] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
-    constexpr auto order = [] {
-        std::array<std::array<int, width>, 3> lane{};
-        for (int p = 0; p < 3; ++p) {
-            for (int i = 0; i < width; ++i)
-                lane[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)] = (3 * i + p) % width;
+    static constexpr auto lane = [] {
+        std::array<std::array<int, width>, 3> result{};
+        for (std::size_t p = 0; p < 3; ++p) {
+            for (std::size_t i = 0; i < width; ++i) result[p][i] = static_cast<int>((3 * i + p) % width);
         }
-        return lane;
+        return result;
     }();
-    static constexpr std::array<std::array<int, width>, 3> lane = order;
     const V third = load<Arch>(thirds), a = load<Arch>(src), b = load<Arch>(src + width),
             c = load<Arch>(src + 2 * width);
     PRIMSEL_UNROLL
