@@ -11963,8 +11963,7 @@ namespace cost::detail {
     if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
     double sum = 0;
     for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
-    // A lower bound for shapes unlike those that the coefficients are fitted to. A tenth of the roofline is a
-    // choice: no time in bench/profiles is below 0.36 of it (bench/results/2026-11-28-cost-coefficients.md).
+    // A lower bound for shapes unlike those that the coefficients are fitted to: a tenth of the roofline is a choice.
     return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
 }
 }  // namespace cost::detail
@@ -12756,6 +12755,7 @@ private:
     template <class M>
     [[nodiscard]] static std::span<const OpCoefficients> ops_of([[maybe_unused]] std::string_view arch) {
         if constexpr (OpModel<M>) {
+            static_assert(std::ranges::is_sorted(M::ops, {}, &OpCoefficients::op));
             if (arch == M::arch) return M::ops;
         }
         return {};
@@ -13839,15 +13839,13 @@ PRIMSEL_INLINE void deal(const float* src, Floats<Arch> (&phases)[3]) {
     constexpr int width = lanes<Arch>;
     // Elements p, p + 3, ... lie in different lanes of the three vectors: they are gathered in one, then put in order.
     alignas(64) static constexpr float thirds[16] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
-    constexpr auto order = [] {
-        std::array<std::array<int, width>, 3> lane{};
-        for (int p = 0; p < 3; ++p) {
-            for (int i = 0; i < width; ++i)
-                lane[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)] = (3 * i + p) % width;
+    static constexpr auto lane = [] {
+        std::array<std::array<int, width>, 3> result{};
+        for (std::size_t p = 0; p < 3; ++p) {
+            for (std::size_t i = 0; i < width; ++i) result[p][i] = static_cast<int>((3 * i + p) % width);
         }
-        return lane;
+        return result;
     }();
-    static constexpr std::array<std::array<int, width>, 3> lane = order;
     const V third = load<Arch>(thirds), a = load<Arch>(src), b = load<Arch>(src + width),
             c = load<Arch>(src + 2 * width);
     PRIMSEL_UNROLL
@@ -14091,6 +14089,11 @@ template <StridedLayout L>
     };
     return inputs.empty() ? rows_of(output) : std::max(rows_of(output), rows_of(inputs[0]));
 }
+/// Returns the counts of so many operations on the elements of images that are read and written once.
+template <StridedLayout L>
+[[nodiscard]] OpCounts element_counts(double operations, std::span<const Shape> inputs, Shape output) {
+    return {.operations = operations, .rows = image_rows<L>(inputs, output)};
+}
 }  // namespace op
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -14299,11 +14302,12 @@ template <>
 struct Op<ActivationGradientParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(ActivationGradientParams const& params, std::span<const Shape>,
-                                           Shape output) {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ActivationGradientParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
         const bool simple = ActivationGradientParams::from_result(params.activation) ||
                             params.activation.kind == ActivationKind::hard_swish;
-        return (simple ? 3 : 40) * static_cast<double>(output.size());
+        return op::element_counts<L>((simple ? 3 : 40) * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -14869,8 +14873,9 @@ template <>
 struct Op<AsStridedGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(AsStridedGradientParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(AsStridedGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -15123,8 +15128,9 @@ template <>
 struct Op<BatchStatisticsParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(BatchStatisticsParams const&, std::span<const Shape> inputs, Shape) {
-        return 5 * static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(BatchStatisticsParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(5 * static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -15212,8 +15218,9 @@ template <>
 struct Op<ChannelSumParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ChannelSumParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ChannelSumParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -17195,8 +17202,7 @@ struct Op<LrnParams> {
 
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(LrnParams const& params, std::span<const Shape> inputs, Shape output) {
-        return {.operations = (2.0 * params.size + 20) * static_cast<double>(output.size()),
-                .rows = op::image_rows<L>(inputs, output)};
+        return op::element_counts<L>((2.0 * params.size + 20) * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -17363,8 +17369,9 @@ template <>
 struct Op<LrnGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(LrnGradientParams const& params, std::span<const Shape>, Shape output) {
-        return (4.0 * params.lrn.size + 30) * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(LrnGradientParams const& params, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>((4.0 * params.lrn.size + 30) * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -17412,8 +17419,9 @@ template <>
 struct Op<MatMulParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
-        return 2.0 * inputs[0].w * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(2.0 * inputs[0].w * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -17871,8 +17879,9 @@ template <>
 struct Op<NormalizeParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(NormalizeParams const&, std::span<const Shape>, Shape output) {
-        return 4 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NormalizeParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(4 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -17909,8 +17918,9 @@ template <>
 struct Op<NormalizeSumsParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(NormalizeSumsParams const&, std::span<const Shape> inputs, Shape) {
-        return 8 * static_cast<double>(inputs[0].size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NormalizeSumsParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(8 * static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -17927,8 +17937,9 @@ template <>
 struct Op<NormalizeGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(NormalizeGradientParams const&, std::span<const Shape>, Shape output) {
-        return 8 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(NormalizeGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(8 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -18925,10 +18936,12 @@ template <>
 struct Op<PoolGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(PoolGradientParams const& params, std::span<const Shape> inputs, Shape) {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PoolGradientParams const& params, std::span<const Shape> inputs, Shape output) {
         const PoolParams& pool = params.pool;
         const double each = pool.kind == PoolKind::max ? 3 : 1;
-        return each * pool.window.h * pool.window.w * static_cast<double>(inputs.back().size());
+        return op::element_counts<L>(each * pool.window.h * pool.window.w * static_cast<double>(inputs.back().size()),
+                                     inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -18991,8 +19004,9 @@ template <>
 struct Op<GlobalPoolGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(GlobalPoolGradientParams const&, std::span<const Shape>, Shape output) {
-        return static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GlobalPoolGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -19128,8 +19142,9 @@ template <>
 struct Op<RandomDropoutParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(RandomDropoutParams const&, std::span<const Shape>, Shape output) {
-        return 20 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RandomDropoutParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(20 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -19350,7 +19365,10 @@ template <>
 struct Op<RepeatParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(RepeatParams const&, std::span<const Shape>, Shape) { return 0; }
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RepeatParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(0, inputs, output);
+    }
 
     template <class Arch, StridedLayout L>
     static void run(RepeatParams const&, OpArgs const& args) noexcept {
@@ -20044,10 +20062,12 @@ template <>
 struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
 
-    [[nodiscard]] static double operations(ResizeGradientParams const& params, std::span<const Shape> inputs, Shape) {
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ResizeGradientParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
         const ResizeMode mode = params.resize.mode;
         const double of_pixel = mode == ResizeMode::cubic ? 36.0 : mode == ResizeMode::linear ? 8.0 : 1.0;
-        return of_pixel * static_cast<double>(inputs[0].size());
+        return op::element_counts<L>(of_pixel * static_cast<double>(inputs[0].size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -20368,8 +20388,9 @@ template <>
 struct Op<SoftmaxGradientParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(SoftmaxGradientParams const&, std::span<const Shape>, Shape output) {
-        return 4 * static_cast<double>(output.size());
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(SoftmaxGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(4 * static_cast<double>(output.size()), inputs, output);
     }
 
     template <class Arch, StridedLayout L>
@@ -20511,6 +20532,7 @@ namespace primsel::inline PRIMSEL_ABI {
 template <class Params>
 inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
     { Op<Params>::in_place } -> std::convertible_to<bool>;
+    { Op<Params>::template work<default_arch, chw>(params, args.src_shape, args.dst_shape) } -> std::same_as<OpCounts>;
     { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
 };
 
@@ -20548,13 +20570,7 @@ constexpr OpEntry make_op_entry() {
     if constexpr (compiled && runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
         entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
-            Params const& params = *std::get_if<Params>(&layer);
-            if constexpr (requires { Op<Params>::template work<Arch, L>(params, inputs, output); }) {
-                return Op<Params>::template work<Arch, L>(params, inputs, output);
-            } else {
-                return OpCounts{.operations = Op<Params>::operations(params, inputs, output),
-                                .rows = op::image_rows<L>(inputs, output)};
-            }
+            return Op<Params>::template work<Arch, L>(*std::get_if<Params>(&layer), inputs, output);
         };
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
@@ -28267,6 +28283,25 @@ private:
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;
+};
+
+/// The least of ten times of Measured, each after a run of its own to warm up: a time that other programs took part of
+/// does not count. Questions of 20 ms or more are timed three times. Nothing is remembered.
+class LeastMeasured {
+public:
+    static constexpr std::string_view name = "least measured";
+
+    template <class Query>
+    void predict(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = 1e9;
+            for (int run = 0; run < 10 && (run < 3 || seconds[i] < 0.02); ++run) {
+                double time = 0;
+                Measured(1).predict(kernels, queries.subspan(i, 1), std::span(&time, 1));
+                seconds[i] = std::min(seconds[i], time);
+            }
+        }
+    }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::measure
