@@ -13239,6 +13239,7 @@ void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 namespace primsel::inline PRIMSEL_ABI {
 

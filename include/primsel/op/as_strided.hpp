@@ -2,6 +2,7 @@
 
 #include <primsel/layer/reshape.hpp>
 #include <primsel/op/detail/copy.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/walk.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/transpose.hpp>

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/detection.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/layout.hpp>
 

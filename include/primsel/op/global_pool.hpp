@@ -2,6 +2,7 @@
 
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/short_rows.hpp>
 #include <primsel/op/detail/window.hpp>

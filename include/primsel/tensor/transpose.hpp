@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 namespace primsel::inline PRIMSEL_ABI {
 
