@@ -127,7 +127,8 @@ TEST_CASE("a cubic resize is read with its coefficient and with what it does out
         return model.floats("f", {3}, {1, 1, 1.75F}).node("Resize", inputs, {"y"}, attributes).bytes();
     };
     const auto params = [](std::string const& bytes) {
-        for (ps::Node const& node : parse(bytes).graph.nodes()) {
+        const ps::OnnxModel model = parse(bytes);
+        for (ps::Node const& node : model.graph.nodes()) {
             if (const auto* found = std::get_if<ps::ResizeParams>(&node.layer)) return *found;
         }
         return ps::ResizeParams{};
