@@ -18,6 +18,16 @@
 namespace training {
 namespace {
 
+/// Plans that do not depend on how fast this machine is just now.
+struct OnUsualMachine : Recipe {
+    struct machine {
+        template <class Arch>
+        static ps::Machine const& speeds() {
+            static const ps::Machine usual{};
+            return usual;
+        }
+    };
+};
 struct OnThreads : ps::DefaultTraining {
     using executor = ps::CallerPool<laws::Threads>;
     using learning_rate = ps::Constant;
@@ -89,9 +99,9 @@ TEST_CASE("the memory of a training is known before it begins") {
     const ps::Weights weights = ps::random_weights(Plain::graph(), 3);
     std::size_t floats = 0;
     for (auto const& [name, tensor] : weights) floats += tensor.values.size();
-    const ps::Trainer<Plain, Recipe> whole(weights, {.batch = 24});
+    const ps::Trainer<Plain, OnUsualMachine> whole(weights, {.batch = 24});
     CHECK(whole.memory_bytes() >= whole.arena_bytes() + 2 * floats * sizeof(float));  // weights, gradients
-    const ps::Trainer<Plain, Recipe> parts(weights, {.batch = 24, .part = 8});
+    const ps::Trainer<Plain, OnUsualMachine> parts(weights, {.batch = 24, .part = 8});
     const std::size_t sums = parts.memory_bytes() - parts.arena_bytes() - floats * 2 * sizeof(float);
     CHECK(sums >= floats * sizeof(float));
     CHECK(parts.memory_bytes() < whole.memory_bytes());
