@@ -75,6 +75,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::BatchNormParams{});
     add(ps::ScaleParams{});
     add(ps::DenseParams{10});
+    add(ps::DenseRowsParams{10});
     add(ps::SoftmaxParams{});
     add(ps::AddParams{}, 2);
     add(ps::AddParams{}, 3);

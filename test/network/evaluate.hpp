@@ -63,7 +63,8 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
     return std::visit(
         [&](auto const& params) {
             using Params = std::remove_cvref_t<decltype(params)>;
-            if constexpr (std::is_same_v<Params, ps::ConvParams> || std::is_same_v<Params, ps::DenseParams>) {
+            if constexpr (std::is_same_v<Params, ps::ConvParams> || std::is_same_v<Params, ps::DenseParams> ||
+                          std::is_same_v<Params, ps::DenseRowsParams>) {
                 const std::span<const float> kernel = weights.at(node.name + ".weight").values;
                 std::span<const float> bias;
                 if (params.bias) bias = weights.at(node.name + ".bias").values;

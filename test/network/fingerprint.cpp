@@ -86,6 +86,7 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
     check_differ<ps::LrnParams>({{}, {.size = 3}, {.alpha = 1}, {.beta = 0.5F}, {.k = 2}});
     check_differ<ps::BatchNormParams>({{1e-5F}, {1e-3F}});
     check_differ<ps::DenseParams>({{.k = 4}, {.k = 5}, {.k = 4, .bias = false}});
+    check_differ<ps::DenseRowsParams>({{.k = 4}, {.k = 5}, {.k = 4, .bias = false}});
     check_differ<ps::PadParams>({{.padding = 1},
                                  {.padding = {1, 2}},
                                  {.padding = 1, .value = 1},

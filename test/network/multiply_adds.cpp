@@ -40,6 +40,11 @@ double counted(ps::DenseParams const&, ps::Shape in, ps::Shape out) {
     for (std::size_t i = 0; i < in.size() * out.size(); ++i) ++count;
     return count;
 }
+double counted(ps::DenseRowsParams const&, ps::Shape in, ps::Shape out) {
+    double count = 0;
+    for (int row = 0; row < in.c * in.h; ++row) count += static_cast<double>(in.w) * out.w;
+    return count;
+}
 /// Each row of the first with each column of the second.
 double counted(ps::MatMulParams const&, ps::Shape in, ps::Shape out) {
     double count = 0;
@@ -72,6 +77,7 @@ TEST_CASE("the operations of every layer with weights are those that are counted
     }
     check(ps::DenseParams{.k = 10}, image);
     check(ps::DenseParams{.k = 10, .bias = false}, line);
+    check(ps::DenseRowsParams{.k = 10}, image);
     check(ps::MatMulParams{}, image, true);
     check(ps::MatMulParams{}, line, true);
 }

@@ -99,6 +99,9 @@ TEST_CASE("each kind of layer") {
           Strings{"y = ReduceMax(x) {axes=1, keepdims=1}"});
     CHECK(nodes_of(ps::ReduceParams{ps::ReduceKind::sum, ps::Axis::c}) ==
           Strings{"y = ReduceSum(x, y.axes) {keepdims=1}"});
+    CHECK(nodes_of(ps::DenseRowsParams{.k = 6, .bias = false}) == Strings{"y = MatMul(x, y.weight)"});
+    CHECK(nodes_of(ps::DenseRowsParams{.k = 6}) ==
+          Strings{"y/MatMul = MatMul(x, y.weight)", "y = Add(y/MatMul, y.bias)"});
     CHECK(exported(one(ps::MatMulParams{}, {.c = 2, .h = 3, .w = 3}, 2)).nodes == Strings{"y = MatMul(x, x)"});
     CHECK(
         nodes_of(ps::ConvTransposeParams{.k = 6, .kernel = 3, .stride = 2, .padding = 1, .extra_h = 1, .groups = 2}) ==

@@ -1,6 +1,8 @@
 // Imported products, sums, broadcasts and functions of elements.
 #include "imported.hpp"
 
+#include <primsel/onnx/export.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -52,6 +54,54 @@ TEST_CASE("Gemm: factors, a transposed weight and every form of the sum are fold
                       .node("Gemm", {"x", "w", "c"}, {"y"})
                       .bytes())
               .find("broadcast") != std::string::npos);
+}
+
+TEST_CASE("rows of matrices times a constant are dense layers on rows, unless they are to be trained") {
+    const std::vector<float> weight = numbers(12), bias = numbers(3, 3), x = numbers(40, 7);
+    for (const bool gemm : {false, true}) {
+        for (Ints const& dims : gemm ? std::vector<Ints>{{5, 4}} : std::vector<Ints>{{5, 4}, {1, 5, 4}, {2, 5, 4}}) {
+            CAPTURE(gemm);
+            CAPTURE(ps::to_string(dims));
+            Model file(dims);
+            // The transposes keep the rows of a matrix from being images.
+            const bool turns = dims.size() == 2;
+            file.floats("m.weight", {4, 3}, weight).floats("b", {3}, bias);
+            if (turns) {
+                file.node("Transpose", {"x"}, {"t"}).node("Relu", {"t"}, {"r"}).node("Transpose", {"r"}, {"rows"});
+            } else {
+                file.node("Relu", {"x"}, {"rows"});
+            }
+            if (gemm) {
+                file.node("Gemm", {"rows", "m.weight", "b"}, {"y"}, {{"alpha", 0.5F}}, "m");
+            } else {
+                file.node("MatMul", {"rows", "m.weight"}, {"y"}, {}, "m");
+            }
+            const std::string bytes = file.bytes();
+            const ps::OnnxModel model = parse(bytes), trained = parse(bytes, {.trains = true});
+            const auto count = [](ps::OnnxModel const& of, std::string_view kind) {
+                return std::ranges::count(kinds(of.graph), kind);
+            };
+            CHECK(count(model, "dense_rows") == 1);
+            CHECK(count(model, "matmul") == 0);
+            CHECK(count(trained, "dense_rows") == 0);
+            const std::size_t rows = onnx::count_of(dims) / 4;
+            std::vector<double> expected;
+            for (std::size_t row = 0; row < rows; ++row) {
+                for (std::size_t k = 0; k < 3; ++k) {
+                    double value = gemm ? static_cast<double>(bias[k]) : 0;
+                    for (std::size_t i = 0; i < 4; ++i) {
+                        value += (gemm ? 0.5 : 1.0) *
+                                 static_cast<double>(std::max(x[row * 4 + i], 0.0F) * weight[i * 3 + k]);
+                    }
+                    expected.push_back(value);
+                }
+            }
+            const std::vector<float> images(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(rows * 4));
+            CHECK(is_close(run(model, images), expected));
+            // A file that is written again gives the same.
+            CHECK(is_close(run(parse(ps::to_onnx(model.graph, model.weights, {.opset = 17})), images), expected));
+        }
+    }
 }
 
 TEST_CASE("elementwise constants: a value a channel is a scale, which folds into the convolution before") {

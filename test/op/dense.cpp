@@ -40,6 +40,30 @@ TEST_CASE("an image's result is the same alone and in any place of a batch") {
     }
 }
 
+TEST_CASE("dense rows agree with the reference") {
+    laws::Random random(5);
+    for (const int k : {1, 10, 17, 32, 49, 100}) {
+        for (ps::Shape const& shape :
+             {ps::Shape{1, 1, 1}, ps::Shape{1, 5, 3}, ps::Shape{3, 4, 7}, ps::Shape{2, 57, 70}, ps::Shape{1, 10, 20},
+              ps::Shape{11, 1, 2}, ps::Shape{1, 7, 530}, ps::Shape{1, 13, 1100}}) {
+            const float range = 1.0F / std::sqrt(static_cast<float>(shape.w));
+            const std::vector<float> kernel = random.floats(static_cast<std::size_t>(k * shape.w), range);
+            const std::vector<float> bias = random.floats(static_cast<std::size_t>(k));
+            CAPTURE(k);
+            laws::check(ps::DenseRowsParams{.k = k}, shape, 2e-6, {.kernel = kernel, .bias = bias});
+            laws::check(ps::DenseRowsParams{.k = k, .bias = false}, shape, 2e-6, {.kernel = kernel, .bias = {}}, 1,
+                        2.0F, {-0.5F, 0.25F});
+        }
+    }
+}
+
+TEST_CASE("dense rows with weights larger than half of L2 agree with the reference") {
+    laws::Random random(6);
+    const ps::Shape shape{1, 97, 100};
+    const std::vector<float> kernel = random.floats(132'000, 0.1F), bias = random.floats(1320);
+    laws::check(ps::DenseRowsParams{.k = 1320}, shape, 2e-6, {.kernel = kernel, .bias = bias});
+}
+
 TEST_CASE("the clamp of dense keeps NaN") {
     const std::vector<float> kernel(40, 1.0F);
     const ps::DenseParams params{.k = 40, .bias = false};

@@ -102,6 +102,14 @@ std::vector<float> run(Params const& params, std::vector<Images> const& inputs, 
         ps::Op<Params>::template pack<L>(params, shapes[0], weights, packed.data());
         CHECK(std::ranges::none_of(packed, [](float x) { return std::isnan(x); }));
     }
+    std::vector<float> scratch;
+    if constexpr (requires {
+                      ps::Op<Params>::template scratch_floats<ps::default_arch>(params, shapes, std::size_t{1});
+                  }) {
+        const std::size_t floats =
+            ps::Op<Params>::template scratch_floats<ps::default_arch>(params, shapes, executor.concurrency());
+        scratch.assign(floats, std::nanf(""));
+    }
     // Guards on both sides, which no op may write.
     constexpr std::size_t guard = 32;
     constexpr float untouched = 12345.0F;
@@ -119,6 +127,7 @@ std::vector<float> run(Params const& params, std::vector<Images> const& inputs, 
                                                                .batch = batch,
                                                                .weights = packed.empty() ? nullptr : packed.data(),
                                                                .clamp = clamp,
+                                                               .scratch = scratch.empty() ? nullptr : scratch.data(),
                                                                .executor = executor});
     const auto is_untouched = [](float x) { return x == untouched; };
     CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));

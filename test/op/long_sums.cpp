@@ -54,12 +54,17 @@ std::vector<float> run(Params const& params, std::vector<ps::Shape> const& shape
     const ps::Shape output = params.output(shapes);
     std::vector<float> dst(output.size());
     ps::Sequential executor;
+    std::vector<float> scratch;
+    if constexpr (requires { ps::Op<Params>::template scratch_floats<Arch>(params, shapes, std::size_t{1}); }) {
+        scratch.resize(ps::Op<Params>::template scratch_floats<Arch>(params, shapes, 1));
+    }
     ps::Op<Params>::template run<Arch, L>(params, {.src = src,
                                                    .src_shape = shapes,
                                                    .dst = dst.data(),
                                                    .dst_shape = output,
                                                    .batch = 1,
                                                    .weights = packed,
+                                                   .scratch = scratch.data(),
                                                    .executor = executor});
     return dst;
 }
@@ -253,7 +258,7 @@ TEST_CASE("statistics of a batch keep their digits at any number of pixels, what
 
 TEST_CASE("products of matrices and dense layers keep their digits at any depth") {
     for (const int depth : lengths()) {
-        for (const auto& sides : {std::pair{1, 1}, {1, 3}, {7, 70}}) {
+        for (const auto& sides : {std::pair{1, 1}, {1, 3}, {7, 70}, {13, 70}}) {
             const int m = sides.first, n = sides.second;
             if (static_cast<double>(depth) * n > (1 << 22)) continue;
             for (const float mean : {0.0F, 1.0F}) {

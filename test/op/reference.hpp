@@ -199,6 +199,18 @@ inline Image run(ps::DenseParams const&, Images const& inputs, ps::OpWeights con
     });
 }
 
+inline Image run(ps::DenseRowsParams const&, Images const& inputs, ps::OpWeights const& weights, ps::Shape output) {
+    Image const& x = inputs[0];
+    return build(output, [&](int c, int h, int k) {
+        const auto column = static_cast<std::size_t>(k), width = static_cast<std::size_t>(output.w);
+        double sum = weights.bias.empty() ? 0.0 : weights.bias[column];
+        for (int i = 0; i < x.shape.w; ++i) {
+            sum += x(c, h, i) * weights.kernel[static_cast<std::size_t>(i) * width + column];
+        }
+        return sum;
+    });
+}
+
 /// The coordinates with another place along the axis.
 inline double along(Image const& image, ps::Axis axis, int place, int c, int h, int w) {
     return axis == ps::Axis::c ? image(place, h, w) : axis == ps::Axis::h ? image(c, place, w) : image(c, h, place);

@@ -222,6 +222,7 @@ std::vector<std::pair<ps::Graph, std::size_t>> passing() {
     add(8, [&](ps::Graph& graph, std::size_t at) {
         return graph.add("product", ps::MatMulParams{}, {at, constant(graph, {8, 6, 5})});
     });
+    add(8, [](ps::Graph& graph, std::size_t at) { return graph.add("rows", ps::DenseRowsParams{.k = 3}, {at}); });
     add(8, [](ps::Graph& graph, std::size_t at) { return graph.add("top", ps::TopKParams{.k = 3}, {at}); });
     // Group normalization, as ONNX files have it: whole groups go.
     for (const int groups : {2, 4, 8}) {

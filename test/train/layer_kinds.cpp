@@ -36,6 +36,9 @@ Kinds examples(Of<ps::ConvParams>) {
             {ps::ConvParams{.k = 17, .kernel = 5, .padding = 2}}};
 }
 Kinds examples(Of<ps::DenseParams>) { return {{ps::DenseParams{.k = 5}}, {ps::DenseParams{.k = 3, .bias = false}}}; }
+Kinds examples(Of<ps::DenseRowsParams>) {
+    return {{ps::DenseRowsParams{.k = 5}}, {ps::DenseRowsParams{.k = 3, .bias = false}}};
+}
 Kinds examples(Of<ps::PoolParams>) {
     Kinds result;
     for (const ps::PoolKind kind : {ps::PoolKind::max, ps::PoolKind::average}) {

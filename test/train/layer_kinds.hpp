@@ -193,6 +193,19 @@ private:
         }
         return result;
     }
+    [[nodiscard]] Images run(std::size_t i, ps::DenseRowsParams const& rows, std::vector<Images> const& results) const {
+        Images result;
+        for (reference::Image const& in : results[graph_[i].inputs[0]]) {
+            result.push_back(reference::build(graph_[i].shape, [&](int c, int h, int k) {
+                double sum = rows.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0;
+                for (int j = 0; j < in.shape.w; ++j) {
+                    sum += in(c, h, j) * weight(i, "weight")[static_cast<std::size_t>(j * rows.k + k)];
+                }
+                return sum;
+            }));
+        }
+        return result;
+    }
     [[nodiscard]] Images run(std::size_t i, ps::BatchNormParams const& norm, std::vector<Images> const& results) const {
         Images result = results[graph_[i].inputs[0]];
         const std::size_t pixels = graph_[i].shape.pixels();

@@ -30,6 +30,14 @@ constexpr OpEntry make_op_entry() {
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
         };
+        if constexpr (requires(Params const& params, std::span<const Shape> inputs) {
+                          Op<Params>::template scratch_floats<Arch>(params, inputs, std::size_t{1});
+                      }) {
+            entry.scratch_bytes = [](AnyLayer const& layer, std::span<const Shape> inputs, std::size_t workers) {
+                return bytes_of_floats(
+                    Op<Params>::template scratch_floats<Arch>(*std::get_if<Params>(&layer), inputs, workers));
+            };
+        }
         if constexpr (has_weights<Params>) {
             entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
                 return bytes_of_floats(Op<Params>::packed_floats(*std::get_if<Params>(&layer), input));

@@ -32,7 +32,7 @@ using AnyLayer =
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
-                 AsStridedGradientParams, ResizeGradientParams, OwnLayerParams>;
+                 AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>

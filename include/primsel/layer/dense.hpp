@@ -31,6 +31,32 @@ struct DenseParams {
     friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;
 };
 
+/// A fully connected layer of k outputs on each row: the product of rows and a matrix, as import makes of MatMul and
+/// Gemm by a constant. Weights: `<name>.weight`, of w x k, and `<name>.bias`, of k. Output: c x h x k.
+struct DenseRowsParams {
+    int k = 1;
+    bool bias = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "dense_rows"; }
+    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias); }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{input.w, k}, WeightValues::any);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::any);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        const Shape in = inputs[0];
+        const bool fits = bounded_product({k, in.w}) <= max_floats && bounded_product({in.c, in.h, k}) <= max_floats;
+        return fits && k <= max_extent ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return DenseParams{.k = k}.impossible(); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = inputs[0].h, .w = k};
+    }
+    friend constexpr bool operator==(DenseRowsParams const&, DenseRowsParams const&) = default;
+};
+
 namespace layer {
 /// Options: NoBias.
 template <int K, class... Options>

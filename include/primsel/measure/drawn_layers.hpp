@@ -163,11 +163,13 @@ template <class Params>
     return drawn(BinaryParams{kind}, {a, b});
 }
 
-[[nodiscard]] inline DrawnLayer drawn_matmul(LayerDraw& draw) {
+/// A product of matrices: with a tensor or, if `constant`, with weights.
+[[nodiscard]] inline DrawnLayer drawn_product(LayerDraw& draw, bool constant) {
     const int rows = draw.any_of({1, 4, 16, 49, 64, 100, 196, 197, 256}),
               depth = draw.any_of({32, 64, 96, 192, 256, 384, 768}),
               width = draw.any_of({10, 16, 49, 64, 196, 197, 256, 512, 1000}), heads = draw.any_of({1, 1, 3, 4, 8});
     if (1.0 * rows * depth * width * heads > 2e8) return DrawnLayer{};
+    if (constant) return drawn(DenseRowsParams{.k = width}, {{heads, rows, depth}});
     const int of_b = draw.any_of({1, heads});
     return drawn(MatMulParams{}, {{heads, rows, depth}, {of_b, depth, width}});
 }
@@ -305,8 +307,8 @@ inline constexpr LayerKind layer_kinds[] = {
     &drawn_binary,
     &drawn_binary,
     &drawn_binary,
-    &drawn_matmul,
-    &drawn_matmul,
+    [](LayerDraw& draw) { return drawn_product(draw, false); },
+    [](LayerDraw& draw) { return drawn_product(draw, false); },
     &drawn_reduce,
     &drawn_reduce,
     &drawn_reduce,
@@ -334,6 +336,8 @@ inline constexpr LayerKind layer_kinds[] = {
         const Shape in = draw.image();
         return drawn(GatherParams{}, {in, {1, 1, draw.any_of({1, 8, 64, 256})}});
     },
+    [](LayerDraw& draw) { return drawn_product(draw, true); },
+    [](LayerDraw& draw) { return drawn_product(draw, true); },
 };
 
 }  // namespace detail

@@ -42,14 +42,15 @@ struct Epilogue {
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers folded layers and a clamp, sums
-/// and normalisations a clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers folded layers and a clamp, sums,
+/// normalisations and dense layers on rows a clamp.
 struct EpilogueParts {
     bool folded = false, residual = false, clamp = false, kernel = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
     const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
-    const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer);
+    const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer) ||
+                         std::holds_alternative<DenseRowsParams>(layer);
     return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped, .kernel = conv};
 }
 

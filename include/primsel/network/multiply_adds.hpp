@@ -21,7 +21,8 @@ namespace primsel::inline PRIMSEL_ABI {
         return read * conv->kernel.h * conv->kernel.w * (conv->k / conv->groups);
     }
     if (std::holds_alternative<DenseParams>(layer)) return results * static_cast<double>(inputs[0].size());
-    return std::holds_alternative<MatMulParams>(layer) ? results * inputs[0].w : 0;
+    const bool of_rows = std::holds_alternative<MatMulParams>(layer) || std::holds_alternative<DenseRowsParams>(layer);
+    return of_rows ? results * inputs[0].w : 0;
 }
 
 /// Multiply-adds of a network's convolutions, transposed convolutions, dense layers and products of matrices, for one

@@ -213,7 +213,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 }  // namespace network::detail
 
 /// Prepares the weights of one node; check_weights must have found no fault in them. For a convolution or dense layer,
-/// only those of the outputs [first, first + count).
+/// but not one on rows, only those of the outputs [first, first + count).
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
     if (node.epilogue.kernel != KernelPart{}) {
@@ -243,6 +243,12 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
         return {copy_of(values, 0, values.size()), values.size(), {}};
     }
     StoredFloats const& kernel = weights.at(node.name + ".weight").values;
+    if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
+        std::span<const float> its_bias;
+        if (rows->bias) its_bias = weights.at(node.name + ".bias").values;
+        if (kernel.is_ready()) return {std::span<const float>(kernel), its_bias};
+        return {copy_of(kernel, 0, kernel.size()), kernel.size(), {its_bias.begin(), its_bias.end()}};
+    }
     const std::size_t depth = kernel.size() / k;
     count = std::min(count, k - first);
     const WeightTensor* own_bias = weights.find(node.name + ".bias");

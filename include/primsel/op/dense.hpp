@@ -1,11 +1,13 @@
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/layer/dense.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
+#include <concepts>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -24,6 +26,20 @@ struct Op<DenseParams> {
         const std::size_t panels = (static_cast<std::size_t>(params.k) + panel - 1) / panel, depth = inputs[0].size();
         return {.operations = 2.0 * params.k * static_cast<double>(depth),
                 .rows = static_cast<double>(panels * ((depth + block - 1) / block))};
+    }
+
+    /// Returns the work for several images at once. A tile of few images takes as long as one of eight vectors, which
+    /// hide the latency of additions.
+    template <class Arch>
+    [[nodiscard]] static OpCounts work_of_batch(std::size_t outputs, std::size_t depth, std::size_t images) {
+        using T = Tiles<Arch, panel>;
+        const std::size_t panels = (outputs + panel - 1) / panel, columns = (outputs + half - 1) / half * half;
+        std::size_t busy = images == 1 ? 1 : images / T::many * T::many;
+        for (std::size_t left = images == 1 ? 0 : images % T::many; left > 0; left -= T::next(left)) {
+            busy += std::max(T::next(left), (8 + T::vectors - 1) / T::vectors);
+        }
+        return {.operations = 2.0 * static_cast<double>(columns * busy) * static_cast<double>(depth),
+                .rows = static_cast<double>(images * panels * ((depth + block - 1) / block))};
     }
 
     [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
@@ -50,6 +66,24 @@ struct Op<DenseParams> {
                 transpose_columns(src + from, depth, dst + to * width, even.step * width, used, 0, even.count);
             }
             dst += depth * width;
+        }
+    }
+
+    /// Packs the weights of vectors of `depth` elements, which are stored as depth x k.
+    static void pack_columns(std::size_t k, std::size_t depth, OpWeights const& weights, float* dst) {
+        for (std::size_t begin = 0; begin < k; begin += panel) {
+            const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
+            const auto put = [&](const float* src) {
+                std::copy_n(src, used, dst);
+                std::fill(dst + used, dst + width, 0.0F);
+                dst += width;
+            };
+            if (weights.bias.empty()) {
+                dst = std::fill_n(dst, width, 0.0F);
+            } else {
+                put(weights.bias.data() + begin);
+            }
+            for (std::size_t i = 0; i < depth; ++i) put(weights.kernel.data() + i * k + begin);
         }
     }
 
@@ -81,23 +115,36 @@ private:
     static constexpr std::size_t block = 512;
     /// The number of images whose sums in double fit on the stack.
     static constexpr std::size_t most_images = 48;
+    /// Returns the number of images that meet all panels before the next ones do: a multiple of most_images. They stay
+    /// in L2, and are many if the weights do not, which every part reads.
+    [[nodiscard]] static std::size_t part_images(std::size_t k, std::size_t depth) {
+        constexpr std::size_t l2 = l2_floats, least = 2 * most_images;
+        return k * depth <= l2 / 2 ? least : std::max(least, l2 / depth / most_images * most_images);
+    }
+    struct Images {
+        std::size_t first, last;
+    };
 
     template <class Arch>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
         const auto k = static_cast<std::size_t>(params.k);
         constexpr std::size_t together = streams<Arch>;
         const std::size_t count = (k + panel - 1) / panel, groups = args.batch == 1 ? k / (panel * together) : 0;
-        args.executor.parallel_for(
-            groups + count - groups * together, [&params, &args, k, groups](std::size_t i, std::size_t) {
-                if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
-                const std::size_t begin = (i + groups * (together - 1)) * panel, width = panel_width(k - begin);
-                const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
-                if (width == panel) {
-                    one_panel<Arch, panel>(params, args, begin, weights);
-                } else {
-                    one_panel<Arch, half>(params, args, begin, weights);
-                }
-            });
+        const std::size_t single = count - groups * together, batch = static_cast<std::size_t>(args.batch),
+                          images = part_images(k, args.src_shape[0].size()), parts = (batch + images - 1) / images;
+        args.executor.parallel_for(groups + single * parts, [=, &params, &args](std::size_t i, std::size_t) {
+            if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
+            const std::size_t part = (i - groups) / single, first = part * images;
+            const std::size_t begin = (groups * together + (i - groups) % single) * panel,
+                              width = panel_width(k - begin);
+            const Images of_part{first, std::min(first + images, batch)};
+            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+            if (width == panel) {
+                one_panel<Arch, panel>(params, args, begin, weights, of_part);
+            } else {
+                one_panel<Arch, half>(params, args, begin, weights, of_part);
+            }
+        });
     }
 
     /// The panels that one image reads at the same time, limited by the registers for their sums. Several streams come
@@ -128,17 +175,30 @@ private:
         }
     }
 
+    /// The tiles of several images. Two vectors of a panel for as many images as registers allow need the fewest loads;
+    /// fewer images take all its vectors at once.
     template <class Arch, std::size_t width>
-    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
-                          const float* panel_weights) noexcept {
-        constexpr std::size_t vectors = width / lanes<Arch>;
-        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
-        static_assert(most_images % several == 0);
+    struct Tiles {
+        static constexpr std::size_t vectors = width / lanes<Arch>, narrow = std::min<std::size_t>(vectors, 2);
+        static constexpr std::size_t many = std::clamp<std::size_t>((registers<Arch> - 4) / narrow, 1, 12),
+                                     several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 6);
+        static_assert(most_images % many == 0);
+
+        /// The images of the next tile if fewer than `many` are left.
+        [[nodiscard]] static std::size_t next(std::size_t left) {
+            const std::size_t tiles = (left + several - 1) / several;
+            return (left + tiles - 1) / tiles;
+        }
+    };
+
+    template <class Arch, std::size_t width>
+    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin, const float* panel_weights,
+                          Images part_of_batch) noexcept {
+        using T = Tiles<Arch, width>;
         const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
-        const auto batch = static_cast<std::size_t>(args.batch);
         alignas(64) double totals[most_images * width];
-        for (std::size_t first = 0; first < batch; first += most_images) {
-            const std::size_t images = std::min(most_images, batch - first);
+        for (std::size_t first = part_of_batch.first; first < part_of_batch.last; first += most_images) {
+            const std::size_t images = std::min(most_images, part_of_batch.last - first);
             const float* weights = panel_weights + width;
             for (std::size_t from = 0; from < depth; from += block) {
                 const std::size_t count = std::min(block, depth - from);
@@ -153,9 +213,17 @@ private:
                                  .k = k,
                                  .outputs = std::min(width, k - begin),
                                  .clamp = args.clamp};
-                std::size_t image = 0;
-                for (; image + several <= images; image += several) add_block<Arch, width, several>(part, image);
-                for (; image < images; ++image) add_block<Arch, width, 1>(part, image);
+                std::size_t image = images / T::many * T::many;
+                for (std::size_t at = 0; at < part.outputs; at += T::narrow * lanes<Arch>) {
+                    for (std::size_t n = 0; n < image; n += T::many) {
+                        add_block<Arch, width, T::many, T::narrow>(part, n, at);
+                    }
+                }
+                while (image < images) {
+                    const std::size_t next = T::next(images - image);
+                    add_last<Arch, width, T::several>(part, image, next);
+                    image += next;
+                }
                 weights += count * width;
             }
         }
@@ -174,13 +242,24 @@ private:
         Clamp clamp;
     };
 
-    template <class Arch, std::size_t width, std::size_t images>
-    static void add_block(Block const& block, std::size_t image) noexcept {
+    /// Adds a block of `images` images, at least one and at most `most`.
+    template <class Arch, std::size_t width, std::size_t most>
+    static void add_last(Block const& block, std::size_t image, std::size_t images) noexcept {
+        if constexpr (most > 1) {
+            if (images < most) return add_last<Arch, width, most - 1>(block, image, images);
+        }
+        add_block<Arch, width, most>(block, image);
+    }
+
+    /// Adds a block for some vectors of a panel, from output `at` on.
+    template <class Arch, std::size_t width, std::size_t images, std::size_t vectors = width / lanes<Arch>>
+    static void add_block(Block const& block, std::size_t image, std::size_t at = 0) noexcept {
         using V = Floats<Arch>;
-        constexpr std::size_t vectors = width / lanes<Arch>;
         const float* src = block.src + image * block.depth;
-        float* dst = block.dst + image * block.k;
-        const float* weights = block.weights;
+        float* dst = block.dst + image * block.k + at;
+        const float* const bias = block.bias == nullptr ? nullptr : block.bias + at;
+        const std::size_t outputs = block.outputs - at;
+        const float* weights = block.weights + at;
         V sum[images][vectors];
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < images; ++n) {
@@ -198,10 +277,22 @@ private:
                 for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
             }
         }
+        if (block.totals == nullptr && outputs >= vectors * lanes<Arch>) {
+            const V low(block.clamp.low), high(block.clamp.high);
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const V start = load<Arch>(bias + v * lanes<Arch>);
+                PRIMSEL_UNROLL
+                for (std::size_t n = 0; n < images; ++n) {
+                    store<Arch>(dst + n * block.k + v * lanes<Arch>, clamp<Arch>(start + sum[n][v], low, high));
+                }
+            }
+            return;
+        }
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < images; ++n) {
-            double* totals = block.totals == nullptr ? nullptr : block.totals + (image + n) * width;
-            finish<Arch>(block, sum[n], block.bias, totals, dst + n * block.k);
+            double* totals = block.totals == nullptr ? nullptr : block.totals + (image + n) * width + at;
+            finish<Arch>(block, sum[n], bias, totals, dst + n * block.k, outputs);
         }
     }
 
@@ -230,36 +321,87 @@ private:
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < streams<Arch>; ++n) {
             finish<Arch>(block, sum[n], block.bias == nullptr ? nullptr : block.bias + n * apart,
-                         block.totals == nullptr ? nullptr : block.totals + n * panel, block.dst + n * panel);
+                         block.totals == nullptr ? nullptr : block.totals + n * panel, block.dst + n * panel,
+                         block.outputs);
         }
     }
 
     /// Adds an image's sums to the panel's biases or, with several blocks, to the image's totals.
     template <class Arch, std::size_t vectors>
     PRIMSEL_INLINE static void finish(Block const& block, Floats<Arch> const (&sum)[vectors], const float* bias,
-                                      double* totals, float* dst) noexcept {
+                                      double* totals, float* dst, std::size_t outputs) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
         alignas(64) float lane[vectors * width];
         if (totals != nullptr) {
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < vectors; ++v) store<Arch>(lane + v * width, sum[v]);
-            if (bias != nullptr) {
-                for (std::size_t i = 0; i < vectors * width; ++i) totals[i] = static_cast<double>(bias[i]);
-            }
-            for (std::size_t i = 0; i < vectors * width; ++i) totals[i] += static_cast<double>(lane[i]);
+            const auto add_to = [&](auto const* before) {
+                if (block.is_last) {
+                    for (std::size_t i = 0; i < vectors * width; ++i) {
+                        lane[i] = static_cast<float>(static_cast<double>(before[i]) + static_cast<double>(lane[i]));
+                    }
+                } else {
+                    for (std::size_t i = 0; i < vectors * width; ++i) {
+                        totals[i] = static_cast<double>(before[i]) + static_cast<double>(lane[i]);
+                    }
+                }
+            };
+            bias != nullptr ? add_to(bias) : add_to(totals);
             if (!block.is_last) return;
-            for (std::size_t i = 0; i < vectors * width; ++i) lane[i] = static_cast<float>(totals[i]);
         }
         const V low(block.clamp.low), high(block.clamp.high);
         PRIMSEL_UNROLL
         for (std::size_t v = 0; v < vectors; ++v) {
             const std::size_t at = v * width;
-            if (at >= block.outputs) break;
+            if (at >= outputs) break;
             const V result = totals != nullptr ? load<Arch>(lane + at) : load<Arch>(bias + at) + sum[v];
-            op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), block.outputs - at);
+            op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), outputs - at);
         }
     }
+};
+
+/// Rows are the images of a dense layer on the elements of a row.
+template <>
+struct Op<DenseRowsParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(DenseRowsParams const& params, std::span<const Shape> inputs, Shape) {
+        return Op<DenseParams>::work_of_batch<Arch>(static_cast<std::size_t>(params.k),
+                                                    static_cast<std::size_t>(inputs[0].w), rows(inputs[0]));
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(DenseRowsParams const& params, Shape input) {
+        return Op<DenseParams>::packed_floats(dense(params), row(input));
+    }
+
+    template <StridedLayout L>
+        requires std::same_as<L, chw>
+    static void pack(DenseRowsParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        Op<DenseParams>::pack_columns(static_cast<std::size_t>(params.k), static_cast<std::size_t>(input.w), weights,
+                                      dst);
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(DenseRowsParams const& params, OpArgs const& args) noexcept {
+        const Shape of_row = row(args.src_shape[0]);
+        OpArgs of_rows = args;
+        of_rows.src_shape = {&of_row, 1};
+        of_rows.dst_shape = {.c = params.k, .h = 1, .w = 1};
+        of_rows.batch = args.batch * static_cast<int>(rows(args.src_shape[0]));
+        Op<DenseParams>::run<Arch, chw>(dense(params), of_rows);
+    }
+
+private:
+    [[nodiscard]] static DenseParams dense(DenseRowsParams const& params) {
+        return {.k = params.k, .bias = params.bias};
+    }
+    [[nodiscard]] static std::size_t rows(Shape input) {
+        return static_cast<std::size_t>(input.c) * static_cast<std::size_t>(input.h);
+    }
+    [[nodiscard]] static Shape row(Shape input) { return {.c = input.w, .h = 1, .w = 1}; }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

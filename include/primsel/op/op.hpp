@@ -20,6 +20,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// ask for it thousands of times;
 /// - void run<Arch, L>(params, args): for each strided layout L or, if constrained, some of them with chw among them;
 /// noexcept, allocates nothing, gives the same bits for every executor. params.check has accepted the shapes.
+/// An op that needs room while it runs also has
+/// - std::size_t scratch_floats<Arch>(params, span of input shapes, workers): the floats of OpArgs::scratch.
 /// An op with weights also has
 /// - std::size_t packed_floats(params, input shape): the floats that pack writes;
 /// - void pack<L>(params, input shape, weights, dst): for the same L as run, the same for every Arch; writes all of

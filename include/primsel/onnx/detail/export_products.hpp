@@ -65,6 +65,15 @@ inline void write_layer(LayerWriter& layer, DenseParams const& p) {
     layer.value().flat = true;
 }
 
+inline void write_layer(LayerWriter& layer, DenseRowsParams const& p) {
+    const PreparedWeights prepared = prepare_weights(layer.node(), layer.weights());
+    auto [matrix, rotated] = layer.matrix("weight", {layer.in_shape().w, p.k}, prepared.kernel);
+    if (rotated) matrix = layer.step("Transpose", {matrix}, {{"perm", Ints{1, 0}}});
+    std::string product = layer.step("MatMul", {layer.image(), matrix});
+    if (!prepared.bias.empty()) product = layer.step("Add", {product, layer.weight("bias", {p.k}, prepared.bias)});
+    layer.clamp(product);
+}
+
 inline void write_layer(LayerWriter& layer, MatMulParams const&) {
     layer.step("MatMul", {layer.image(0), layer.image(1)});
 }

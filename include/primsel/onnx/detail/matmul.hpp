@@ -25,6 +25,20 @@ inline Operand emit_dense(Builder& build, Operand const& row, OnnxTensor const& 
     });
 }
 
+/// A dense layer on each row of matrices. weight: of depth x n.
+inline Operand emit_dense_rows(Builder& build, Operand const& matrices, OnnxTensor const& weight,
+                               std::optional<OnnxTensor> const& bias, Sizes dims) {
+    const std::int64_t depth = weight.dims[0], n = weight.dims[1];
+    const DenseRowsParams params{.k = bounded(n, 1, largest_tensor, "a number of columns"), .bias = bias.has_value()};
+    Shape rows = build.shape_of(matrices.dims);
+    if (rows.w != depth)
+        rows = {.c = 1, .h = static_cast<int>(elements(matrices.dims) / depth), .w = static_cast<int>(depth)};
+    const std::size_t node = build.emit(params, {build.view(matrices, rows)});
+    build.add_weight(node, ".weight", {depth, n}, weight);
+    if (bias) build.add_weight(node, ".bias", {n}, *bias);
+    return build.operand(node, std::move(dims));
+}
+
 /// Products of the matrices in the last two axes; the axes before these broadcast.
 inline Operand emit_matmul(Builder& build, Operand a, Operand b) {
     const auto batch_of = [](Sizes const& dims) { return Sizes(dims.begin(), dims.end() - 2); };
@@ -46,6 +60,10 @@ inline Operand emit_matmul(Builder& build, Operand a, Operand b) {
     Sizes dims = batch;
     dims.push_back(m), dims.push_back(n);
     (void)elements(dims);
+    const bool is_constant = !b.node && !b.is_weight && b.constant.is_float() && elements(batch_of(b.dims)) == 1;
+    if (is_constant && a.node && !build.trains() && elements(batch_of(a.dims)) == count) {
+        return emit_dense_rows(build, a, with_dims(b.constant, {k, n}), std::nullopt, std::move(dims));
+    }
     const std::size_t left = matrices(a, m, k), right = matrices(b, k, n);
     return build.operand(build.emit(MatMulParams{}, {left, right}), std::move(dims));
 }
@@ -68,12 +86,20 @@ inline void translate_gemm(Call& call) {
         fail("a matrix of ", to_string(call.dims(2)), " cannot be added to one of ", to_string(result));
     }
     const bool is_row = !turn_a && (a_dims[0] == 1 || !build.is_whole());
-    if (const OnnxTensor* b = call.known(1); b != nullptr && is_row && call.known(0) == nullptr) {
+    // A network that is to be trained keeps the matrix as the file has it, and shares it.
+    const OnnxTensor* const b = call.known(1);
+    const bool is_rows = !turn_a && !build.trains() && b != nullptr && b->is_float();
+    if (b != nullptr && (is_row || is_rows) && call.known(0) == nullptr) {
         if (!b->is_float()) fail("its weight is of ", to_string(b->type));
         const Operand row = call.operand(0);
-        const OnnxTensor weight = detail::times(turn_b ? *b : build.transposed(*b), alpha, build.constants);
+        const OnnxTensor weight = detail::times(turn_b == is_row ? *b : build.transposed(*b), alpha, build.constants);
         std::optional<OnnxTensor> bias;
-        if (call.has(2) && call.known(2) != nullptr) {
+        const OnnxTensor* const known = call.has(2) ? call.known(2) : nullptr;
+        const auto is_one_row = [&] {
+            const auto size = static_cast<std::int64_t>(known->size());
+            return size == 1 || (size == result[1] && known->dims.back() == size);
+        };
+        if (known != nullptr && (is_row || (known->is_float() && is_one_row()))) {
             const OnnxTensor c = build.broadcast_image_of(call.floats(2, "bias"), 2);
             bias = detail::times(
                 c.dims == Sizes{result[1]}
@@ -82,9 +108,11 @@ inline void translate_gemm(Call& call) {
                            expansion({static_cast<std::int64_t>(c.size())}, {result[1]}), build.constants),
                 beta, build.constants);
         }
-        Operand product = detail::emit_dense(build, row, weight, bias, build.image_dims(result));
+        Operand product = is_row ? detail::emit_dense(build, row, weight, bias, build.image_dims(result))
+                                 : detail::emit_dense_rows(build, row, weight, bias, result);
         if (call.has(2) && !bias) {
-            const Operand c = build.scale(call.broadcast_operand(2, 2), beta, 0.0F);
+            Operand c = is_row ? call.broadcast_operand(2, 2) : call.operand(2);
+            if (is_row || beta != 1.0F) c = build.scale(c, beta, 0.0F);
             product = emit_binary(build, BinaryKind::add, std::move(product), c);
         }
         return call.give(std::move(product));

@@ -15,10 +15,11 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// Layers that treat each channel independently of the others.
 template <class Params>
-concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
-                        std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
-                        std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
-                        std::same_as<Params, ResizeParams> || std::same_as<Params, TopKParams>;
+concept KeepsChannels =
+    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+    std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
+    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
+    std::same_as<Params, ResizeParams> || std::same_as<Params, TopKParams> || std::same_as<Params, DenseRowsParams>;
 
 /// A convolution or its transpose.
 template <class Params>

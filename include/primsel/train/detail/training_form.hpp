@@ -12,8 +12,8 @@
 namespace primsel::inline PRIMSEL_ABI::train::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
-/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end,
-/// or its logarithm. Names and weights stay.
+/// that is known of convolutions holds for them, and those on rows are products; a flatten that only they read is gone,
+/// and so is a softmax at the end, or its logarithm. Names and weights stay.
 class TrainingForm {
 public:
     explicit TrainingForm(Graph const& graph) : graph_(graph), readers_(graph.size()) {
@@ -37,6 +37,8 @@ public:
                 const Shape in = result[inputs[0]].shape;
                 const ConvParams conv{.k = dense->k, .kernel = Extent{in.h, in.w}, .bias = dense->bias};
                 at[i] = result.add(node.name, conv, inputs);
+            } else if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
+                at[i] = add_products(result, node.name, *rows, inputs[0]);
             } else {
                 at[i] = result.add(node.name, node.layer, inputs);
             }
@@ -47,6 +49,18 @@ public:
     }
 
 private:
+    /// Adds a dense layer on rows as a product with a matrix and a sum.
+    static std::size_t add_products(Graph& graph, std::string const& name, DenseRowsParams const& rows,
+                                    std::size_t input) {
+        const auto parameter = [&](const char* weight, Shape shape) {
+            return graph.add(name + weight, ConstantParams{.shape = shape, .parameter = true}, {});
+        };
+        const std::size_t matrix = parameter(".weight", {.c = 1, .h = graph[input].shape.w, .w = rows.k});
+        if (!rows.bias) return graph.add(name, MatMulParams{}, {input, matrix});
+        const std::size_t product = graph.add(name + "/product", MatMulParams{}, {input, matrix});
+        return graph.add(name, BinaryParams{BinaryKind::add},
+                         {product, parameter(".bias", {.c = 1, .h = 1, .w = rows.k})});
+    }
     void check() const {
         for (Node const& node : graph_.nodes()) {
             if (node.epilogue != Epilogue{}) {
