@@ -71,6 +71,10 @@ void run(benchmark::State& state, Params const& params, std::vector<ps::Shape> c
         packed = buffer(ps::Op<Params>::packed_floats(params, shapes[0]));
         floats += packed.size();
     }
+    ps::AlignedBuffer scratch;
+    if constexpr (requires { ps::Op<Params>::template scratch_floats<ps::default_arch>(params, shapes, 1); }) {
+        scratch = buffer(ps::Op<Params>::template scratch_floats<ps::default_arch>(params, shapes, 1));
+    }
     ps::Sequential executor;
     const ps::OpArgs args{.src = src,
                           .src_shape = shapes,
@@ -78,6 +82,7 @@ void run(benchmark::State& state, Params const& params, std::vector<ps::Shape> c
                           .dst_shape = output,
                           .batch = batch,
                           .weights = packed.data(),
+                          .scratch = scratch.data(),
                           .executor = executor};
     for (auto _ : state) {
         ps::Op<Params>::template run<ps::default_arch, L>(params, args);

@@ -33,6 +33,7 @@ TEST_CASE("transposed convolution agrees with the reference") {
         {.kernel = {5, 3}, .stride = {1, 3}, .padding = {4, 0, 0, 5}, .dilation = {1, 4}},
         {.kernel = {1, 9}, .stride = {5, 1}, .padding = {0, 4}, .extra_h = 7},
         {.kernel = 2, .stride = 5, .dilation = 3, .bias = false},
+        {.kernel = 8, .stride = 4, .padding = 2},
     };
     for (ConvTransposeParams params : all) {
         for (ps::Shape shape : {ps::Shape{1, 1, 1}, {2, 3, 5}, {5, 4, 17}, {3, 2, 33}, {6, 7, 40}}) {
@@ -53,6 +54,34 @@ TEST_CASE("transposed convolution agrees with the reference") {
             params.groups = 1;
         }
     }
+}
+
+TEST_CASE("transposed convolution of many channels agrees with the reference") {
+    const std::vector<ConvTransposeParams> all = {
+        {.kernel = 2, .stride = 2},
+        {.kernel = 4, .stride = 2, .padding = 1},
+        {.kernel = 8, .stride = 4, .padding = 2, .bias = false},
+        {.kernel = 3, .stride = 2, .padding = 1, .extra_h = 1, .extra_w = 1},
+        {.kernel = {2, 5}, .stride = {3, 3}, .padding = {0, 1, 2, 3}, .dilation = {2, 1}, .extra_h = 2, .extra_w = 3},
+        {.kernel = {5, 3}, .stride = {1, 4}, .padding = {4, 0, 0, 5}, .dilation = {1, 4}},
+        {.kernel = {1, 9}, .stride = {5, 1}, .padding = {0, 4}, .extra_h = 7},
+        {.kernel = 2, .stride = 5, .dilation = 3, .bias = false},
+    };
+    for (ConvTransposeParams params : all) {
+        for (ps::Shape shape : {ps::Shape{16, 1, 1}, {17, 2, 9}, {35, 5, 17}}) {
+            params.k = 5;
+            check(params, shape);
+            params.groups = 2;
+            params.k = 6;
+            check(params, {2 * shape.c, shape.h, shape.w});
+            params.groups = 1;
+        }
+    }
+    // Several tiles in each direction, and several products; images of one row.
+    check({.k = 20, .kernel = 3, .stride = 2, .padding = {0, 1, 1, 0}}, {16, 37, 41});
+    check({.k = 3, .kernel = 4, .stride = 2, .padding = 1}, {16, 19, 200});
+    check({.k = 12, .kernel = {1, 8}, .stride = {1, 4}, .padding = {0, 0, 2, 2}}, {16, 1, 1700});
+    check({.k = 4, .kernel = 4, .stride = 1, .dilation = {7, 15}}, {16, 11, 160});
 }
 
 TEST_CASE("transposed convolution of a known image") {
