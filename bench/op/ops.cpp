@@ -132,6 +132,11 @@ void add_new_kinds() {
     add(ps::SoftmaxParams{Axis::w}, "_w", {{12, 197, 197}});
     for (const int classes : {2, 3, 4, 7, 16, 21, 32, 40}) add(ps::SoftmaxParams{Axis::w}, "_w", {{1, 32768, classes}});
     add(ps::SoftmaxParams{Axis::h}, "_h", {{12, 197, 197}});
+    add(ps::StandardizeParams{.along_c = true}, "_c", {{96, 56, 56}});
+    add(ps::StandardizeParams{.along_h = true, .along_w = true}, "_plane", {{16, 104, 104}});
+    add(ps::StandardizeParams{.along_c = true, .along_h = true, .along_w = true, .groups = 32}, "_groups",
+        {{320, 32, 32}});
+    add(ps::StandardizeParams{.along_w = true}, "_w", {{197, 1, 768}});
     add(ps::ReduceParams{.axis = Axis::w}, "_w", {{64, 56, 56}});
     add(ps::ReduceParams{.axis = Axis::c}, "_c", {{64, 56, 56}});
     add(ps::PadParams{.padding = 3, .mode = ps::PadMode::reflect}, "_reflect", {{64, 56, 56}});

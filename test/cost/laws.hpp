@@ -77,6 +77,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::DenseParams{10});
     add(ps::DenseRowsParams{10});
     add(ps::SoftmaxParams{});
+    add(ps::StandardizeParams{.along_c = true});
     add(ps::AddParams{}, 2);
     add(ps::AddParams{}, 3);
     add(ps::ConcatParams{}, 2);

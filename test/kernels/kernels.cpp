@@ -156,7 +156,8 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                                     std::holds_alternative<ps::DenseRowsParams>(layer.params) ||
                                     std::holds_alternative<ps::ConvTransposeParams>(layer.params) ||
                                     std::holds_alternative<ps::BatchNormParams>(layer.params) ||
-                                    std::holds_alternative<ps::ScaleParams>(layer.params);
+                                    std::holds_alternative<ps::ScaleParams>(layer.params) ||
+                                    std::holds_alternative<ps::StandardizeParams>(layer.params);
                 ps::OpEntry const& op = kernels.op(layer.params, layout);
                 CHECK((op.run != nullptr) == runs);
                 CHECK((op.work != nullptr) == runs);

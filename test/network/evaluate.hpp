@@ -40,7 +40,7 @@ inline Image conv(ps::ConvParams const& p, Image const& in, ps::Shape output, st
 }
 
 inline Image affine(std::string const& name, const ps::BatchNormParams* batch_norm, ps::Weights const& weights,
-                    Image image, ps::ScaleParams const& scale = {}) {
+                    Image image, ps::ScaleParams const& scale = {}, int repeat = 1) {
     if (scale.known) {
         return reference::build(image.shape, [&](int c, int h, int w) {
             return image(c, h, w) * static_cast<double>(scale.factor) + static_cast<double>(scale.shift);
@@ -48,7 +48,7 @@ inline Image affine(std::string const& name, const ps::BatchNormParams* batch_no
     }
     const auto weight = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
     return reference::build(image.shape, [&](int c, int h, int w) {
-        const auto i = static_cast<std::size_t>(c);
+        const auto i = static_cast<std::size_t>(c / repeat);
         double x = image(c, h, w);
         if (batch_norm != nullptr) {
             const double variance = weights.at(name + ".running_var").values[i], epsilon = batch_norm->epsilon;
@@ -56,6 +56,15 @@ inline Image affine(std::string const& name, const ps::BatchNormParams* batch_no
         }
         return x * weight[i] + bias[i];
     });
+}
+
+inline Image with_folded(ps::Epilogue const& epilogue, ps::Weights const& weights, Image result) {
+    for (ps::Folded const& folded : epilogue.folded) {
+        const auto* scale = std::get_if<ps::ScaleParams>(&folded.layer);
+        result = affine(folded.name, std::get_if<ps::BatchNormParams>(&folded.layer), weights, result,
+                        scale == nullptr ? ps::ScaleParams{} : *scale, folded.repeat);
+    }
+    return result;
 }
 
 /// One layer. Folded layers, the residual and the clamp come in this order.
@@ -74,15 +83,18 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 } else {
                     result = reference::run(params, inputs, {kernel, bias}, node.shape);
                 }
-                for (ps::Folded const& folded : node.epilogue.folded) {
-                    const auto* scale = std::get_if<ps::ScaleParams>(&folded.layer);
-                    result = affine(folded.name, std::get_if<ps::BatchNormParams>(&folded.layer), weights, result,
-                                    scale == nullptr ? ps::ScaleParams{} : *scale);
-                }
+                result = with_folded(node.epilogue, weights, result);
                 for (std::size_t i = 0; i < result.data.size(); ++i) {
                     if (node.epilogue.residual) result.data[i] += inputs[1].data[i];
                     result.data[i] = reference::held(result.data[i], node.epilogue.clamp);
                 }
+                return result;
+            } else if constexpr (std::is_same_v<Params, ps::StandardizeParams>) {
+                const auto channels = static_cast<std::size_t>(node.shape.c);
+                const std::vector<float> ones(channels, 1.0F), zeros(channels, 0.0F);
+                Image result = reference::run(params, inputs, {ones, zeros}, node.shape);
+                result = with_folded(node.epilogue, weights, result);
+                for (double& value : result.data) value = reference::held(value, node.epilogue.clamp);
                 return result;
             } else if constexpr (std::is_same_v<Params, ps::AddParams>) {
                 Image result = reference::run(params, inputs, {}, node.shape);

@@ -96,6 +96,11 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
     check_differ<ps::ChannelShuffleParams>({{2}, {4}});
     check_differ<ps::SliceParams>({{0, 4}, {1, 4}, {0, 5}, {0, 4, ps::Axis::h}, {0, 4, ps::Axis::w}});
     check_differ<ps::SoftmaxParams>({{ps::Axis::c}, {ps::Axis::h}, {ps::Axis::w}});
+    const ps::StandardizeParams all{.along_c = true, .along_h = true, .along_w = true};
+    ps::StandardizeParams groups = all, exact = all, square = all;
+    groups.groups = 2, exact.epsilon = 0, square.centres = false;
+    check_differ<ps::StandardizeParams>(
+        {all, groups, exact, square, {.along_c = true}, {.along_h = true}, {.along_w = true}});
     check_differ<ps::ReshapeParams>({{{648, 1, 1}}, {{1, 648, 1}}, {{9, 8, 9}}});
     const ps::Shape row{.c = 6};
     check_differ<ps::AsStridedParams>({{.dims = {2, 3}, .strides = {1, 2}, .offset = 0, .shape = row},

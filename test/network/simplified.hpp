@@ -27,14 +27,16 @@ inline constexpr ps::ActivationParams relu{ps::ActivationKind::relu}, relu6{ps::
     sigmoid_layer{ps::ActivationKind::sigmoid};
 inline constexpr ps::ConvParams conv{.k = 4, .kernel = 3, .padding = 1};
 
-/// A graph under construction: an image of 4x6x6, then layers by name. Without inputs, a layer reads the one before it.
+/// A graph under construction: an image of 4x6x6, then layers by name. Without inputs, a layer other than a constant
+/// reads the one before it.
 class Builder {
 public:
     Builder() { graph_.add("image", ps::InputParams{{4, 6, 6}}, {}); }
     Builder& add(std::string name, ps::AnyLayer layer, std::vector<std::string> const& inputs = {}) {
         std::vector<std::size_t> positions;
         for (std::string const& input : inputs) positions.push_back(graph_.find(input));
-        if (inputs.empty()) positions.push_back(graph_.size() - 1);
+        const bool reads = !std::holds_alternative<ps::ConstantParams>(layer);
+        if (inputs.empty() && reads) positions.push_back(graph_.size() - 1);
         graph_.add(std::move(name), std::move(layer), std::move(positions));
         return *this;
     }

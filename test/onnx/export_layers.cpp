@@ -51,6 +51,9 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ps::ScaleParams{.known = true, .factor = 3, .shift = 2}) ==
           Strings{"y/Mul = Mul(x, y.factor)", "y = Add(y/Mul, y.shift)"});
     CHECK(nodes_of(ps::SoftmaxParams{ps::Axis::w}) == Strings{"y = Softmax(x) {axis=3}"});
+    CHECK(nodes_of(ps::StandardizeParams{.along_h = true, .along_w = true, .centres = false}) ==
+          Strings{"y/Mul = Mul(x, x)", "y/ReduceMean = ReduceMean(y/Mul) {axes=2 3, keepdims=1}",
+                  "y/Add = Add(y/ReduceMean, y.epsilon)", "y/Sqrt = Sqrt(y/Add)", "y = Div(x, y/Sqrt)"});
     ps::Graph clamped;
     clamped.add("x", ps::InputParams{{.c = 4, .h = 6, .w = 5}}, {});
     clamped.add("y", ps::AddParams{}, {0, 0}, {.clamp = ps::relu_clamp});

@@ -183,6 +183,36 @@ TEST_CASE("random graphs are the same after a file") {
     CHECK(graphs > 200);
 }
 
+TEST_CASE("normalisations are written as several layers, which simplify finds again") {
+    const ps::StandardizeParams of_channels{.along_c = true, .epsilon = 1e-3F},
+        of_pixels{.along_h = true, .along_w = true, .epsilon = 1e-3F},
+        mean_square{.along_w = true, .epsilon = 1e-3F, .centres = false},
+        of_places{.along_w = true, .epsilon = 1e-3F, .scales = true, .shifts = true},
+        of_groups{.along_c = true, .along_h = true, .along_w = true, .groups = 2, .epsilon = 1e-3F};
+    for (ps::StandardizeParams const& params : {of_channels, of_pixels, mean_square, of_places, of_groups}) {
+        for (const int opset : {13, 18, 21}) {
+            CAPTURE(opset);
+            ps::Graph graph;
+            std::vector<std::size_t> inputs{graph.add("x", ps::InputParams{{.c = 4, .h = 5, .w = 6}}, {})};
+            if (params.scales) {
+                for (const char* name : {"a", "b"}) inputs.push_back(graph.add(name, ps::ConstantParams{{.w = 6}}, {}));
+            }
+            ps::Epilogue epilogue{.clamp = ps::relu_clamp};
+            if (!params.scales) {
+                epilogue.folded = {{"scale", ps::ScaleParams{}, params.groups}, {"norm", ps::BatchNormParams{}, 1}};
+            }
+            graph.add("y", params, inputs, epilogue);
+            CAPTURE(text(graph));
+            const ps::Weights weights = ps::random_weights(graph, 1);
+            const ps::OnnxModel model = again(graph, weights, {.opset = opset});
+            CHECK(close(results(model.graph, model.weights)[0], results(graph, weights)[0]));
+            ps::Graph const simple = ps::simplify(model.graph);
+            CHECK(std::ranges::count(simple.nodes(), ps::AnyLayer(params), &ps::Node::layer) == 1);
+            CHECK(simple.size() == graph.size());
+        }
+    }
+}
+
 TEST_CASE("a scale that leads to a size after rounding comes back as it was") {
     for (const float scale : {0.37F, 0.77F, 0.123F, 1.3F, 2.9F}) {
         CAPTURE(scale);

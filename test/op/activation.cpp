@@ -146,6 +146,7 @@ TEST_CASE("functions agree with the reference in every layout, wherever in a row
           {asinh},
           {power, 2.0F},
           {power, 3.0F},
+          {power, -1.0F},
           {power, -2.0F}},
          -3.0F,
          3.0F},

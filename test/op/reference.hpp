@@ -228,6 +228,43 @@ inline Image run(ps::SoftmaxParams const& p, Images const& inputs, ps::OpWeights
     });
 }
 
+inline Image run(ps::StandardizeParams const& p, Images const& inputs, ps::OpWeights const& weights, ps::Shape output) {
+    Image const& in = inputs[0];
+    // The extents of a set.
+    const int cs = p.along_c ? output.c / p.groups : 1, hs = p.along_h ? output.h : 1, ws = p.along_w ? output.w : 1;
+    Image normal(output);
+    for (int c = 0; c < output.c; c += cs) {
+        for (int h = 0; h < output.h; h += hs) {
+            for (int w = 0; w < output.w; w += ws) {
+                const auto each = [&](auto const& f) {
+                    for (int i = c; i < c + cs; ++i) {
+                        for (int j = h; j < h + hs; ++j) {
+                            for (int k = w; k < w + ws; ++k) f(in(i, j, k), normal(i, j, k));
+                        }
+                    }
+                };
+                const double count = 1.0 * cs * hs * ws;
+                double sum = 0, squares = 0;
+                each([&](double x, double) { sum += x; });
+                const double mean = p.centres ? sum / count : 0;
+                each([&](double x, double) { squares += (x - mean) * (x - mean); });
+                const double deviation = std::sqrt(squares / count + static_cast<double>(p.epsilon));
+                each([&](double x, double& y) { y = (x - mean) / deviation; });
+            }
+        }
+    }
+    return build(output, [&](int c, int h, int w) {
+        const double x = normal(c, h, w);
+        const auto channel = static_cast<std::size_t>(c);
+        if (!p.scales && !p.shifts)
+            return x * static_cast<double>(weights.kernel[channel]) + static_cast<double>(weights.bias[channel]);
+        const auto at_place = [&](std::size_t input) {
+            return inputs[input](p.along_c ? c : 0, p.along_h ? h : 0, p.along_w ? w : 0);
+        };
+        return x * (p.scales ? at_place(1) : 1.0) + (p.shifts ? at_place(p.scales ? 2 : 1) : 0.0);
+    });
+}
+
 inline Image run(ps::ReduceParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
     const int count = ps::extent(in.shape, p.axis);

@@ -183,6 +183,7 @@ Kinds examples(Of<ps::TopKParams>) { return {{ps::TopKParams{2}, 1, none}}; }
 Kinds examples(Of<ps::NonMaxSuppressionParams>) {
     return {{ps::NonMaxSuppressionParams{}, 2, none, 0, {{1, 5, 4}, {1, 2, 5}}}};
 }
+Kinds examples(Of<ps::StandardizeParams>) { return {{ps::StandardizeParams{.along_c = true}, 1, none}}; }
 Kinds examples(Of<ps::GatherParams>) { return {{ps::GatherParams{}, 2, none}}; }
 // Read nothing: no gradient passes them.
 Kinds examples(Of<ps::InputParams>) { return {}; }

@@ -365,8 +365,9 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
         };
-        const bool vectors =
-            std::holds_alternative<BatchNormParams>(node.layer) || std::holds_alternative<ScaleParams>(node.layer);
+        const bool vectors = std::holds_alternative<BatchNormParams>(node.layer) ||
+                             std::holds_alternative<ScaleParams>(node.layer) ||
+                             std::holds_alternative<StandardizeParams>(node.layer);
         if (vectors) {
             float* const dst = keep(bytes, node);
             pack(dst);

@@ -32,7 +32,7 @@ using AnyLayer =
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
-                 AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, OwnLayerParams>;
+                 AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>

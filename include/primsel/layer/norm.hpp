@@ -96,6 +96,54 @@ struct SoftmaxParams {
     friend constexpr bool operator==(SoftmaxParams const&, SoftmaxParams const&) = default;
 };
 
+/// Normalises sets of elements of an image by their statistics: (x - mean) / sqrt(variance + epsilon) of each set,
+/// then, if asked for, times a tensor, plus a tensor, which have the extents of x along the axes of a set and 1 along
+/// others. simplify makes it of the layers that an instance, group, layer or RMS normalisation consists of. Inputs: x,
+/// then the factors if `scales`, then the summands if `shifts`.
+struct StandardizeParams {
+    /// The axes along which elements belong to the same set.
+    bool along_c = false, along_h = false, along_w = false;
+    /// The number of groups of channels, each of which is a set of its own; more than 1 only along all axes.
+    int groups = 1;
+    float epsilon = 1e-5F;
+    /// If false, the mean is taken to be 0, and the variance is the mean square.
+    bool centres = true;
+    bool scales = false, shifts = false;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "standardize"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("along_c", along_c), visit("along_h", along_h), visit("along_w", along_w), visit("groups", groups);
+        visit("epsilon", epsilon), visit("centres", centres), visit("scales", scales), visit("shifts", shifts);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1 + (scales ? 1U : 0U) + (shifts ? 1U : 0U)) return Fault::wrong_input_count;
+        if (!impossible().empty() || inputs[0].c % groups != 0) return Fault::impossible_parameter;
+        if ((scales || shifts) && !may_have_tensors(inputs[0])) return Fault::impossible_parameter;
+        for (Shape const& tensor : inputs.subspan(1)) {
+            if (tensor != set_shape(inputs[0])) return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!along_c && !along_h && !along_w) return "there must be an axis along which elements belong together";
+        if (groups < 1) return "there must be a group of channels";
+        if (groups > 1 && !(along_c && along_h && along_w)) return "groups of channels must be along all axes";
+        return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    /// Returns whether there may be factors and summands: a set is the whole image or a line along one axis.
+    [[nodiscard]] constexpr bool may_have_tensors(Shape image) const {
+        const Shape set = set_shape(image);
+        const int axes = (set.c > 1 ? 1 : 0) + (set.h > 1 ? 1 : 0) + (set.w > 1 ? 1 : 0);
+        return groups == 1 && (axes == 1 || set == image);
+    }
+    /// Returns the extents of a set of the image, where channels are not in groups.
+    [[nodiscard]] constexpr Shape set_shape(Shape image) const {
+        return {.c = along_c ? image.c : 1, .h = along_h ? image.h : 1, .w = along_w ? image.w : 1};
+    }
+    friend constexpr bool operator==(StandardizeParams const&, StandardizeParams const&) = default;
+};
+
 namespace layer {
 /// Epsilon is a std::ratio.
 template <class Epsilon>

@@ -135,6 +135,32 @@ template <class Params>
     return drawn(SoftmaxParams{draw.axis()}, {draw.image()});
 }
 
+/// Draws a layer, group, instance or RMS normalisation.
+[[nodiscard]] inline DrawnLayer drawn_standardize(LayerDraw& draw) {
+    StandardizeParams params{.centres = !draw.one_in(4)};
+    switch (draw.below(4)) {
+        case 0:
+            params.along_c = true;
+            break;
+        case 1:
+            params.along_w = true;
+            break;
+        case 2:
+            params.along_h = params.along_w = true;
+            break;
+        default:
+            params.along_c = params.along_h = params.along_w = true;
+            params.groups = draw.any_of({1, 2, 4, 8, 32});
+    }
+    std::vector<Shape> inputs{draw.image()};
+    // A layer normalisation has a factor and a summand for each place.
+    if (params.may_have_tensors(inputs[0]) && draw.one_in(2)) {
+        params.scales = params.shifts = true;
+        inputs.resize(3, params.set_shape(inputs[0]));
+    }
+    return drawn(params, std::move(inputs));
+}
+
 [[nodiscard]] inline DrawnLayer drawn_pad(LayerDraw& draw) {
     PadParams params{.mode = draw.any_of({PadMode::constant, PadMode::reflect, PadMode::edge})};
     const int by = draw.any_of({1, 1, 2, 3, 8});
@@ -338,6 +364,7 @@ inline constexpr LayerKind layer_kinds[] = {
     },
     [](LayerDraw& draw) { return drawn_product(draw, true); },
     [](LayerDraw& draw) { return drawn_product(draw, true); },
+    &drawn_standardize,
 };
 
 }  // namespace detail

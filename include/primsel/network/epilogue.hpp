@@ -9,11 +9,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
-/// in when the weights are prepared.
+/// An affine layer that simplify has folded into the layer before it: its weights are multiplied in when the weights
+/// are prepared.
 struct Folded {
     std::string name;
     std::variant<BatchNormParams, ScaleParams> layer;
+    /// The number of neighbouring channels that have a value of each weight in common: those of a group.
+    int repeat = 1;
     friend bool operator==(Folded const&, Folded const&) = default;
 };
 
@@ -42,16 +44,17 @@ struct Epilogue {
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers folded layers and a clamp, sums,
-/// normalisations and dense layers on rows a clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers and standardisations folded
+/// layers and a clamp, sums, normalisations and dense layers on rows a clamp.
 struct EpilogueParts {
     bool folded = false, residual = false, clamp = false, kernel = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
-    const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
+    const bool conv = std::holds_alternative<ConvParams>(layer),
+               scaled = std::holds_alternative<DenseParams>(layer) || std::holds_alternative<StandardizeParams>(layer);
     const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer) ||
                          std::holds_alternative<DenseRowsParams>(layer);
-    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped, .kernel = conv};
+    return {.folded = conv || scaled, .residual = conv, .clamp = conv || scaled || clamped, .kernel = conv};
 }
 
 namespace network::detail {

@@ -98,6 +98,7 @@ private:
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
             print.add(folded.layer.index());
+            if (folded.repeat != 1) print.add(folded.repeat);
             core::visit([&](auto const& params) { print.add(params); }, folded.layer);
         }
     }

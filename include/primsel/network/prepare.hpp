@@ -190,6 +190,19 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
         shift[i] -= static_cast<double>(mean[i]) * factor[i];
     }
 }
+/// Applies folded layers to c factors and shifts.
+inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights const& weights,
+                         std::vector<double>& factors, std::vector<double>& shifts) {
+    std::vector<double> factor, shift;
+    for (Folded const& folded : all) {
+        const auto repeat = static_cast<std::size_t>(folded.repeat);
+        affine(folded.name, folded.layer, c / repeat, weights, factor, shift);
+        for (std::size_t i = 0; i < c; ++i) {
+            factors[i] *= factor[i / repeat];
+            shifts[i] = shifts[i] * factor[i / repeat] + shift[i / repeat];
+        }
+    }
+}
 
 /// The part of each kernel of the given size.
 [[nodiscard]] inline PreparedWeights part_of(PreparedWeights const& all, KernelPart const& part, Extent kernel) {
@@ -224,12 +237,20 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
-    const auto alone = [&](network::AffineLayer const& layer) {
-        network::detail::affine(node.name, layer, k, weights, factor, shift);
+    const auto channel_values = [&] {
         auto factors = std::make_unique_for_overwrite<float[]>(k);
         for (std::size_t i = 0; i < k; ++i) factors[i] = static_cast<float>(factor[i]);
         return PreparedWeights{std::move(factors), k, std::vector<float>(shift.begin(), shift.end())};
     };
+    const auto alone = [&](network::AffineLayer const& layer) {
+        network::detail::affine(node.name, layer, k, weights, factor, shift);
+        return channel_values();
+    };
+    if (std::holds_alternative<StandardizeParams>(node.layer)) {
+        factor.assign(k, 1.0), shift.assign(k, 0.0);
+        network::detail::apply_folded(node.epilogue.folded, k, weights, factor, shift);
+        return channel_values();
+    }
     if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
     if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
     const auto copy_of = [](StoredFloats const& values, std::size_t from, std::size_t size) {
@@ -265,13 +286,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
-    for (Folded const& folded : node.epilogue.folded) {
-        network::detail::affine(folded.name, folded.layer, k, weights, factor, shift);
-        for (std::size_t i = 0; i < k; ++i) {
-            factors[i] *= factor[i];
-            shifts[i] = shifts[i] * factor[i] + shift[i];
-        }
-    }
+    network::detail::apply_folded(node.epilogue.folded, k, weights, factors, shifts);
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
             scaled[j] = static_cast<float>(static_cast<double>(scaled[j]) * factors[first + i]);

@@ -13,9 +13,12 @@ namespace network {
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
     constexpr std::size_t pool = AnyLayer(PoolParams{}).index(), global_pool = AnyLayer(GlobalPoolParams{}).index(),
                           strided = AnyLayer(AsStridedParams{}).index(), reshape = AnyLayer(ReshapeParams{}).index(),
-                          shuffle = AnyLayer(ChannelShuffleParams{}).index(), concat = AnyLayer(ConcatParams{}).index();
+                          shuffle = AnyLayer(ChannelShuffleParams{}).index(), concat = AnyLayer(ConcatParams{}).index(),
+                          binary = AnyLayer(BinaryParams{}).index(),
+                          standardize = AnyLayer(StandardizeParams{}).index();
     return (from == pool && to == global_pool) || (from == concat && to == strided) ||
-           ((from == strided || from == concat) && (to == reshape || to == shuffle));
+           ((from == strided || from == concat) && (to == reshape || to == shuffle)) ||
+           (from == binary && to == standardize);
 }
 
 /// The same function after passes over it: once one layer is gone, another may have become an identity; each pass but
@@ -36,7 +39,8 @@ namespace network {
 /// convolution or average pooling. Taps of a convolution that only ever meet padding are left out where no weight is
 /// trainable. A concatenation of concatenations is taken apart or shared. The sum of a convolution with something else,
 /// as well as ReLU, ReLU6 and clip, become part of the layer before them, and an activation of several layers becomes
-/// one. Needs no weights.
+/// one. So does an instance, group, layer or RMS normalisation where no weight is trainable, with the factors and
+/// summands behind it. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return network::until_nothing_goes(graph,
                                        [](Graph const& each) { return network::detail::Simplifier(each).run(); });

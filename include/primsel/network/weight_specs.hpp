@@ -61,7 +61,9 @@ namespace network {
         core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
     }
     for (Folded const& folded : node.epilogue.folded) {
-        core::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
+        Shape shape = node.shape;
+        shape.c /= folded.repeat;
+        core::visit([&](auto const& layer) { add_weights_of(folded.name, shape, layer); }, folded.layer);
     }
     return specs;
 }

@@ -70,12 +70,12 @@ private:
             case ActivationKind::gelu:
                 return 40;
             case ActivationKind::power:
-                return is_product(params.alpha) ? 2 : 0;
+                return is_simple(params.alpha) ? 2 : 0;
             default:
                 return 0;
         }
     }
-    static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
+    static bool is_simple(float exponent) { return exponent == 2.0F || exponent == 3.0F || exponent == -1.0F; }
 
     template <class Arch>
     static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
@@ -156,6 +156,7 @@ private:
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
+                if (params.alpha == -1.0F) return each([](V const& x) { return V(1.0F) / x; });
                 return each([exponent = params.alpha](V const& x) {
                     return op::detail::lane_by_lane<Arch>(x, V(exponent),
                                                           [](float a, float b) { return std::pow(a, b); });

@@ -34,6 +34,7 @@
 #include <primsel/op/resize_gradient.hpp>
 #include <primsel/op/softmax.hpp>
 #include <primsel/op/softmax_gradient.hpp>
+#include <primsel/op/standardize.hpp>
 #include <primsel/op/top_k.hpp>
 
 #include <variant>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/network/detail/gates.hpp>
+#include <primsel/network/detail/normalizations.hpp>
 #include <primsel/network/detail/reordering.hpp>
 #include <primsel/network/graph_editor.hpp>
 #include <primsel/network/trimmed.hpp>
@@ -24,9 +25,9 @@ public:
 
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
-            while (!edit_.removed(i) &&
-                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) || trim(i) ||
-                    join_concats(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i))) {
+            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
+                                         fuse_pad(i) || trim(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i) ||
+                                         join_gate(i) || standardize(i) || regroup(i) || fuse_places(i))) {
             }
         }
         return edit_.graph();
@@ -158,6 +159,7 @@ private:
         const std::size_t before = first_input(i);
         Epilogue epilogue = edit_[before].epilogue;
         if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        if (auto* norm = as<StandardizeParams>(before); norm != nullptr && (norm->scales || norm->shifts)) return false;
         if (changes(before)) return false;
         epilogue.folded.push_back(std::move(folded));
         edit_.set_epilogue(before, std::move(epilogue));
@@ -327,9 +329,14 @@ private:
     bool join_gate(std::size_t i) {
         const std::optional<Gates::Found> found = Gates(edit_).find(i);
         if (!found) return false;
+        become(i, found->activation, {found->source});
+        return true;
+    }
+    /// Replaces a layer by another one that reads these, and removes what nobody reads any more.
+    void become(std::size_t i, AnyLayer layer, std::vector<std::size_t> inputs) {
         std::vector<std::size_t> unread = edit_[i].inputs;
-        edit_.replace(i, found->activation);
-        edit_.rewire(i, {found->source});
+        edit_.replace(i, std::move(layer));
+        edit_.rewire(i, std::move(inputs));
         while (!unread.empty()) {
             const std::size_t layer = unread.back();
             unread.pop_back();
@@ -337,7 +344,65 @@ private:
             unread.insert(unread.end(), edit_[layer].inputs.begin(), edit_[layer].inputs.end());
             edit_.remove(layer);
         }
+    }
+
+    /// A normalisation that is written out becomes one layer, unless its weights are to be trained.
+    bool standardize(std::size_t i) {
+        if (!edit_.trainable().empty()) return false;
+        const std::optional<Normalizations::Found> found = Normalizations(edit_).find(i);
+        if (!found) return false;
+        become(i, found->params, {found->source});
         return true;
+    }
+    /// A normalisation of each channel between reshapes from and to an image is one of groups of the image's channels.
+    bool regroup(std::size_t i) {
+        if (as<ReshapeParams>(i) == nullptr) return false;
+        const std::size_t before = first_input(i);
+        auto* norm = as<StandardizeParams>(before);
+        if (norm == nullptr || !read_once(before) || norm->scales || norm->shifts) return false;
+        const std::size_t view = first_input(before);
+        if (as<ReshapeParams>(view) == nullptr || input_shape(view) != shape(i)) return false;
+        const Shape parts = shape(before), set = norm->set_shape(parts);
+        const bool whole = set == parts, each_channel = set == Shape{.c = 1, .h = parts.h, .w = parts.w};
+        const int groups = whole ? 1 : parts.c, c = shape(i).c;
+        if ((!whole && !each_channel) || norm->groups != 1 || c % groups != 0) return false;
+        StandardizeParams grouped = *norm;
+        grouped.along_c = groups < c, grouped.along_h = grouped.along_w = true;
+        grouped.groups = groups < c ? groups : 1;
+        Epilogue epilogue = edit_[before].epilogue;
+        for (Folded& folded : epilogue.folded) {
+            // The weights of an image of one set have a value for each of the parts.
+            if (whole && parts.c != 1 && !is_known(folded)) return false;
+            folded.repeat = c / groups;
+        }
+        edit_.set_epilogue(i, std::move(epilogue));
+        become(i, grouped, {first_input(view)});
+        return true;
+    }
+    [[nodiscard]] static bool is_known(Folded const& folded) {
+        const auto* scale = std::get_if<ScaleParams>(&folded.layer);
+        return scale != nullptr && scale->known;
+    }
+    /// A product with or a sum with a value for each place of a set becomes part of the normalisation.
+    bool fuse_places(std::size_t i) {
+        auto* binary = as<BinaryParams>(i);
+        const bool multiplies = binary != nullptr && binary->kind == BinaryKind::multiply,
+                   adds = as<AddParams>(i) != nullptr || (binary != nullptr && binary->kind == BinaryKind::add);
+        if ((!multiplies && !adds) || edit_[i].inputs.size() != 2) return false;
+        for (const bool swapped : {false, true}) {
+            const std::size_t before = edit_[i].inputs[swapped ? 1 : 0], places = edit_[i].inputs[swapped ? 0 : 1];
+            auto* norm = as<StandardizeParams>(before);
+            if (norm == nullptr || !read_once(before) || edit_[before].epilogue.changes_result()) continue;
+            if (norm->shifts || (multiplies && norm->scales) || !norm->may_have_tensors(shape(before))) continue;
+            if (shape(places) != norm->set_shape(shape(before))) continue;
+            StandardizeParams placed = *norm;
+            (multiplies ? placed.scales : placed.shifts) = true;
+            std::vector<std::size_t> inputs = edit_[before].inputs;
+            inputs.push_back(places);
+            become(i, placed, std::move(inputs));
+            return true;
+        }
+        return false;
     }
 
     GraphEditor edit_;

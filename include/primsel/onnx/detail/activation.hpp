@@ -156,7 +156,7 @@ inline void translate_reciprocal(Call& call) {
     if (const OnnxTensor* known = call.known(0)) {
         return call.give(detail::fold_function(call, *known, [](float x) { return 1.0F / x; }));
     }
-    call.give(emit_binary(call.build, BinaryKind::divide, scalar_operand(call.build, 1.0F), call.operand(0)));
+    call.give(emit_unary(call.build, ActivationKind::power, call.operand(0), -1.0F));
 }
 
 // Functions that are a few layers.

@@ -1,6 +1,7 @@
 // Layers that make little of much - pools, reductions, the best of a list - as ONNX nodes.
 #pragma once
 
+#include <primsel/network/prepare.hpp>
 #include <primsel/onnx/detail/layer_writer.hpp>
 
 #include <algorithm>
@@ -68,6 +69,13 @@ inline void write_max_pool(LayerWriter& layer, PoolParams const& p) {
     give_both(layer, maxima, indices);
 }
 
+/// A reduction of an image or of groups of its channels. The axes became an input: ReduceSum's first.
+inline std::string reduce(LayerWriter& layer, std::string_view op, std::string const& x, Ints const& axes) {
+    if (layer.opset() >= 18 || op == "ReduceSum")
+        return layer.step(op, {x, layer.ints("axes", axes)}, {whole("keepdims", 1)});
+    return layer.step(op, {x}, {{"axes", axes}, whole("keepdims", 1)});
+}
+
 }  // namespace detail
 
 inline void write_layer(LayerWriter& layer, PoolParams const& p) {
@@ -104,7 +112,6 @@ inline void write_layer(LayerWriter& layer, GlobalPoolParams const& p) {
 }
 
 inline void write_layer(LayerWriter& layer, ReduceParams const& p) {
-    const std::int64_t axis = 1 + static_cast<std::int64_t>(p.axis);
     if (p.kind == ReduceKind::arg_max) {
         layer.step("ArgMax", {layer.image()}, {axis_of(p.axis), whole("keepdims", 1)});
         layer.value().integers = true;
@@ -113,12 +120,36 @@ inline void write_layer(LayerWriter& layer, ReduceParams const& p) {
     const std::string_view op = p.kind == ReduceKind::mean  ? "ReduceMean"
                                 : p.kind == ReduceKind::sum ? "ReduceSum"
                                                             : "ReduceMax";
-    // The axes became an input: ReduceSum's first.
-    if (layer.opset() >= 18 || p.kind == ReduceKind::sum) {
-        layer.step(op, {layer.image(), layer.ints("axes", {axis})}, {whole("keepdims", 1)});
-    } else {
-        layer.step(op, {layer.image()}, {{"axes", Ints{axis}}, whole("keepdims", 1)});
+    detail::reduce(layer, op, layer.image(), {1 + static_cast<std::int64_t>(p.axis)});
+}
+
+/// Written out, as this was before simplify found it.
+inline void write_layer(LayerWriter& layer, StandardizeParams const& p) {
+    const Shape shape = layer.in_shape();
+    Ints axes;
+    for (const auto& [along, axis] : {std::pair(p.along_c, 1), std::pair(p.along_h, 2), std::pair(p.along_w, 3)}) {
+        if (along) axes.push_back(axis);
     }
+    std::string x = layer.image();
+    if (p.groups > 1) {
+        x = layer.reshape(x, Shape{.c = p.groups, .h = shape.c / p.groups, .w = static_cast<int>(shape.pixels())});
+        axes = {2, 3};
+    }
+    if (p.centres) x = layer.step("Sub", {x, detail::reduce(layer, "ReduceMean", x, axes)});
+    const std::string variance = detail::reduce(layer, "ReduceMean", layer.step("Mul", {x, x}), axes);
+    const std::string deviation =
+        layer.step("Sqrt", {layer.step("Add", {variance, layer.scalar("epsilon", p.epsilon)})});
+    x = layer.step("Div", {x, deviation});
+    if (p.groups > 1) x = layer.reshape(x, shape);
+    if (p.scales) x = layer.step("Mul", {x, layer.image(1)});
+    if (p.shifts) x = layer.step("Add", {x, layer.image(p.scales ? 2 : 1)});
+    if (!layer.node().epilogue.folded.empty()) {
+        const PreparedWeights weights = prepare_weights(layer.node(), layer.weights());
+        const Ints channels{shape.c, 1, 1};
+        x = layer.step("Mul", {x, layer.floats("weight", channels, weights.kernel)});
+        x = layer.step("Add", {x, layer.floats("bias", channels, weights.bias)});
+    }
+    layer.clamp(x);
 }
 
 inline void write_layer(LayerWriter& layer, TopKParams const& p) {

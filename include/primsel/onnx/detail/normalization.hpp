@@ -8,9 +8,9 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 
 namespace detail {
 
-/// Each less the mean, in units of the standard deviation; and one over the deviation.
+/// Each less the mean, in units of the standard deviation.
 struct Normal {
-    Operand value, mean, variance, inverse;
+    Operand value, mean, variance, deviation;
 };
 [[nodiscard]] inline Normal emit_normal(Builder& build, Operand const& x, std::vector<std::size_t> const& axes,
                                         float epsilon) {
@@ -23,8 +23,7 @@ struct Normal {
     const Operand variance =
         emit_reduce(build, ReduceKind::mean, emit_unary(build, ActivationKind::power, centred, 2.0F), axes);
     const Operand deviation = emit_unary(build, ActivationKind::sqrt, build.scale(variance, 1.0F, epsilon));
-    const Operand inverse = emit_binary(build, BinaryKind::divide, scalar_operand(build, 1.0F), deviation);
-    return {emit_binary(build, BinaryKind::multiply, centred, inverse), mean, variance, inverse};
+    return {emit_binary(build, BinaryKind::divide, centred, deviation), mean, variance, deviation};
 }
 
 [[nodiscard]] inline float momentum_of(Call const& call) {
@@ -154,7 +153,8 @@ inline void translate_layer_norm(Call& call) {
     for (std::size_t axis = first; axis < x.dims.size(); ++axis) axes.push_back(axis);
     const detail::Normal normal = detail::emit_normal(call.build, x, axes, call.real("epsilon", 1e-5F));
     if (call.wants(1)) call.give(normal.mean, 1);
-    if (call.wants(2)) call.give(normal.inverse, 2);
+    if (call.wants(2))
+        call.give(emit_binary(call.build, BinaryKind::divide, scalar_operand(call.build, 1.0F), normal.deviation), 2);
     Operand result = normal.value;
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
         if (!call.has(i)) continue;
