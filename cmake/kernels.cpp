@@ -1,8 +1,11 @@
 // All kernels, compiled once for our own programs.
 #include <primsel/engine/instantiate.hpp>
+#include <primsel/engine/low_precision.hpp>
 #include <primsel/train/policies.hpp>
 
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
+template primsel::Kernels
+primsel::make_kernels<primsel::EveryPrimitive, primsel::default_arch, primsel::LayoutsWithBf16>();
 template primsel::Kernels primsel::make_kernels<primsel::TrainingPrimitives, primsel::default_arch, primsel::AllLayouts,
                                                 primsel::CompileTraining>();
 template primsel::Kernels

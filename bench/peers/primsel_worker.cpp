@@ -1,5 +1,5 @@
 // peers/primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs default|measured] [--plan FILE]
-// [--max-error E]
+// [--max-error E] [--precision float32|bf16]
 //
 // primsel among the engines that engines.py and layers.py compare: loads the model, plans, and runs it once on the
 // processors 0 to THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as
@@ -9,6 +9,7 @@
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/fit.hpp>
+#include <primsel/engine/low_precision.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/io/npy.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
@@ -45,7 +46,9 @@ struct Options {
 
 Options parse(int argc, char** argv) {
     if (argc < 4)
-        ps::fail("primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs C] [--plan F] [--max-error E]");
+        ps::fail(
+            "primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs C] [--plan F] [--max-error E] "
+            "[--precision P]");
     Options options;
     options.model = argv[1];
     std::istringstream list(argv[2]);
@@ -60,6 +63,10 @@ Options parse(int argc, char** argv) {
             options.plan = argv[i + 1];
         else if (option == "--max-error")
             options.planning.max_error = std::strtod(argv[i + 1], nullptr);
+        else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::bf16))
+            options.planning.precision = ps::Precision::bf16;
+        else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::float32))
+            options.planning.precision = ps::Precision::float32;
         else
             ps::fail(option, ": no such option");
     }
@@ -102,7 +109,7 @@ struct Network {
         sizes.image = image;
         const ps::OnnxModel file = ps::load_onnx(options.model, sizes);
         const ps::Graph graph = ps::simplify(file.graph);
-        ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+        ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::LayoutsWithBf16>();
         kernels.machine = &ps::measure::KeptMachine::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);

@@ -3,12 +3,14 @@
 #include "../quick.hpp"
 #include "../threads.hpp"
 
+#include <primsel/core/bfloat16.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/reference.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -27,7 +29,37 @@ struct LayoutFacts {
     std::string_view name;
     std::size_t (*size)(ps::Shape);
     std::size_t (*offset)(ps::Shape, ps::Coord);
+    std::size_t element_bytes;
+    void (*put)(float* image, std::size_t at, float);
+    float (*get)(const float* image, std::size_t at);
+
+    /// Room for an image.
+    [[nodiscard]] std::size_t floats(ps::Shape shape) const {
+        return (size(shape) * element_bytes + sizeof(float) - 1) / sizeof(float);
+    }
 };
+template <class L>
+[[nodiscard]] LayoutFacts facts_of() {
+    using Element = ps::element_of<L>;
+    return {L::name,
+            &L::size,
+            &L::offset,
+            sizeof(Element),
+            [](float* image, std::size_t at, float value) {
+                if constexpr (std::same_as<Element, float>) {
+                    image[at] = value;
+                } else {
+                    reinterpret_cast<Element*>(image)[at] = ps::to_bfloat16(value);
+                }
+            },
+            [](const float* image, std::size_t at) {
+                if constexpr (std::same_as<Element, float>) {
+                    return image[at];
+                } else {
+                    return to_float(reinterpret_cast<const Element*>(image)[at]);
+                }
+            }};
+}
 
 /// Primitives, and the layouts that their entries give by position.
 struct List {
@@ -36,7 +68,7 @@ struct List {
 };
 template <class... L>
 [[nodiscard]] List make_list(std::span<const ps::PrimitiveEntry> primitives, ps::TypeList<L...>) {
-    return {primitives, {{L::name, &L::size, &L::offset}...}};
+    return {primitives, {facts_of<L>()...}};
 }
 /// THE list.
 [[nodiscard]] inline List all_primitives() {
@@ -118,7 +150,7 @@ struct Problem {
     ps::ConvShape shape;
     std::vector<float> src, kernel, bias, residual;
 
-    Problem(ps::ConvShape const& s, Values values, unsigned seed = 1)
+    Problem(ps::ConvShape const& s, Values values, unsigned seed = 1, float (*rounded)(float) = nullptr)
         : shape(s),
           src(s.in_shape().size()),
           kernel(s.kernel_size()),
@@ -130,6 +162,7 @@ struct Problem {
         for (auto* data : {&src, &kernel, &bias, &residual}) {
             for (float& value : *data) {
                 value = values == Values::normal ? normal(bits) : static_cast<float>(static_cast<int>(bits() % 7) - 3);
+                if (rounded != nullptr) value = rounded(value);
             }
         }
         ps::reference_convolution<double>(s, src.data(), kernel.data(), nullptr, nullptr, {}, convolved_.data());
@@ -162,6 +195,11 @@ void for_each_element(LayoutFacts const& layout, ps::Shape shape, F const& f) {
     }
 }
 
+/// Zeros, as padding within an image is, where elements are smaller than floats.
+inline void clear_padding(LayoutFacts const& layout, ps::Shape shape, float* image) {
+    if (layout.element_bytes < sizeof(float)) std::fill_n(image, layout.floats(shape), 0.0F);
+}
+
 struct Outcome {
     /// In chw; NaN where nothing was written.
     std::vector<float> dst;
@@ -174,12 +212,14 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
                    ps::ExecutorRef executor, Watch watch) {
     const ps::Shape in = p.shape.in_shape(), out = p.shape.out_shape();
     LayoutFacts const &from = list.layouts[entry.in_layout], &to = list.layouts[entry.out_layout];
-    Guarded src(from.size(in), watch, 1), kernel(p.kernel.size(), watch, 1), bias(p.bias.size(), watch, 3),
-        residual(to.size(out), watch, 5), packed(entry.packed_bytes(p.shape) / sizeof(float), watch, 1),
-        dst(to.size(out), watch, 7),
+    Guarded src(from.floats(in), watch, 1), kernel(p.kernel.size(), watch, 1), bias(p.bias.size(), watch, 3),
+        residual(to.floats(out), watch, 5), packed(entry.packed_bytes(p.shape) / sizeof(float), watch, 1),
+        dst(to.floats(out), watch, 7),
         scratch(entry.scratch_bytes(p.shape, executor.concurrency(), 1) / sizeof(float), watch, 0);
-    for_each_element(from, in, [&](std::size_t i, std::size_t at) { src.data()[at] = p.src[i]; });
-    for_each_element(to, out, [&](std::size_t i, std::size_t at) { residual.data()[at] = p.residual[i]; });
+    clear_padding(from, in, src.data());
+    clear_padding(to, out, residual.data());
+    for_each_element(from, in, [&](std::size_t i, std::size_t at) { from.put(src.data(), at, p.src[i]); });
+    for_each_element(to, out, [&](std::size_t i, std::size_t at) { to.put(residual.data(), at, p.residual[i]); });
     std::ranges::copy(p.kernel, kernel.data());
     std::ranges::copy(p.bias, bias.data());
     for (Guarded* input : {&src, &kernel, &bias, &residual}) input->seal();
@@ -198,7 +238,7 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
     for (Guarded const* buffer : {&src, &kernel, &bias, &residual, &packed, &dst, &scratch}) {
         outcome.intact = outcome.intact && buffer->intact();
     }
-    for_each_element(to, out, [&](std::size_t i, std::size_t at) { outcome.dst[i] = dst.data()[at]; });
+    for_each_element(to, out, [&](std::size_t i, std::size_t at) { outcome.dst[i] = to.get(dst.data(), at); });
     return outcome;
 }
 

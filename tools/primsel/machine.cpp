@@ -41,6 +41,7 @@ void machine(bool json, bool renew) {
                                            {"gemm_flops", here.fma_flops},
                                            {"half_flops", here.half_flops},
                                            {"product_flops", here.matmul_flops},
+                                           {"bf16_flops", here.bf16_flops},
                                            {"vector_flops", here.vector_flops},
                                            {"scalar_flops", here.scalar_flops},
                                            {"bandwidth", std::move(bandwidth)},
@@ -53,6 +54,7 @@ void machine(bool json, bool renew) {
     table.add({"multiply-adds in registers", giga(here.fma_flops, "GFLOP/s")});
     table.add({"the same in half as wide vectors", giga(here.half_flops, "GFLOP/s")});
     table.add({"the same, of cached matrices", giga(here.matmul_flops, "GFLOP/s")});
+    table.add({"the same, in bfloat16", giga(here.bf16_flops, "GFLOP/s")});
     table.add({"vector operations in L1", giga(here.vector_flops, "GFLOP/s")});
     table.add({"scalar operations", giga(here.scalar_flops, "GFLOP/s")});
     for (std::size_t i = 0; i + 1 < here.bandwidth.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <primsel/core/finite.hpp>
 #include <primsel/core/read_number.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/primitive/conv_args.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -183,6 +184,12 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
             return known ? "" : "expected exact, reduction, greedy or uniform:ID, not " + name;
         })
         ->type_name("NAME");
+    command
+        .add_option("--precision", planning.precision,
+                    "The least precise type to multiply in: float32 (default), or bf16 for layers that it makes faster")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, ps::Precision>{{"float32", ps::Precision::float32}, {"bf16", ps::Precision::bf16}}))
+        ->type_name("TYPE");
     command
         .add_option("--max-error", planning.max_error,
                     "Only primitives whose error bound, relative to the RMS of the layer's output, is no larger")

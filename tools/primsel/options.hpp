@@ -45,6 +45,7 @@ struct PlanningOptions {
     /// Seconds for measuring what could change the plan.
     double calibration_seconds = 0;
     std::string solver = "exact";
+    ps::Precision precision = ps::Precision::float32;
     double max_error = std::numeric_limits<double>::infinity();
     /// Only primitives that mix no pixels.
     bool exact_support = false;

@@ -6,6 +6,7 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/semi_empirical.hpp>
+#include <primsel/engine/low_precision.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/measure/calibrate.hpp>
@@ -111,7 +112,8 @@ void make_uniform(std::string const& id, ps::PlanOptions& options) {
 }
 
 ps::PlanOptions plan_options(PlanningOptions const& bounds) {
-    return {.max_error = bounds.max_error,
+    return {.precision = bounds.precision,
+            .max_error = bounds.max_error,
             .exact_support = bounds.exact_support,
             .max_arena = bounds.max_arena,
             .strips = bounds.strips};
@@ -219,7 +221,7 @@ ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::siz
 
 ps::Kernels kernels_of(Model const& model) { return model.backward.empty() ? kernels() : training_kernels(); }
 ps::Kernels kernels() {
-    ps::Kernels all = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    ps::Kernels all = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::LayoutsWithBf16>();
     all.machine = &ps::measure::KeptMachine::speeds<ps::default_arch>;
     return all;
 }

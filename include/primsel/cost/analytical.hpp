@@ -218,6 +218,8 @@ private:
         switch (phase.rate) {
             case Rate::gemm:
                 return machine.matmul_flops;
+            case Rate::bf16:
+                return machine.bf16_flops > 0 ? machine.bf16_flops : machine.matmul_flops / 4;
             case Rate::registers:
                 // Winograd's transforms reach half of the FMA peak: they do one operation where a multiply-add does
                 // two. Among the shares 0.3 to 0.8, 0.5 has the least regret

@@ -32,6 +32,7 @@ struct PrimitiveEntry {
     bool whole_batch;
     bool fuses_epilogue, strided_output, by_rows;
     bool mixes_pixels;
+    Precision precision;
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null if supports refuses every shape.

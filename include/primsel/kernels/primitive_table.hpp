@@ -40,6 +40,7 @@ constexpr PrimitiveEntry make_entry() {
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
                              .mixes_pixels = Traits::mixes_pixels(),
+                             .precision = Traits::precision(),
                              .error_bound = Traits::error_bound(),
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {

@@ -22,6 +22,7 @@ void each_speed(M& machine, Visit const& visit) {
     visit("gemm_flops", machine.fma_flops);
     visit("half_flops", machine.half_flops);
     visit("product_flops", machine.matmul_flops);
+    visit("bf16_flops", machine.bf16_flops);
     visit("vector_flops", machine.vector_flops);
     visit("scalar_flops", machine.scalar_flops);
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
@@ -30,7 +31,9 @@ void each_speed(M& machine, Visit const& visit) {
     visit("idle_bandwidth", machine.idle_bandwidth);
 }
 /// The speed is missing in older profiles; 0 stands for it.
-[[nodiscard]] inline bool may_be_unknown(std::string_view speed) { return speed == "idle_bandwidth"; }
+[[nodiscard]] inline bool may_be_unknown(std::string_view speed) {
+    return speed == "idle_bandwidth" || speed == "bf16_flops";
+}
 }  // namespace detail
 
 /// The machine's speeds as lines about a profile, so that it can be learned from elsewhere.

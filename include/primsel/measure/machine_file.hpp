@@ -31,7 +31,7 @@ public:
         : about_{{"arch", std::string(arch)},
                  {"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))},
                  {"cpu", cpu_name()},
-                 {"method", "4"},  // raised where speeds are measured in another way
+                 {"method", "5"},  // raised where speeds are measured in another way
                  {"version", std::string(version)}} {
         if (!directory.empty()) path_ = join(directory, "/machine-", fingerprint_of(about_), ".txt");
     }
@@ -82,7 +82,7 @@ private:
         const auto is_rate = [](double rate) { return rate > 1e5 && rate < 1e15; };
         if (machine.matmul_flops < machine.fma_flops / 2) return false;
         return is_rate(machine.fma_flops) && is_rate(machine.half_flops) && is_rate(machine.matmul_flops) &&
-               is_rate(machine.vector_flops) && is_rate(machine.scalar_flops) &&
+               is_rate(machine.bf16_flops) && is_rate(machine.vector_flops) && is_rate(machine.scalar_flops) &&
                std::ranges::all_of(machine.bandwidth, is_rate) && is_rate(machine.idle_bandwidth) &&
                std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
     }

@@ -18,6 +18,13 @@ enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
     return names[static_cast<std::size_t>(family)];
 }
 
+/// The type in which a primitive multiplies; sums are floats.
+enum class Precision { float32, bf16 };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
+    return precision == Precision::bf16 ? "bf16" : "float32";
+}
+
 /// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
 /// the gradient of the result.
 enum class Pass { forward, input_gradient, weight_gradient };

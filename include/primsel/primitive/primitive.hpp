@@ -37,6 +37,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - work<Arch>(shape): the work for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
 /// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
+/// - precision = Precision::bf16: inputs and weights are rounded to bfloat16 (see PlanOptions::precision);
 /// - error_bound: the largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
 /// gradients).
 ///
@@ -156,6 +157,10 @@ struct PrimitiveTraits {
     [[nodiscard]] static constexpr bool mixes_pixels() {
         if constexpr (requires { P::mixes_pixels; }) return P::mixes_pixels;
         return false;
+    }
+    [[nodiscard]] static constexpr Precision precision() {
+        if constexpr (requires { P::precision; }) return P::precision;
+        return Precision::float32;
     }
     [[nodiscard]] static constexpr double error_bound() {
         if constexpr (requires { P::error_bound; }) return P::error_bound;

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <primsel/core/simd.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A float's upper half: its sign, its exponent and the first seven bits of its fraction.
+struct bfloat16 {
+    std::uint16_t bits = 0;
+    friend constexpr bool operator==(bfloat16, bfloat16) = default;
+};
+
+[[nodiscard]] constexpr float to_float(bfloat16 value) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
+}
+
+/// Returns the nearest bfloat16; of two equally near ones the even one. NaN stays NaN.
+[[nodiscard]] constexpr bfloat16 to_bfloat16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t nearest = (bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U, quiet = bits >> 16U | 0x40U;
+    return {static_cast<std::uint16_t>((bits & 0x7fff'ffffU) > 0x7f80'0000U ? quiet : nearest)};
+}
+
+/// Converts n neighbours.
+inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
+    for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
+}
+inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
+    for (std::size_t i = 0; i < n; ++i) dst[i] = to_bfloat16(src[i]);
+}
+
+/// Loads as many neighbours as a vector has lanes.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
+        return Floats<Arch>(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16)));
+    }
+#endif
+    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+    widen(src, lanes<Arch>, all);
+    return Floats<Arch>::load_aligned(all);
+}
+/// Rounds as to_bfloat16 does, but for subnormal numbers, which may become zero.
+template <class Arch>
+PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512BF16__)
+        const auto result = std::bit_cast<__m256i>(_mm512_cvtneps_pbh(value));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), result);
+#else
+        const __m512i bits = _mm512_castps_si512(value), upper = _mm512_srli_epi32(bits, 16);
+        const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
+        const __m512i rounded =
+            _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd), 16);
+        const __mmask16 nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+        const __m512i result = _mm512_mask_or_epi32(rounded, nan, upper, _mm512_set1_epi32(0x40));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), _mm512_cvtepi32_epi16(result));
+#endif
+        return;
+    }
+#endif
+    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+    value.store_aligned(all);
+    narrow(all, lanes<Arch>, dst);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <primsel/core/type_list.hpp>
+#include <primsel/engine/policies.hpp>
+#include <primsel/primitive/direct_bf16.hpp>
+#include <primsel/tensor/hwc_bf16.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The layouts of floats and of bfloat16.
+using LayoutsWithBf16 = concatenate<AllLayouts, TypeList<hwc_bf16>>;
+
+/// AllPrimitives, and those that compute in bfloat16.
+using EveryPrimitive = concatenate<AllPrimitives, Bf16Primitives>;
+
+/// Policies of engines whose plans may compute in bfloat16, if PlanOptions::precision allows it.
+struct LowPrecision : DefaultPolicies {
+    using primitives = concatenate<DefaultPrimitives, Bf16Primitives>;
+    using layouts = LayoutsWithBf16;
+};
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Programs that take all of them instantiate this beside engine/instantiate.hpp.
+extern template Kernels make_kernels<EveryPrimitive, default_arch, LayoutsWithBf16>();
+#endif
+
+}  // namespace primsel::inline PRIMSEL_ABI

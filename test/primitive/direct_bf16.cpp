@@ -1,0 +1,117 @@
+#include "laws.hpp"
+
+#include <primsel/engine/low_precision.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using namespace laws;
+
+namespace direct_bf16_tests {
+
+[[nodiscard]] List bf16_primitives() {
+    const ps::Kernels kernels = ps::make_kernels<ps::Bf16Primitives, ps::default_arch, ps::LayoutsWithBf16>();
+    return make_list(kernels.primitives, ps::LayoutsWithBf16{});
+}
+
+/// A problem whose numbers bfloat16 has.
+[[nodiscard]] Problem rounded(ps::ConvShape const& shape) {
+    return Problem(shape, Values::normal, 1, [](float value) { return to_float(ps::to_bfloat16(value)); });
+}
+
+}  // namespace direct_bf16_tests
+
+TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within the rounding of the result") {
+    using namespace direct_bf16_tests;
+    const List list = bf16_primitives();
+    ps::Sequential sequential;
+    Backwards backwards;
+    std::size_t turn = 0;
+    for (ps::ConvShape const& shape : odd_shapes()) {
+        if (shape.groups != 1) continue;
+        const Problem integers(shape, Values::integers), normal = rounded(shape);
+        Epilogue const& epilogue = epilogues[turn++ % std::size(epilogues)];
+        for (ps::PrimitiveEntry const& entry : list.primitives) {
+            CAPTURE(std::string(entry.id));
+            CAPTURE(to_string(shape));
+            const bool floats = list.layouts[entry.out_layout].element_bytes == sizeof(float);
+            Problem const& problem = floats ? integers : normal;
+            const Outcome one = run(list, entry, problem, epilogue, sequential, Watch::zones);
+            const Outcome two = run(list, entry, problem, epilogue, backwards, Watch::heap);
+            CHECK(one.intact);
+            CHECK(two.intact);
+            CHECK(same_bits(one.dst, two.dst));
+            std::vector<double> exact = problem.exact(epilogue);
+            if (floats) {
+                CHECK(equal(one.dst, exact));
+            } else {
+                double worst = 0;
+                for (std::size_t i = 0; i < exact.size(); ++i) {
+                    // Half a unit in the last of eight places, and the error of sums in floats.
+                    const double unit = std::max(std::abs(exact[i]), 1e-3) * 0x1p-8 + 1e-4;
+                    worst = std::max(worst, std::abs(static_cast<double>(one.dst[i]) - exact[i]) / unit);
+                }
+                CHECK(worst <= 1);
+            }
+        }
+    }
+}
+
+TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image and panels of many outputs included") {
+    using namespace direct_bf16_tests;
+    const List list = bf16_primitives();
+    ps::Sequential sequential;
+    ps::CallerPool pool(3, Threads{});
+    std::vector<ps::ConvShape> shapes{same_shape(33, 35, 23, 14, 3), same_shape(19, 70, 23, 14, 1),
+                                      same_shape(128, 40, quick() ? 30 : 60, 64, 3), same_shape(192, 200, 9, 7, 3),
+                                      same_shape(3, 40, 31, 40, 7)};
+    shapes.back().stride_h = shapes.back().stride_w = 2;
+    shapes.push_back(same_shape(70, 24, 40, 12, 3));
+    shapes.back().dilation_h = shapes.back().dilation_w = 16;
+    shapes.back().pad_top = shapes.back().pad_bottom = shapes.back().pad_left = shapes.back().pad_right = 16;
+    for (ps::ConvShape const& shape : shapes) {
+        const Problem integers(shape, Values::integers);
+        const std::vector<double> exact = integers.exact(epilogues[1]);
+        for (ps::PrimitiveEntry const& entry : list.primitives) {
+            CAPTURE(std::string(entry.id));
+            CAPTURE(to_string(shape));
+            const Outcome one = run(list, entry, integers, epilogues[1], sequential, Watch::zones);
+            const Outcome many = run(list, entry, integers, epilogues[1], pool, Watch::zones);
+            CHECK(one.intact);
+            CHECK(many.intact);
+            CHECK(same_bits(one.dst, many.dst));
+            CHECK(equal(one.dst, exact));  // the epilogue bounds results to numbers that bfloat16 has
+        }
+    }
+}
+
+TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that depend on it") {
+    using namespace direct_bf16_tests;
+    const List list = bf16_primitives();
+    ps::Sequential sequential;
+    for (const int c : {3, 20, 40}) {
+        const ps::ConvShape shape = same_shape(c, 35, 9, 11, 3);
+        Problem problem(shape, Values::integers);
+        problem.src[4 * 11 + 5] = std::numeric_limits<float>::infinity();
+        for (ps::PrimitiveEntry const& entry : list.primitives) {
+            CAPTURE(std::string(entry.id));
+            const Outcome one = run(list, entry, problem, {}, sequential, Watch::zones);
+            const Problem finite(shape, Values::integers);
+            const std::vector<double> exact = finite.exact({});
+            std::size_t wrong = 0;
+            for (int k = 0; k < shape.k; ++k) {
+                for (int h = 0; h < 9; ++h) {
+                    for (int w = 0; w < 11; ++w) {
+                        const auto at = static_cast<std::size_t>((k * 9 + h) * 11 + w);
+                        if (std::abs(h - 4) <= 1 && std::abs(w - 5) <= 1) continue;
+                        wrong += std::abs(static_cast<double>(one.dst[at]) - exact[at]) <= std::abs(exact[at]) * 0x1p-8
+                                     ? 0U
+                                     : 1U;
+                    }
+                }
+            }
+            CHECK(wrong == 0);
+        }
+    }
+}
