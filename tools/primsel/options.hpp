@@ -1,6 +1,8 @@
 // Options of the commands.
 #pragma once
 
+#include <primsel/primitive/conv_args.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +19,8 @@ class App;
 }
 
 namespace cli {
+
+namespace ps = primsel;
 
 struct Size {
     int h, w;

@@ -2,6 +2,7 @@
 
 #include <primsel/core/type_list.hpp>
 #include <primsel/engine/policies.hpp>
+#include <primsel/op/bf16.hpp>
 #include <primsel/primitive/direct_bf16.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 

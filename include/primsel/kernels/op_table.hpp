@@ -19,6 +19,24 @@ inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
 namespace kernels::detail {
+/// The op of a layer in a layout that is not strided, if there is one.
+template <class Params, class Arch, Layout L, bool compiled>
+constexpr OpEntry make_op_entry_in() {
+    OpEntry entry;
+    if constexpr (compiled && requires(Params const& params, OpArgs const& args) {
+                      OpIn<Params, L>::template run<Arch>(params, args);
+                  }) {
+        if constexpr (requires { OpIn<Params, L>::in_place; }) entry.in_place = OpIn<Params, L>::in_place;
+        entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            return OpIn<Params, L>::template work<Arch>(*std::get_if<Params>(&layer), inputs, output);
+        };
+        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
+            OpIn<Params, L>::template run<Arch>(*std::get_if<Params>(&layer), args);
+        };
+    }
+    return entry;
+}
+
 template <class Params, class Arch, StridedLayout L, bool compiled>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
@@ -52,14 +70,15 @@ constexpr OpEntry make_op_entry() {
 }
 }  // namespace kernels::detail
 
-/// All compiled ops in layout L; none for a layout that is not strided.
+/// All compiled ops in layout L.
 template <class Arch, Layout L, class Compiled = CompileAll>
 inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
     if constexpr (StridedLayout<L>) {
         return OpTable{
             kernels::detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L, Compiled::layer(i)>()...};
     } else {
-        return OpTable{};
+        return OpTable{kernels::detail::make_op_entry_in<std::variant_alternative_t<i, AnyLayer>, Arch, L,
+                                                         Compiled::layer(i)>()...};
     }
 }(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
 

@@ -29,6 +29,11 @@ namespace primsel::inline PRIMSEL_ABI {
 template <class Params>
 struct Op;
 
+/// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
+/// missing. It has no weights, and writes also what the layout has between elements.
+template <class Params, class L>
+struct OpIn;
+
 /// True if the op has weights.
 template <class Params>
 inline constexpr bool has_weights = requires(Params const& params, Shape shape) {

@@ -170,6 +170,10 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
+    /// Whether results may be rounded to the elements of a layout.
+    [[nodiscard]] bool allows(std::size_t layout) const {
+        return options_.precision != Precision::float32 || kernels_.layouts[layout].element_bytes >= sizeof(float);
+    }
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (entry.precision > options_.precision) return "its precision is below the allowed one";
@@ -278,7 +282,7 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
+                    if (allows(layout)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -308,7 +312,7 @@ private:
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (kernels_.op(node.layer, layout).run == nullptr) continue;
+                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout)) continue;
                     runs = true;
                     const double seconds = op_seconds(layout);
                     if (seconds == infinite) continue;

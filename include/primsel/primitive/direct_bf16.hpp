@@ -27,6 +27,7 @@ struct DirectBf16 {
     using in_layout = From;
     using out_layout = To;
     static constexpr bool fuses_epilogue = true;
+    static constexpr bool strided_output = std::same_as<To, hwc>;
     static constexpr Precision precision = Precision::bf16;
     /// Inputs and weights have 8 bits; so has the result in bfloat16.
     static constexpr double error_bound = 0.03;
@@ -309,10 +310,10 @@ private:
 
         Finish(ConvShape const& s, ConvArgs const& args, int first)
             : dst(reinterpret_cast<Element*>(args.dst) + first),
-              step(narrows ? hwc_bf16::pixel(s.k) : static_cast<std::size_t>(s.k)),
+              step(narrows ? hwc_bf16::pixel(s.k) : args.pixel_stride(s)),
               columns(std::min(gemm::bf16_columns, s.k - first)),
               whole(columns / lanes<Arch>),
-              stored(std::min(gemm::bf16_columns, static_cast<int>(step) - first)),
+              stored(narrows ? std::min(gemm::bf16_columns, static_cast<int>(step) - first) : columns),
               low(args.clamp.low),
               high(args.clamp.high) {
             if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
