@@ -256,6 +256,7 @@ private:
             at_once = (line + products - 1) / products;
             if (core::may_use_amx()) {
                 if (at_once > 16) at_once = (at_once + 1) / 2 * 2;
+                if (at_once > line) at_once /= 2;  // an odd line is two products of a tile, which share a pixel
                 tiles.rows = at_once > 16 ? at_once / 2 : at_once;
                 tiles.words = patches(s) ? 16 : std::min(16, rows.run / 2);
                 while (!patches(s) && rows.run / 2 % tiles.words != 0) --tiles.words;
