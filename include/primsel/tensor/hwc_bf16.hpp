@@ -92,7 +92,7 @@ private:
         } else {
             const std::size_t pixels = shape.pixels(), distance = std::same_as<Other, hwc> ? c : 1;
             executor.parallel_for((pixels + pixels_of_block - 1) / pixels_of_block,
-                                  [&use, pixels, distance](std::size_t block, std::size_t) {
+                                  [=, &use](std::size_t block, std::size_t) {
                                       const std::size_t first = block * pixels_of_block;
                                       use(first, std::min(pixels_of_block, pixels - first), first * distance, pixels);
                                   });
