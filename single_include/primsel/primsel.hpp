@@ -1027,6 +1027,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The speed of the machine that bounds the arithmetic of a phase.
 enum class Rate {
     gemm,       ///< register-tiled multiply-adds: near the FMA peak
+    bf16,       ///< the same of bfloat16 numbers, in the fastest way that the machine has
     registers,  ///< vector additions and multiplications of values in registers
     vector,     ///< vector arithmetic on streamed data
     scalar,     ///< scalar arithmetic, one element at a time
@@ -1901,6 +1902,32 @@ struct DenseParams {
     friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;
 };
 
+/// A fully connected layer of k outputs on each row: the product of rows and a matrix, as import makes of MatMul and
+/// Gemm by a constant. Weights: `<name>.weight`, of w x k, and `<name>.bias`, of k. Output: c x h x k.
+struct DenseRowsParams {
+    int k = 1;
+    bool bias = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "dense_rows"; }
+    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias); }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{input.w, k}, WeightValues::any);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::any);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        const Shape in = inputs[0];
+        const bool fits = bounded_product({k, in.w}) <= max_floats && bounded_product({in.c, in.h, k}) <= max_floats;
+        return fits && k <= max_extent ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return DenseParams{.k = k}.impossible(); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = inputs[0].h, .w = k};
+    }
+    friend constexpr bool operator==(DenseRowsParams const&, DenseRowsParams const&) = default;
+};
+
 namespace layer {
 /// Options: NoBias.
 template <int K, class... Options>
@@ -2092,6 +2119,54 @@ struct SoftmaxParams {
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(SoftmaxParams const&, SoftmaxParams const&) = default;
+};
+
+/// Normalises sets of elements of an image by their statistics: (x - mean) / sqrt(variance + epsilon) of each set,
+/// then, if asked for, times a tensor, plus a tensor, which have the extents of x along the axes of a set and 1 along
+/// others. simplify makes it of the layers that an instance, group, layer or RMS normalisation consists of. Inputs: x,
+/// then the factors if `scales`, then the summands if `shifts`.
+struct StandardizeParams {
+    /// The axes along which elements belong to the same set.
+    bool along_c = false, along_h = false, along_w = false;
+    /// The number of groups of channels, each of which is a set of its own; more than 1 only along all axes.
+    int groups = 1;
+    float epsilon = 1e-5F;
+    /// If false, the mean is taken to be 0, and the variance is the mean square.
+    bool centres = true;
+    bool scales = false, shifts = false;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "standardize"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("along_c", along_c), visit("along_h", along_h), visit("along_w", along_w), visit("groups", groups);
+        visit("epsilon", epsilon), visit("centres", centres), visit("scales", scales), visit("shifts", shifts);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1 + (scales ? 1U : 0U) + (shifts ? 1U : 0U)) return Fault::wrong_input_count;
+        if (!impossible().empty() || inputs[0].c % groups != 0) return Fault::impossible_parameter;
+        if ((scales || shifts) && !may_have_tensors(inputs[0])) return Fault::impossible_parameter;
+        for (Shape const& tensor : inputs.subspan(1)) {
+            if (tensor != set_shape(inputs[0])) return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!along_c && !along_h && !along_w) return "there must be an axis along which elements belong together";
+        if (groups < 1) return "there must be a group of channels";
+        if (groups > 1 && !(along_c && along_h && along_w)) return "groups of channels must be along all axes";
+        return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    /// Returns whether there may be factors and summands: a set is the whole image or a line along one axis.
+    [[nodiscard]] constexpr bool may_have_tensors(Shape image) const {
+        const Shape set = set_shape(image);
+        const int axes = (set.c > 1 ? 1 : 0) + (set.h > 1 ? 1 : 0) + (set.w > 1 ? 1 : 0);
+        return groups == 1 && (axes == 1 || set == image);
+    }
+    /// Returns the extents of a set of the image, where channels are not in groups.
+    [[nodiscard]] constexpr Shape set_shape(Shape image) const {
+        return {.c = along_c ? image.c : 1, .h = along_h ? image.h : 1, .w = along_w ? image.w : 1};
+    }
+    friend constexpr bool operator==(StandardizeParams const&, StandardizeParams const&) = default;
 };
 
 namespace layer {
@@ -3370,7 +3445,7 @@ using AnyLayer =
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
-                 AsStridedGradientParams, ResizeGradientParams, OwnLayerParams>;
+                 AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
@@ -3419,6 +3494,8 @@ struct Machine {
     double fma_flops = 1e10;  ///< the FMA peak: multiply-adds in registers, counted as two operations each, per second
     double half_flops = 5e9;  ///< the FMA peak with vectors half as wide; some processors reach fma_flops with them
     double matmul_flops = 9e9;  ///< operations per second of a product of cached matrices (SimdGemm)
+    /// Operations per second of a product of cached matrices in bfloat16 with sums in floats; 0 means unknown.
+    double bf16_flops = 0;
     double vector_flops = 5e9;  ///< vector operations on cached data per second
     double scalar_flops = 1e9;  ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
@@ -3615,6 +3692,13 @@ enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
     return names[static_cast<std::size_t>(family)];
 }
 
+/// The type in which a primitive multiplies; sums are floats.
+enum class Precision { float32, bf16 };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
+    return precision == Precision::bf16 ? "bf16" : "float32";
+}
+
 /// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
 /// the gradient of the result.
 enum class Pass { forward, input_gradient, weight_gradient };
@@ -3703,6 +3787,7 @@ struct PrimitiveEntry {
     bool whole_batch;
     bool fuses_epilogue, strided_output, by_rows;
     bool mixes_pixels;
+    Precision precision;
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null if supports refuses every shape.
@@ -3994,11 +4079,13 @@ inline constexpr int l2_floats = 256 << 10;
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
-/// in when the weights are prepared.
+/// An affine layer that simplify has folded into the layer before it: its weights are multiplied in when the weights
+/// are prepared.
 struct Folded {
     std::string name;
     std::variant<BatchNormParams, ScaleParams> layer;
+    /// The number of neighbouring channels that have a value of each weight in common: those of a group.
+    int repeat = 1;
     friend bool operator==(Folded const&, Folded const&) = default;
 };
 
@@ -4027,15 +4114,17 @@ struct Epilogue {
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers folded layers and a clamp, sums
-/// and normalisations a clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers and standardisations folded
+/// layers and a clamp, sums, normalisations and dense layers on rows a clamp.
 struct EpilogueParts {
     bool folded = false, residual = false, clamp = false, kernel = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
-    const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
-    const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer);
-    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped, .kernel = conv};
+    const bool conv = std::holds_alternative<ConvParams>(layer),
+               scaled = std::holds_alternative<DenseParams>(layer) || std::holds_alternative<StandardizeParams>(layer);
+    const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer) ||
+                         std::holds_alternative<DenseRowsParams>(layer);
+    return {.folded = conv || scaled, .residual = conv, .clamp = conv || scaled || clamped, .kernel = conv};
 }
 
 namespace network::detail {
@@ -4687,7 +4776,9 @@ namespace network {
         core::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
     }
     for (Folded const& folded : node.epilogue.folded) {
-        core::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
+        Shape shape = node.shape;
+        shape.c /= folded.repeat;
+        core::visit([&](auto const& layer) { add_weights_of(folded.name, shape, layer); }, folded.layer);
     }
     return specs;
 }
@@ -5008,6 +5099,19 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
         shift[i] -= static_cast<double>(mean[i]) * factor[i];
     }
 }
+/// Applies folded layers to c factors and shifts.
+inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights const& weights,
+                         std::vector<double>& factors, std::vector<double>& shifts) {
+    std::vector<double> factor, shift;
+    for (Folded const& folded : all) {
+        const auto repeat = static_cast<std::size_t>(folded.repeat);
+        affine(folded.name, folded.layer, c / repeat, weights, factor, shift);
+        for (std::size_t i = 0; i < c; ++i) {
+            factors[i] *= factor[i / repeat];
+            shifts[i] = shifts[i] * factor[i / repeat] + shift[i / repeat];
+        }
+    }
+}
 
 /// The part of each kernel of the given size.
 [[nodiscard]] inline PreparedWeights part_of(PreparedWeights const& all, KernelPart const& part, Extent kernel) {
@@ -5031,7 +5135,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 }  // namespace network::detail
 
 /// Prepares the weights of one node; check_weights must have found no fault in them. For a convolution or dense layer,
-/// only those of the outputs [first, first + count).
+/// but not one on rows, only those of the outputs [first, first + count).
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
                                                      std::size_t count = std::numeric_limits<std::size_t>::max()) {
     if (node.epilogue.kernel != KernelPart{}) {
@@ -5042,12 +5146,20 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
-    const auto alone = [&](network::AffineLayer const& layer) {
-        network::detail::affine(node.name, layer, k, weights, factor, shift);
+    const auto channel_values = [&] {
         auto factors = std::make_unique_for_overwrite<float[]>(k);
         for (std::size_t i = 0; i < k; ++i) factors[i] = static_cast<float>(factor[i]);
         return PreparedWeights{std::move(factors), k, std::vector<float>(shift.begin(), shift.end())};
     };
+    const auto alone = [&](network::AffineLayer const& layer) {
+        network::detail::affine(node.name, layer, k, weights, factor, shift);
+        return channel_values();
+    };
+    if (std::holds_alternative<StandardizeParams>(node.layer)) {
+        factor.assign(k, 1.0), shift.assign(k, 0.0);
+        network::detail::apply_folded(node.epilogue.folded, k, weights, factor, shift);
+        return channel_values();
+    }
     if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
     if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
     const auto copy_of = [](StoredFloats const& values, std::size_t from, std::size_t size) {
@@ -5061,6 +5173,12 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
         return {copy_of(values, 0, values.size()), values.size(), {}};
     }
     StoredFloats const& kernel = weights.at(node.name + ".weight").values;
+    if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
+        std::span<const float> its_bias;
+        if (rows->bias) its_bias = weights.at(node.name + ".bias").values;
+        if (kernel.is_ready()) return {std::span<const float>(kernel), its_bias};
+        return {copy_of(kernel, 0, kernel.size()), kernel.size(), {its_bias.begin(), its_bias.end()}};
+    }
     const std::size_t depth = kernel.size() / k;
     count = std::min(count, k - first);
     const WeightTensor* own_bias = weights.find(node.name + ".bias");
@@ -5077,13 +5195,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     }
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
-    for (Folded const& folded : node.epilogue.folded) {
-        network::detail::affine(folded.name, folded.layer, k, weights, factor, shift);
-        for (std::size_t i = 0; i < k; ++i) {
-            factors[i] *= factor[i];
-            shifts[i] = shifts[i] * factor[i] + shift[i];
-        }
-    }
+    network::detail::apply_folded(node.epilogue.folded, k, weights, factors, shifts);
     for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
             scaled[j] = static_cast<float>(static_cast<double>(scaled[j]) * factors[first + i]);
@@ -6384,6 +6496,8 @@ private:
         switch (phase.rate) {
             case Rate::gemm:
                 return machine.matmul_flops;
+            case Rate::bf16:
+                return machine.bf16_flops > 0 ? machine.bf16_flops : machine.matmul_flops / 4;
             case Rate::registers:
                 // Winograd's transforms reach half of the FMA peak: they do one operation where a multiply-add does
                 // two. Among the shares 0.3 to 0.8, 0.5 has the least regret
@@ -6684,6 +6798,9 @@ struct PlanOptions {
     std::optional<Family> family = std::nullopt;
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
+    /// The least precise type in which a primitive may multiply. With bf16 the plan takes bfloat16 where it is faster;
+    /// an engine has such primitives if its policies list them (LowPrecision).
+    Precision precision = Precision::float32;
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
     /// Only primitives that compute each output from the pixels it depends on alone: with Winograd's algorithm a pixel
@@ -6861,8 +6978,13 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
+    /// Whether results may be rounded to the elements of a layout.
+    [[nodiscard]] bool allows(std::size_t layout) const {
+        return options_.precision != Precision::float32 || kernels_.layouts[layout].element_bytes >= sizeof(float);
+    }
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
+        if (entry.precision > options_.precision) return "its precision is below the allowed one";
         if (options_.exact_support && entry.mixes_pixels) return "it mixes pixels that outputs do not depend on";
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
@@ -6968,7 +7090,7 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
+                    if (allows(layout)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -6998,7 +7120,7 @@ private:
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (kernels_.op(node.layer, layout).run == nullptr) continue;
+                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout)) continue;
                     runs = true;
                     const double seconds = op_seconds(layout);
                     if (seconds == infinite) continue;
@@ -7425,6 +7547,7 @@ private:
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
             print.add(folded.layer.index());
+            if (folded.repeat != 1) print.add(folded.repeat);
             core::visit([&](auto const& params) { print.add(params); }, folded.layer);
         }
     }
@@ -8597,8 +8720,9 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             op.pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, dst);
         };
-        const bool vectors =
-            std::holds_alternative<BatchNormParams>(node.layer) || std::holds_alternative<ScaleParams>(node.layer);
+        const bool vectors = std::holds_alternative<BatchNormParams>(node.layer) ||
+                             std::holds_alternative<ScaleParams>(node.layer) ||
+                             std::holds_alternative<StandardizeParams>(node.layer);
         if (vectors) {
             float* const dst = keep(bytes, node);
             pack(dst);
@@ -10916,6 +11040,145 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::network::detail
+// primsel/network/detail/normalizations.hpp
+// Instance, group, layer and RMS normalisations that are written out as reductions and arithmetic.
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::network::detail {
+
+/// Finds (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), with x or a centred x in place of x - mean(x), and with
+/// a product by the inverse in place of the quotient. Only where no other layer reads what lies between.
+class Normalizations {
+public:
+    struct Found {
+        StandardizeParams params;
+        std::size_t source = 0;
+    };
+    explicit Normalizations(GraphEditor const& edit) : edit_(edit) {}
+
+    /// The normalisation whose result is that of the layer, and what it reads.
+    [[nodiscard]] std::optional<Found> find(std::size_t layer) const {
+        BinaryParams const* binary = as<BinaryParams>(layer);
+        if (binary == nullptr) return std::nullopt;
+        std::vector<std::size_t> const& inputs = edit_[layer].inputs;
+        if (binary->kind == BinaryKind::divide) return quotient(layer, inputs[0], inputs[1], 0.5F);
+        if (binary->kind != BinaryKind::multiply) return std::nullopt;
+        for (const bool swapped : {false, true}) {
+            const std::size_t x = inputs[swapped ? 1 : 0], inverse = inputs[swapped ? 0 : 1];
+            if (auto found = quotient(layer, x, inverse, -0.5F)) return found;
+            if (is_power(inverse, -1.0F)) {
+                if (auto found = quotient(layer, x, input(inverse), 0.5F)) return found;
+            }
+        }
+        return std::nullopt;
+    }
+
+private:
+    /// The axes along which elements have a mean in common.
+    struct Along {
+        bool c = false, h = false, w = false;
+        friend bool operator==(Along const&, Along const&) = default;
+    };
+
+    template <class Params>
+    [[nodiscard]] Params const* as(std::size_t i) const {
+        Node const& node = edit_[i];
+        return node.epilogue.changes_result() ? nullptr : std::get_if<Params>(&node.layer);
+    }
+    [[nodiscard]] std::size_t input(std::size_t i) const { return edit_[i].inputs[0]; }
+    [[nodiscard]] bool is_power(std::size_t i, float exponent) const {
+        ActivationParams const* activation = as<ActivationParams>(i);
+        if (activation == nullptr || edit_.uses(i) != 1) return false;
+        if (activation->kind == ActivationKind::sqrt) return exponent == 0.5F;
+        return activation->kind == ActivationKind::power && activation->alpha == exponent;
+    }
+
+    /// The mean of x, read `uses` times: along the axes of reductions, or of the whole image, in whatever shape.
+    [[nodiscard]] std::optional<Along> mean_of(std::size_t layer, std::size_t x, std::size_t uses) const {
+        Along along;
+        bool reshaped = false, reduced = false;
+        for (std::size_t i = layer; i != x; i = input(i)) {
+            if (edit_.uses(i) != (i == layer ? uses : 1)) return std::nullopt;
+            if (auto* pool = as<GlobalPoolParams>(i); pool != nullptr && pool->kind == PoolKind::average) {
+                along.h = along.w = reduced = true;
+            } else if (auto* reduce = as<ReduceParams>(i); reduce != nullptr && reduce->kind == ReduceKind::mean) {
+                (reduce->axis == Axis::c ? along.c : reduce->axis == Axis::h ? along.h : along.w) = true;
+                reduced = true;
+            } else if (as<ReshapeParams>(i) != nullptr || as<FlattenParams>(i) != nullptr) {
+                reshaped = true;
+            } else {
+                return std::nullopt;
+            }
+        }
+        if (!reduced) return std::nullopt;
+        if (!reshaped) return along;
+        if (edit_[layer].shape.size() != 1) return std::nullopt;
+        return Along{true, true, true};
+    }
+    /// Where the layer is x - mean(x), read `uses` times: x, and the axes of the mean.
+    [[nodiscard]] std::optional<std::pair<std::size_t, Along>> centred(std::size_t layer, std::size_t uses) const {
+        BinaryParams const* binary = as<BinaryParams>(layer);
+        if (binary == nullptr || binary->kind != BinaryKind::subtract || edit_.uses(layer) != uses) return std::nullopt;
+        const std::size_t x = input(layer);
+        const std::optional<Along> along = mean_of(edit_[layer].inputs[1], x, 1);
+        if (!along) return std::nullopt;
+        return std::pair(x, *along);
+    }
+    /// x * (mean square of x + epsilon)^-0.5, where the root is a layer with that exponent or one that is divided by.
+    [[nodiscard]] std::optional<Found> quotient(std::size_t layer, std::size_t x, std::size_t root,
+                                                float exponent) const {
+        if (!is_power(root, exponent) || edit_[x].shape != edit_[layer].shape) return std::nullopt;
+        Found found;
+        found.params.epsilon = 0;
+        std::size_t mean = input(root);
+        if (auto* scale = as<ScaleParams>(mean)) {
+            if (!scale->known || scale->factor != 1.0F || !(scale->shift >= 0.0F) || edit_.uses(mean) != 1)
+                return std::nullopt;
+            found.params.epsilon = scale->shift;
+            mean = input(mean);
+        }
+        const std::optional<std::pair<std::size_t, Along>> variance = mean_square(mean, x);
+        if (!variance) return std::nullopt;
+        const Along along = variance->second;
+        found.params.along_c = along.c, found.params.along_h = along.h, found.params.along_w = along.w;
+        found.source = x;
+        found.params.centres = false;
+        // The quotient reads x, and so does its square, once or twice. A centred x may be centred once more.
+        for (std::size_t uses = 1 + variance->first;; uses = 2) {
+            const auto difference = centred(found.source, uses);
+            if (!difference || difference->second != along) break;
+            found.source = difference->first;
+            found.params.centres = true;
+        }
+        return found;
+    }
+    /// Where the layer is the mean of x^2: how often the square reads x, and the axes.
+    [[nodiscard]] std::optional<std::pair<std::size_t, Along>> mean_square(std::size_t layer, std::size_t x) const {
+        std::size_t square = layer;
+        while (as<GlobalPoolParams>(square) != nullptr || as<ReduceParams>(square) != nullptr ||
+               as<ReshapeParams>(square) != nullptr || as<FlattenParams>(square) != nullptr) {
+            square = input(square);
+        }
+        if (square == layer || edit_.uses(square) != 1) return std::nullopt;
+        const std::optional<Along> along = mean_of(layer, square, 1);
+        if (!along) return std::nullopt;
+        if (is_power(square, 2.0F) && input(square) == x) return std::pair(std::size_t{1}, *along);
+        BinaryParams const* binary = as<BinaryParams>(square);
+        const bool is_product = binary != nullptr && binary->kind == BinaryKind::multiply && input(square) == x &&
+                                edit_[square].inputs[1] == x;
+        if (!is_product) return std::nullopt;
+        return std::pair(std::size_t{2}, *along);
+    }
+
+    GraphEditor const& edit_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::network::detail
 // primsel/network/detail/reordering.hpp
 
 #include <cstddef>
@@ -11079,9 +11342,9 @@ public:
 
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
-            while (!edit_.removed(i) &&
-                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) || trim(i) ||
-                    join_concats(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i))) {
+            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
+                                         fuse_pad(i) || trim(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i) ||
+                                         join_gate(i) || standardize(i) || regroup(i) || fuse_places(i))) {
             }
         }
         return edit_.graph();
@@ -11213,6 +11476,7 @@ private:
         const std::size_t before = first_input(i);
         Epilogue epilogue = edit_[before].epilogue;
         if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        if (auto* norm = as<StandardizeParams>(before); norm != nullptr && (norm->scales || norm->shifts)) return false;
         if (changes(before)) return false;
         epilogue.folded.push_back(std::move(folded));
         edit_.set_epilogue(before, std::move(epilogue));
@@ -11382,9 +11646,14 @@ private:
     bool join_gate(std::size_t i) {
         const std::optional<Gates::Found> found = Gates(edit_).find(i);
         if (!found) return false;
+        become(i, found->activation, {found->source});
+        return true;
+    }
+    /// Replaces a layer by another one that reads these, and removes what nobody reads any more.
+    void become(std::size_t i, AnyLayer layer, std::vector<std::size_t> inputs) {
         std::vector<std::size_t> unread = edit_[i].inputs;
-        edit_.replace(i, found->activation);
-        edit_.rewire(i, {found->source});
+        edit_.replace(i, std::move(layer));
+        edit_.rewire(i, std::move(inputs));
         while (!unread.empty()) {
             const std::size_t layer = unread.back();
             unread.pop_back();
@@ -11392,7 +11661,65 @@ private:
             unread.insert(unread.end(), edit_[layer].inputs.begin(), edit_[layer].inputs.end());
             edit_.remove(layer);
         }
+    }
+
+    /// A normalisation that is written out becomes one layer, unless its weights are to be trained.
+    bool standardize(std::size_t i) {
+        if (!edit_.trainable().empty()) return false;
+        const std::optional<Normalizations::Found> found = Normalizations(edit_).find(i);
+        if (!found) return false;
+        become(i, found->params, {found->source});
         return true;
+    }
+    /// A normalisation of each channel between reshapes from and to an image is one of groups of the image's channels.
+    bool regroup(std::size_t i) {
+        if (as<ReshapeParams>(i) == nullptr) return false;
+        const std::size_t before = first_input(i);
+        auto* norm = as<StandardizeParams>(before);
+        if (norm == nullptr || !read_once(before) || norm->scales || norm->shifts) return false;
+        const std::size_t view = first_input(before);
+        if (as<ReshapeParams>(view) == nullptr || input_shape(view) != shape(i)) return false;
+        const Shape parts = shape(before), set = norm->set_shape(parts);
+        const bool whole = set == parts, each_channel = set == Shape{.c = 1, .h = parts.h, .w = parts.w};
+        const int groups = whole ? 1 : parts.c, c = shape(i).c;
+        if ((!whole && !each_channel) || norm->groups != 1 || c % groups != 0) return false;
+        StandardizeParams grouped = *norm;
+        grouped.along_c = groups < c, grouped.along_h = grouped.along_w = true;
+        grouped.groups = groups < c ? groups : 1;
+        Epilogue epilogue = edit_[before].epilogue;
+        for (Folded& folded : epilogue.folded) {
+            // The weights of an image of one set have a value for each of the parts.
+            if (whole && parts.c != 1 && !is_known(folded)) return false;
+            folded.repeat = c / groups;
+        }
+        edit_.set_epilogue(i, std::move(epilogue));
+        become(i, grouped, {first_input(view)});
+        return true;
+    }
+    [[nodiscard]] static bool is_known(Folded const& folded) {
+        const auto* scale = std::get_if<ScaleParams>(&folded.layer);
+        return scale != nullptr && scale->known;
+    }
+    /// A product with or a sum with a value for each place of a set becomes part of the normalisation.
+    bool fuse_places(std::size_t i) {
+        auto* binary = as<BinaryParams>(i);
+        const bool multiplies = binary != nullptr && binary->kind == BinaryKind::multiply,
+                   adds = as<AddParams>(i) != nullptr || (binary != nullptr && binary->kind == BinaryKind::add);
+        if ((!multiplies && !adds) || edit_[i].inputs.size() != 2) return false;
+        for (const bool swapped : {false, true}) {
+            const std::size_t before = edit_[i].inputs[swapped ? 1 : 0], places = edit_[i].inputs[swapped ? 0 : 1];
+            auto* norm = as<StandardizeParams>(before);
+            if (norm == nullptr || !read_once(before) || edit_[before].epilogue.changes_result()) continue;
+            if (norm->shifts || (multiplies && norm->scales) || !norm->may_have_tensors(shape(before))) continue;
+            if (shape(places) != norm->set_shape(shape(before))) continue;
+            StandardizeParams placed = *norm;
+            (multiplies ? placed.scales : placed.shifts) = true;
+            std::vector<std::size_t> inputs = edit_[before].inputs;
+            inputs.push_back(places);
+            become(i, placed, std::move(inputs));
+            return true;
+        }
+        return false;
     }
 
     GraphEditor edit_;
@@ -11411,9 +11738,12 @@ namespace network {
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
     constexpr std::size_t pool = AnyLayer(PoolParams{}).index(), global_pool = AnyLayer(GlobalPoolParams{}).index(),
                           strided = AnyLayer(AsStridedParams{}).index(), reshape = AnyLayer(ReshapeParams{}).index(),
-                          shuffle = AnyLayer(ChannelShuffleParams{}).index(), concat = AnyLayer(ConcatParams{}).index();
+                          shuffle = AnyLayer(ChannelShuffleParams{}).index(), concat = AnyLayer(ConcatParams{}).index(),
+                          binary = AnyLayer(BinaryParams{}).index(),
+                          standardize = AnyLayer(StandardizeParams{}).index();
     return (from == pool && to == global_pool) || (from == concat && to == strided) ||
-           ((from == strided || from == concat) && (to == reshape || to == shuffle));
+           ((from == strided || from == concat) && (to == reshape || to == shuffle)) ||
+           (from == binary && to == standardize);
 }
 
 /// The same function after passes over it: once one layer is gone, another may have become an identity; each pass but
@@ -11434,7 +11764,8 @@ namespace network {
 /// convolution or average pooling. Taps of a convolution that only ever meet padding are left out where no weight is
 /// trainable. A concatenation of concatenations is taken apart or shared. The sum of a convolution with something else,
 /// as well as ReLU, ReLU6 and clip, become part of the layer before them, and an activation of several layers becomes
-/// one. Needs no weights.
+/// one. So does an instance, group, layer or RMS normalisation where no weight is trainable, with the factors and
+/// summands behind it. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     return network::until_nothing_goes(graph,
                                        [](Graph const& each) { return network::detail::Simplifier(each).run(); });
@@ -12173,6 +12504,7 @@ struct ops_avx2 {
         {"dense", "chw", {1.439e-07, 0, 0.6555, 0.7491, 0, 0}},
         {"dense", "hcw", {1.334e-07, 0, 0.6536, 0.8268, 0, 0}},
         {"dense", "hwc", {1.577e-07, 0, 0.621, 0.8482, 3.191e-11, 0}},
+        {"dense_rows", "chw", {1.125e-07, 0.162, 0.2612, 1.035, 2.605e-10, 0}},
         {"divide", "chw", {2.711e-07, 0.5758, 3.473, 1, 6.444e-09, 0}},
         {"divide", "hcw", {1.216e-07, 0.2995, 4.296, 1, 6.208e-09, 0}},
         {"divide", "hwc", {2.145e-07, 0.6843, 3.362, 1, 2.983e-09, 0}},
@@ -12214,7 +12546,8 @@ struct ops_avx2 {
         {"lrn", "chw", {0, 0, 0.8611, 1, 0, 0}},
         {"lrn", "hcw", {2.822e-08, 0, 0.7918, 1, 3.29e-09, 0}},
         {"lrn", "hwc", {0, 0.1027, 0.6927, 1, 9.296e-09, 0}},
-        {"matmul", "chw", {3.234e-07, 1.769, 0.5406, 1, 1.548e-09, 0}},
+        {"matmul", "chw", {4.354e-08, 0.05661, 0.7993, 1, 0, 0}, "rows"},
+        {"matmul", "chw", {0, 0.612, 0.2579, 1, 2.718e-09, 0}, "tiles"},
         {"max_pool", "chw", {0, 1.415, 1.346, 1, 1.951e-08, 0}, "columns"},
         {"max_pool", "chw", {1.328e-07, 20.2, 0.7891, 1, 8.964e-09, 0}, "dilated"},
         {"max_pool", "chw", {2.291e-07, 0.9925, 2.658, 1, 1.799e-08, 0}, "sliding"},
@@ -12316,6 +12649,16 @@ struct ops_avx2 {
         {"sqrt", "chw", {2.517e-07, 0, 0.6038, 1, 0, 0}},
         {"sqrt", "hcw", {2.517e-07, 0, 0.6038, 1, 0, 0}},
         {"sqrt", "hwc", {2.517e-07, 0, 0.6038, 1, 0, 0}},
+        {"standardize", "chw", {1.813e-07, 0.7485, 0.3064, 1, 5.133e-09, 0}, "long"},
+        {"standardize", "chw", {1.25e-07, 0.5472, 0.359, 1, 3.426e-09, 0}, "short"},
+        {"standardize", "chw", {1.936e-07, 0.7036, 0.4963, 1, 5.122e-10, 1.679}, "strips"},
+        {"standardize", "hcw", {1.924e-07, 0.7206, 0.3357, 1, 3.52e-09, 0}, "long"},
+        {"standardize", "hcw", {1.538e-08, 0.75, 0.212, 1, 8.317e-09, 0}, "rows"},
+        {"standardize", "hcw", {2.094e-07, 0.556, 0.3543, 1, 3.372e-09, 0}, "short"},
+        {"standardize", "hcw", {2.393e-07, 0.8359, 0.3211, 1, 7.031e-10, 2.994}, "strips"},
+        {"standardize", "hwc", {0, 0.7722, 0.286, 1, 1.99e-08, 0}, "long"},
+        {"standardize", "hwc", {7.035e-08, 0.4926, 0.4137, 1, 3.068e-09, 0}, "short"},
+        {"standardize", "hwc", {6.399e-08, 0.8502, 0.3203, 1, 5.721e-10, 2.267}, "strips"},
         {"subtract", "chw", {2.302e-07, 1.106, 0.7415, 1, 5.714e-09, 0}},
         {"subtract", "hcw", {2.304e-07, 0.9066, 0.8928, 1, 8.415e-09, 0}},
         {"subtract", "hwc", {0, 0.5624, 2.394, 1, 7.541e-09, 0}},
@@ -12426,6 +12769,7 @@ struct ops_avx512 {
         {"dense", "chw", {3.792e-07, 0, 0.7576, 1.144, 1.854e-09, 0}},
         {"dense", "hcw", {3.86e-07, 0, 0.7726, 1.075, 1.016e-09, 0}},
         {"dense", "hwc", {3.799e-07, 0, 0.7447, 1.126, 3.367e-09, 0}},
+        {"dense_rows", "chw", {1.354e-07, 0.3157, 0.4013, 1.37, 3.5e-10, 0}},
         {"divide", "chw", {3.922e-07, 0.445, 14.3, 1, 2.244e-09, 0}},
         {"divide", "hcw", {4.334e-07, 0.4431, 13.23, 1, 3.496e-09, 0}},
         {"divide", "hwc", {3.719e-07, 0.4194, 13.39, 1, 3.135e-09, 0}},
@@ -12472,7 +12816,8 @@ struct ops_avx512 {
         {"lrn", "chw", {4.389e-07, 2.112, 0.3383, 1, 2.452e-09, 0}},
         {"lrn", "hcw", {3.597e-07, 1.547, 0.3427, 1, 8.396e-09, 0}},
         {"lrn", "hwc", {1.784e-07, 1.049, 0.891, 1, 5.848e-09, 0}},
-        {"matmul", "chw", {3.548e-07, 1.968, 0.5091, 1, 0, 0}},
+        {"matmul", "chw", {1.278e-07, 0.4741, 0.8088, 1, 0, 0}, "rows"},
+        {"matmul", "chw", {1.221e-07, 0.5861, 0.3851, 1, 1.209e-08, 0}, "tiles"},
         {"max_pool", "chw", {3.169e-08, 0.4526, 3.239, 1, 1.102e-08, 0}, "columns"},
         {"max_pool", "chw", {0, 8.14, 0, 1, 1.06e-08, 0}, "dilated"},
         {"max_pool", "chw", {1.392e-07, 1.295, 3.744, 1, 0, 0}, "sliding"},
@@ -12578,6 +12923,16 @@ struct ops_avx512 {
         {"sqrt", "chw", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
         {"sqrt", "hcw", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
         {"sqrt", "hwc", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
+        {"standardize", "chw", {8.948e-08, 0.7023, 0.7077, 1, 3.715e-09, 0}, "long"},
+        {"standardize", "chw", {6.422e-08, 0.5934, 0.6947, 1, 3.331e-09, 0}, "short"},
+        {"standardize", "chw", {2.972e-07, 1.055, 0.3498, 1, 8.638e-10, 1.238}, "strips"},
+        {"standardize", "hcw", {1.137e-08, 0.7827, 0.6725, 1, 4.669e-09, 0}, "long"},
+        {"standardize", "hcw", {0, 0.5827, 0.6117, 1, 7.566e-09, 0}, "rows"},
+        {"standardize", "hcw", {1.694e-07, 0.6258, 0.6227, 1, 3.352e-09, 0}, "short"},
+        {"standardize", "hcw", {2.912e-07, 0.8941, 0.831, 1, 4.445e-10, 2.781}, "strips"},
+        {"standardize", "hwc", {4.11e-08, 0.7639, 0.6578, 1, 4.503e-09, 0}, "long"},
+        {"standardize", "hwc", {1.003e-07, 0.6666, 0.559, 1, 3.208e-09, 0}, "short"},
+        {"standardize", "hwc", {2.537e-08, 0.9008, 0.4104, 1, 6.951e-10, 2.106}, "strips"},
         {"subtract", "chw", {5.856e-07, 0.8831, 0.0755, 1, 6.87e-09, 0}},
         {"subtract", "hcw", {5.167e-07, 0.8364, 0, 1, 6.339e-09, 0}},
         {"subtract", "hwc", {6.684e-07, 0.7913, 0, 1, 5.442e-09, 0}},
@@ -13600,6 +13955,7 @@ private:
 // Division of the ops' work into blocks, by the shape alone and never by the number of threads.
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
@@ -13607,12 +13963,18 @@ namespace primsel::inline PRIMSEL_ABI::op::detail {
 /// The floats of a block: enough to hide the cost of dispatching it, few enough to stay in L2.
 inline constexpr std::size_t block_floats = l2_floats / 16;
 
-/// Calls f(first, last) for ranges that cover [0, count); each item stands for item_floats floats of work.
+/// Calls f(first, last), or f(first, last, worker) if f takes a worker, for ranges that cover [0, count); each item
+/// stands for item_floats floats of work.
 template <class F>
 void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
     const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
-    executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t) {
-        f(block * items, std::min((block + 1) * items, count));
+    executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t worker) {
+        const std::size_t first = block * items, last = std::min(first + items, count);
+        if constexpr (std::invocable<F const&, std::size_t, std::size_t, std::size_t>) {
+            f(first, last, worker);
+        } else {
+            f(first, last);
+        }
     });
 }
 
@@ -14065,12 +14427,19 @@ namespace primsel::inline PRIMSEL_ABI {
 /// ask for it thousands of times;
 /// - void run<Arch, L>(params, args): for each strided layout L or, if constrained, some of them with chw among them;
 /// noexcept, allocates nothing, gives the same bits for every executor. params.check has accepted the shapes.
+/// An op that needs room while it runs also has
+/// - std::size_t scratch_floats<Arch>(params, span of input shapes, workers): the floats of OpArgs::scratch.
 /// An op with weights also has
 /// - std::size_t packed_floats(params, input shape): the floats that pack writes;
 /// - void pack<L>(params, input shape, weights, dst): for the same L as run, the same for every Arch; writes all of
 /// dst.
 template <class Params>
 struct Op;
+
+/// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
+/// missing. It has no weights, and writes also what the layout has between elements.
+template <class Params, class L>
+struct OpIn;
 
 /// True if the op has weights.
 template <class Params>
@@ -14164,12 +14533,12 @@ private:
             case ActivationKind::gelu:
                 return 40;
             case ActivationKind::power:
-                return is_product(params.alpha) ? 2 : 0;
+                return is_simple(params.alpha) ? 2 : 0;
             default:
                 return 0;
         }
     }
-    static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
+    static bool is_simple(float exponent) { return exponent == 2.0F || exponent == 3.0F || exponent == -1.0F; }
 
     template <class Arch>
     static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
@@ -14250,6 +14619,7 @@ private:
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
+                if (params.alpha == -1.0F) return each([](V const& x) { return V(1.0F) / x; });
                 return each([exponent = params.alpha](V const& x) {
                     return op::detail::lane_by_lane<Arch>(x, V(exponent),
                                                           [](float a, float b) { return std::pow(a, b); });
@@ -15556,16 +15926,25 @@ private:
 // primsel/op/conv_transpose.hpp
 
 #include <algorithm>
+#include <array>
 #include <concepts>
+#include <cstddef>
+#include <cstring>
 #include <numeric>
+#include <span>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Sums for every output the taps that reach it: tap (i, j) connects row y with row (y + top - i * dilation) / stride
-/// of the input, where that is an integer. Result columns one stride apart use neighbouring input columns and the same
-/// taps, so they are computed together. If every channel is its own group and the stride is 1 or 2, whole rows are
-/// computed at a time. Packed weights: blocks of eight outputs of a group (four or one, if it has
-/// fewer), each with its biases and then, for each tap and input channel, the block's weights.
+/// Tap (i, j) connects output row y with row (y + top - i * dilation) / stride of the input, where that is an integer.
+/// Result columns one stride apart use neighbouring input columns and the same taps, so they are computed together.
+/// - With many channels, the input is multiplied with the weights of all taps of some outputs, one tile of pixels at a
+/// time; every output then sums the products of the taps that reach it. Packed weights: the biases, then for each
+/// output and tap the weights of its group's channels.
+/// - If every channel is its own group, its taps are summed in the same way, with a weight for each tap.
+/// - With few channels, the taps of eight outputs of a group (four or one, if it has fewer) are summed at the same
+/// time. In these two forms, packed weights are blocks of so many outputs, each with its biases and then, for each tap
+/// and input channel, the block's weights.
 template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
@@ -15580,18 +15959,39 @@ struct Op<ConvTransposeParams> {
                   phases = std::min(params.stride.w, output.w);
         const double rows = static_cast<double>(sizes.groups * sizes.blocks * sizes.block) * output.h,
                      depth = static_cast<double>(sizes.c * sizes.taps) / params.stride.h / params.stride.w;
-        const double tiles = rows * phases * vectors / static_cast<double>(sizes.block);
+        const double tiles = rows * phases * vectors / static_cast<double>(sizes.block),
+                     apart = is_joined(params.stride.w) ? 0 : static_cast<double>(output.size());
+        if (const Products products(params, inputs[0], output); products.pay) {
+            const double outputs = static_cast<double>(params.k) * output.h * phases * vectors,
+                         taps = static_cast<double>(sizes.taps) / params.stride.h / params.stride.w;
+            return {.operations = products.operations<Arch>() + width * outputs * taps,
+                    .scalars = apart,
+                    .rows = outputs,
+                    .form = "products"};
+        }
+        const bool depthwise = sizes.c == 1 && sizes.k == 1;
         return {.operations = 2 * width * static_cast<double>(sizes.block) * tiles * depth,
-                .scalars = tiles * params.stride.w + (params.stride.w > 2 ? static_cast<double>(output.size()) : 0),
+                .scalars = tiles * params.stride.w + apart,
                 .rows = tiles,
-                .form = is_depthwise(params, sizes) ? "depthwise"
-                        : sizes.block == 1          ? "one"
-                        : sizes.block == 4          ? "four"
-                                                    : "eight"};
+                .form = depthwise          ? "depthwise"
+                        : sizes.block == 1 ? "one"
+                        : sizes.block == 4 ? "four"
+                                           : "eight"};
+    }
+
+    /// The floats of the packed panel and of the products of each worker.
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvTransposeParams const& params, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        const Products products(params, inputs[0], params.output(inputs));
+        return products.pay ? workers * products.worker_floats<Arch>() : 0;
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
         const Sizes sizes(params, input);
+        if (Products(params, input, params.output({&input, 1})).pay) {
+            return sizes.groups * sizes.k * (1 + sizes.taps * sizes.c);
+        }
         return sizes.groups * sizes.blocks * sizes.block_floats();
     }
 
@@ -15599,12 +15999,24 @@ struct Op<ConvTransposeParams> {
         requires std::same_as<L, chw>
     static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
         const Sizes sizes(params, input);
+        const auto bias = [&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[k]; };
+        if (Products(params, input, params.output({&input, 1})).pay) {
+            for (std::size_t k = 0; k < sizes.groups * sizes.k; ++k) *dst++ = bias(k);
+            for (std::size_t group = 0; group < sizes.groups; ++group) {
+                // From c x (k, tap) to (k, tap) x c.
+                const std::size_t products = sizes.k * sizes.taps;
+                transpose_columns(weights.kernel.data() + group * sizes.c * products, products, dst, sizes.c, sizes.c,
+                                  0, products);
+                dst += sizes.c * products;
+            }
+            return;
+        }
         for (std::size_t group = 0; group < sizes.groups; ++group) {
             for (std::size_t first = 0; first < sizes.k; first += sizes.block) {
                 const auto each = [&](auto const& value) {
                     for (std::size_t i = first; i < first + sizes.block; ++i) *dst++ = i < sizes.k ? value(i) : 0.0F;
                 };
-                each([&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[group * sizes.k + k]; });
+                each([&](std::size_t k) { return bias(group * sizes.k + k); });
                 for (std::size_t tap = 0; tap < sizes.taps; ++tap) {
                     for (std::size_t c = group * sizes.c; c < (group + 1) * sizes.c; ++c) {
                         each([&](std::size_t k) { return weights.kernel[(c * sizes.k + k) * sizes.taps + tap]; });
@@ -15617,7 +16029,14 @@ struct Op<ConvTransposeParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
-        rows<Arch>(params, args);
+        const Sizes sizes(params, args.src_shape[0]);
+        if (const Products products(params, args.src_shape[0], args.dst_shape); products.pay) {
+            multiply<Arch>(params, args, sizes, products);
+        } else if (sizes.c == 1 && sizes.k == 1) {
+            depthwise<Arch>(params, args);
+        } else {
+            rows<Arch>(params, args, sizes);
+        }
     }
 
 private:
@@ -15636,29 +16055,330 @@ private:
         [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
     };
 
-    /// Returns whether channels are apart and columns at most two apart: both columns are then computed together.
-    [[nodiscard]] static bool is_depthwise(ConvTransposeParams const& params, Sizes const& sizes) {
-        return sizes.c == 1 && sizes.k == 1 && params.stride.w <= 2;
+    /// One axis of a layer whose result is divided into tiles. Outputs y with the same (y + before) / stride are a grid
+    /// point; they read this and the `reach` preceding pixels of the input.
+    struct TiledAxis {
+        int in, out, before, stride, reach, first, points, size = 1;
+        TiledAxis(int in_, int out_, int before_, int stride_, int kernel, int dilation)
+            : in(in_),
+              out(out_),
+              before(before_),
+              stride(stride_),
+              reach((kernel - 1) * dilation / stride_),
+              first(before_ / stride_),
+              points((out_ - 1 + before_) / stride_ - first + 1) {}
+        void divide(int most) {
+            const int tiles = (points + most - 1) / most;
+            size = (points + tiles - 1) / tiles;
+        }
+        [[nodiscard]] std::size_t tiles() const { return static_cast<std::size_t>((points + size - 1) / size); }
+        /// The pixels that a tile reads, at most.
+        [[nodiscard]] int pixels() const { return std::min(in, size + reach); }
+        struct Tile {
+            int out_first, out_last, in_first, in_last;
+        };
+        [[nodiscard]] Tile tile(std::size_t index) const {
+            const int begin = first + static_cast<int>(index) * size, end = std::min(begin + size, first + points);
+            const int in_first = std::max(begin - reach, 0);
+            return {std::max(begin * stride - before, 0), std::min(end * stride - before, out), in_first,
+                    std::max(std::min(end, in), in_first)};
+        }
+    };
+
+    /// The division of a layer into matrix products: the weights of some outputs times a tile of the input.
+    struct Products {
+        /// Below so many channels, storing the products and adding them takes longer than the multiplication.
+        static constexpr std::size_t fewest_channels = 16;
+        /// Rows of a product: so many that packing the input takes a small part of the time.
+        static constexpr std::size_t fewest_rows = 128;
+        /// The floats of a tile's products, which stay in L2.
+        static constexpr std::size_t floats = l2_floats / 2;
+
+        TiledAxis down, across;
+        std::size_t c, taps, outputs, chunks, groups;
+        bool pay;
+
+        Products(ConvTransposeParams const& p, Shape in, Shape out)
+            : down(in.h, out.h, p.padding.top, p.stride.h, p.kernel.h, p.dilation.h),
+              across(in.w, out.w, p.padding.left, p.stride.w, p.kernel.w, p.dilation.w),
+              groups(static_cast<std::size_t>(p.groups)) {
+            const Sizes sizes(p, in);
+            c = sizes.c, taps = sizes.taps;
+            chunks = std::min((sizes.k * taps + fewest_rows - 1) / fewest_rows, sizes.k);
+            outputs = (sizes.k + chunks - 1) / chunks;
+            chunks = (sizes.k + outputs - 1) / outputs;
+            // Tiles are at least an eighth as high as wide, as each reads `reach` more rows and columns.
+            const int pixels = static_cast<int>(std::max(floats / (outputs * taps), std::size_t{64}));
+            across.divide(pixels / std::min(down.points, 8));
+            down.divide(std::max(pixels / across.size, 1));
+            pay = c >= fewest_channels && products_floats() <= 4 * floats;
+        }
+        [[nodiscard]] std::size_t rows() const { return outputs * taps; }
+        /// The distance between rows of the product. Whole cache lines, and not a power of 2.
+        [[nodiscard]] std::size_t pitch() const {
+            return round_up_floats(static_cast<std::size_t>(down.pixels()) *
+                                   static_cast<std::size_t>(across.pixels())) +
+                   16;
+        }
+        [[nodiscard]] std::size_t products_floats() const { return rows() * pitch(); }
+        template <class Arch>
+        [[nodiscard]] std::size_t panel_floats() const {
+            return round_up_floats(c * static_cast<std::size_t>(gemm::panel_width<Arch>));
+        }
+        template <class Arch>
+        [[nodiscard]] std::size_t worker_floats() const {
+            return panel_floats<Arch>() + products_floats();
+        }
+        [[nodiscard]] std::size_t tiles() const { return down.tiles() * across.tiles(); }
+        template <class Arch>
+        [[nodiscard]] double operations() const {
+            const double times = static_cast<double>(groups * chunks * tiles());
+            return times * gemm::tile_operations<Arch>(static_cast<double>(rows()), down.pixels() * across.pixels(),
+                                                       static_cast<double>(c));
+        }
+    };
+
+    template <class Arch>
+    static void multiply(ConvTransposeParams const& params, OpArgs const& args, Sizes const& sizes,
+                         Products const& products) noexcept {
+        const std::size_t tiles = products.tiles(), parts = sizes.groups * products.chunks;
+        args.executor.parallel_for(
+            static_cast<std::size_t>(args.batch) * parts * tiles,
+            [=, &params, &args, &sizes, &products](std::size_t item, std::size_t worker) {
+                const std::size_t image = item / (parts * tiles), part = item / tiles % parts;
+                const std::size_t group = part / products.chunks, first = part % products.chunks * products.outputs,
+                                  outputs = std::min(products.outputs, sizes.k - first), k = group * sizes.k + first;
+                const auto down = products.down.tile(item % tiles / products.across.tiles()),
+                           across = products.across.tile(item % products.across.tiles());
+                float* const panel = args.scratch + worker * products.template worker_floats<Arch>();
+                float* const product = panel + products.template panel_floats<Arch>();
+                const Shape in = args.src_shape[0], out = args.dst_shape;
+                const float* const weights = args.weights + sizes.groups * sizes.k + k * sizes.taps * sizes.c;
+                const float* const src =
+                    args.src[0] + (image * static_cast<std::size_t>(in.c) + group * sizes.c) * in.pixels();
+                const int columns = across.in_last - across.in_first, pixels = columns * (down.in_last - down.in_first);
+                gemm::TileArgs t{.a = weights,
+                                 .a_stride = sizes.c,
+                                 .run = static_cast<int>(sizes.c),
+                                 .b = panel,
+                                 .c = product,
+                                 .c_stride = products.pitch()};
+                for (int at = 0; at < pixels; at += gemm::panel_width<Arch>) {
+                    const int width = gemm::panel_columns<Arch>(at, pixels);
+                    t.columns = std::min(width, pixels - at);
+                    pack_pixels(src, in, down.in_first, across.in_first, columns, at, t.columns, sizes.c, width, panel);
+                    gemm::multiply_panel<Arch>(t, 0, static_cast<int>(outputs * sizes.taps), width);
+                    t.c += width;
+                }
+                for (std::size_t i = 0; i < outputs; ++i) {
+                    const Area area{.down = down,
+                                    .across = across,
+                                    .bias = args.weights[k + i],
+                                    .dst = args.dst + (image * static_cast<std::size_t>(out.c) + k + i) * out.pixels(),
+                                    .dst_row = static_cast<std::size_t>(out.w)};
+                    sum_taps<Arch>(params, area,
+                                   ProductTerms<Arch>{product + i * sizes.taps * t.c_stride, t.c_stride,
+                                                      static_cast<std::size_t>(columns)});
+                }
+            });
+    }
+    /// Packs `count` pixels from number `at` of an image's part, which begins at (top, left) and has so many columns:
+    /// `width` floats for each channel, with zeros at the end.
+    static void pack_pixels(const float* src, Shape in, int top, int left, int columns, int at, int count,
+                            std::size_t channels, int width, float* dst) noexcept {
+        const auto step = static_cast<std::size_t>(width);
+        for (int done = 0; done < count;) {
+            const int row = (at + done) / columns, column = (at + done) % columns;
+            const int run = columns == in.w ? count : std::min(columns - column, count - done);
+            const float* from = src + (top + row) * in.w + left + column;
+            float* to = dst + done;
+            for (std::size_t c = 0; c < channels; ++c, from += in.pixels(), to += step) {
+                std::memcpy(to, from, static_cast<std::size_t>(run) * sizeof(float));
+            }
+            done += run;
+        }
+        if (count == width) return;
+        for (std::size_t c = 0; c < channels; ++c) std::fill(dst + c * step + count, dst + (c + 1) * step, 0.0F);
     }
 
     template <class Arch>
-    static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
-        const Sizes sizes(params, args.src_shape[0]);
+    static void depthwise(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const auto taps = static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w),
+                   channels = static_cast<std::size_t>(out.c);
+        // Some rows of a channel at a time: a multiple of the stride, as rows that are so far apart have the same taps.
+        const int band = (static_cast<int>(op::detail::block_floats) / out.w / params.stride.h + 1) * params.stride.h;
+        const auto bands = static_cast<std::size_t>((out.h + band - 1) / band);
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * bands,
+                               out.pixels() / bands * taps / 4,
+                               [=, &params, &args](std::size_t begin, std::size_t end) {
+                                   for (std::size_t item = begin; item < end; ++item) {
+                                       const std::size_t plane = item / bands;
+                                       const int top = static_cast<int>(item % bands) * band;
+                                       const float* weights = args.weights + plane % channels * (1 + taps);
+                                       const Area area{.down = {top, std::min(top + band, out.h), 0, in.h},
+                                                       .across = {0, out.w, 0, in.w},
+                                                       .bias = weights[0],
+                                                       .dst = args.dst + plane * out.pixels(),
+                                                       .dst_row = static_cast<std::size_t>(out.w)};
+                                       sum_taps<Arch>(params, area,
+                                                      WeightedTerms<Arch>{args.src[0] + plane * in.pixels(),
+                                                                          weights + 1, static_cast<std::size_t>(in.w)});
+                                   }
+                               });
+    }
+
+    /// The taps of one channel, multiplied before: row(tap, r) is the row of the tap's products with row r.
+    template <class Arch>
+    struct ProductTerms {
+        const float* products;
+        std::size_t pitch, columns;
+        [[nodiscard]] const float* row(int tap, int r) const {
+            return products + static_cast<std::size_t>(tap) * pitch + static_cast<std::size_t>(r) * columns;
+        }
+        [[nodiscard]] PRIMSEL_INLINE Floats<Arch> add(Floats<Arch> const& sum, Floats<Arch> const& x, int) const {
+            return sum + x;
+        }
+    };
+    /// The taps of one channel and their weights.
+    template <class Arch>
+    struct WeightedTerms {
+        const float *src, *weights;
+        std::size_t columns;
+        [[nodiscard]] const float* row(int, int r) const { return src + static_cast<std::size_t>(r) * columns; }
+        [[nodiscard]] PRIMSEL_INLINE Floats<Arch> add(Floats<Arch> const& sum, Floats<Arch> const& x, int tap) const {
+            return fma<Arch>(x, Floats<Arch>(weights[tap]), sum);
+        }
+    };
+
+    /// A rectangle of the result of one channel, and the part of the input that it reads.
+    struct Area {
+        TiledAxis::Tile down, across;
+        float bias;
+        float* dst;
+        std::size_t dst_row;
+    };
+
+    /// The taps along one axis that reach an output: first, first + step, ... Their input pixels are at, at - back, ...
+    /// Some may lie outside the input.
+    struct Taps {
+        int first = 0, step, at, back;
+        Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
+            while (first < count && (place - first * dilation) % stride != 0) ++first;
+            at = (place - first * dilation) / stride;
+            back = step * dilation / stride;
+        }
+    };
+
+    /// Returns whether the columns of different phases are interleaved in registers.
+    [[nodiscard]] static constexpr bool is_joined(int stride) { return stride == 1 || stride == 2 || stride == 4; }
+
+    template <class Arch, class Terms>
+    static void sum_taps(ConvTransposeParams const& p, Area const& area, Terms const& terms) noexcept {
+        if (p.stride.w == 1) return sum_columns<Arch, 1>(p, area, terms, 0);
+        if (p.stride.w == 2) return sum_columns<Arch, 2>(p, area, terms, 0);
+        if (p.stride.w == 4) return sum_columns<Arch, 4>(p, area, terms, 0);
+        for (int phase = 0; phase < std::min(p.stride.w, area.across.out_last - area.across.out_first); ++phase) {
+            sum_columns<Arch, 1>(p, area, terms, phase);
+        }
+    }
+
+    /// Sums the columns of `phases` neighbouring phases, the first of which is `phase`.
+    template <class Arch, int phases, class Terms>
+    static void sum_columns(ConvTransposeParams const& p, Area const& area, Terms const& terms, int phase) noexcept {
+        constexpr int width = lanes<Arch>;
+        const auto taps_across = [&](int i) {
+            Taps taps(area.across.out_first + phase + i + p.padding.left, p.kernel.w, p.stride.w, p.dilation.w);
+            taps.at -= area.across.in_first;
+            return taps;
+        };
+        const auto across = [&]<int... i>(std::integer_sequence<int, i...>) {
+            return std::array<Taps, phases>{taps_across(i)...};
+        }(std::make_integer_sequence<int, phases>{});
+        const int count = area.across.out_last - area.across.out_first - phase,
+                  points = (count + p.stride.w - 1) / p.stride.w;
+        for (int first = 0; first < std::min(p.stride.h, area.down.out_last - area.down.out_first); ++first) {
+            Taps down(area.down.out_first + first + p.padding.top, p.kernel.h, p.stride.h, p.dilation.h);
+            down.at -= area.down.in_first;
+            for (int y = area.down.out_first + first; y < area.down.out_last; y += p.stride.h, ++down.at) {
+                float* const dst =
+                    area.dst + static_cast<std::size_t>(y) * area.dst_row + (area.across.out_first + phase);
+                int begin = 0;
+                for (; points - begin > width; begin += 2 * width) {
+                    sum_tile<Arch, phases, 2>(p, area, terms, down, across, begin, dst, count);
+                }
+                if (begin < points) sum_tile<Arch, phases, 1>(p, area, terms, down, across, begin, dst, count);
+            }
+        }
+    }
+
+    /// Sums the columns of dst from begin * stride on, as far as they are below `count`.
+    template <class Arch, int phases, int vectors, class Terms>
+    PRIMSEL_INLINE static void sum_tile(ConvTransposeParams const& p, Area const& area, Terms const& terms, Taps down,
+                                        std::array<Taps, phases> const& across, int begin, float* dst,
+                                        int count) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>;
+        const int rows = area.down.in_last - area.down.in_first, n = area.across.in_last - area.across.in_first;
+        V sum[phases][vectors];
+        PRIMSEL_UNROLL
+        for (int phase = 0; phase < phases; ++phase) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sum[phase][v] = V(area.bias);
+        }
+        for (int i = down.first; i < p.kernel.h; i += down.step, down.at -= down.back) {
+            if (down.at < 0 || down.at >= rows) continue;
+            PRIMSEL_UNROLL
+            for (int phase = 0; phase < phases; ++phase) {
+                Taps const& taps = across[static_cast<std::size_t>(phase)];
+                int at = taps.at + begin;
+                for (int j = taps.first; j < p.kernel.w; j += taps.step, at -= taps.back) {
+                    if (at >= n || at + vectors * width <= 0) continue;
+                    const int tap = i * p.kernel.w + j;
+                    const float* row = terms.row(tap, down.at);
+                    const bool inside = at >= 0 && at + vectors * width <= n;
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) {
+                        const V x = inside ? load<Arch>(row + at + v * width)
+                                           : op::detail::load_around<Arch>(row, at + v * width, n, 0.0F);
+                        sum[phase][v] = terms.add(sum[phase][v], x, tap);
+                    }
+                }
+            }
+        }
+        const auto put_at = [&](V const& value, int at) {
+            if (at < count) op::detail::store_up_to<Arch>(dst + at, value, static_cast<std::size_t>(count - at));
+        };
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            const int at = begin + v * width;
+            if constexpr (phases == 1) {
+                put<Arch>(sum[0][v], dst, p.stride.w, at, (count - at * p.stride.w + p.stride.w - 1) / p.stride.w);
+            } else if constexpr (phases == 2) {
+                op::detail::join_even_odd<Arch>(sum[0][v], sum[1][v]);
+                put_at(sum[0][v], 2 * at), put_at(sum[1][v], 2 * at + width);
+            } else {
+                op::detail::join_even_odd<Arch>(sum[0][v], sum[2][v]);
+                op::detail::join_even_odd<Arch>(sum[1][v], sum[3][v]);
+                op::detail::join_even_odd<Arch>(sum[0][v], sum[1][v]);
+                op::detail::join_even_odd<Arch>(sum[2][v], sum[3][v]);
+                put_at(sum[0][v], 4 * at), put_at(sum[1][v], 4 * at + width);
+                put_at(sum[2][v], 4 * at + 2 * width), put_at(sum[3][v], 4 * at + 3 * width);
+            }
+        }
+    }
+
+    template <class Arch>
+    static void rows(ConvTransposeParams const& params, OpArgs const& args, Sizes const& sizes) noexcept {
         const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
         const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
-                               [=, &params, &args](std::size_t first, std::size_t last) {
+                               [=, &params, &args, &sizes](std::size_t first, std::size_t last) {
                                    for (std::size_t item = first; item < last; ++item) {
                                        const std::size_t row = item / blocks, block = item % blocks;
                                        const Row of_block(params, args, sizes, row / h, block,
                                                           static_cast<int>(row % h));
-                                       if (is_depthwise(params, sizes)) {
-                                           if (params.stride.w == 1) {
-                                               depthwise_columns<Arch, 1>(of_block);
-                                           } else {
-                                               depthwise_columns<Arch, 2>(of_block);
-                                           }
-                                       } else if (sizes.block == 1) {
+                                       if (sizes.block == 1) {
                                            columns<Arch, 1>(of_block);
                                        } else if (sizes.block == 4) {
                                            columns<Arch, 4>(of_block);
@@ -15668,14 +16388,6 @@ private:
                                    }
                                });
     }
-
-    /// The taps along one axis that reach an output: first, first + step, ... Some may lie outside the input.
-    struct Taps {
-        int first = 0, step;
-        Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
-            while (first < count && (place - first * dilation) % stride != 0) ++first;
-        }
-    };
 
     /// A row of the outputs of a block.
     struct Row {
@@ -15718,75 +16430,6 @@ private:
                 }
             }
             for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
-        }
-    }
-
-    /// Computes a row of one channel from one channel.
-    template <class Arch, int stride>
-    static void depthwise_columns(Row const& row) noexcept {
-        constexpr int width = lanes<Arch>;
-        ConvTransposeParams const& p = row.params;
-        const Taps even(p.padding.left, p.kernel.w, stride, p.dilation.w),
-            odd(p.padding.left + 1, p.kernel.w, stride, p.dilation.w);
-        for (int begin = 0; begin * stride < row.out.w;) {
-            if ((row.out.w + stride - 1) / stride - begin > width) {
-                depthwise_tile<Arch, stride, 2>(row, even, odd, begin);
-                begin += 2 * width;
-            } else {
-                depthwise_tile<Arch, stride, 1>(row, even, odd, begin);
-                begin += width;
-            }
-        }
-    }
-    /// Computes the columns begin * stride, ..., of which those beyond the row are left out.
-    template <class Arch, int stride, int vectors>
-    PRIMSEL_INLINE static void depthwise_tile(Row const& row, Taps const& even, Taps const& odd, int begin) noexcept {
-        using V = Floats<Arch>;
-        constexpr int width = lanes<Arch>;
-        ConvTransposeParams const& p = row.params;
-        const int n = row.in.w;
-        V sum[stride][vectors];
-        PRIMSEL_UNROLL
-        for (int phase = 0; phase < stride; ++phase) {
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sum[phase][v] = V(row.weights[0]);
-        }
-        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
-            const int from = row.y - i * p.dilation.h;
-            if (from < 0 || from / p.stride.h >= row.in.h) continue;
-            const float* src = row.src + static_cast<std::ptrdiff_t>(from / p.stride.h) * n;
-            const float* weights = row.weights + 1 + i * p.kernel.w;
-            PRIMSEL_UNROLL
-            for (int phase = 0; phase < stride; ++phase) {
-                Taps const& across = phase == 0 ? even : odd;
-                for (int j = across.first; j < p.kernel.w; j += across.step) {
-                    const int at = (phase + p.padding.left - j * p.dilation.w) / stride + begin;
-                    if (at >= n || at + vectors * width <= 0) continue;
-                    const bool inside = at >= 0 && at + vectors * width <= n;
-                    const V weight(weights[j]);
-                    PRIMSEL_UNROLL
-                    for (int v = 0; v < vectors; ++v) {
-                        const V x = inside ? load<Arch>(src + at + v * width)
-                                           : op::detail::load_around<Arch>(src, at + v * width, n, 0.0F);
-                        sum[phase][v] = fma<Arch>(x, weight, sum[phase][v]);
-                    }
-                }
-            }
-        }
-        float* const dst = row.dst + begin * stride;
-        const int count = row.out.w - begin * stride;
-        const auto put_at = [&](V const& value, int at) {
-            if (at < count) op::detail::store_up_to<Arch>(dst + at, value, static_cast<std::size_t>(count - at));
-        };
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) {
-            if constexpr (stride == 1) {
-                put_at(sum[0][v], v * width);
-            } else {
-                op::detail::join_even_odd<Arch>(sum[0][v], sum[1][v]);
-                put_at(sum[0][v], 2 * v * width);
-                put_at(sum[1][v], (2 * v + 1) * width);
-            }
         }
     }
 
@@ -15878,6 +16521,7 @@ private:
 // primsel/op/dense.hpp
 
 #include <algorithm>
+#include <concepts>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -15896,6 +16540,20 @@ struct Op<DenseParams> {
         const std::size_t panels = (static_cast<std::size_t>(params.k) + panel - 1) / panel, depth = inputs[0].size();
         return {.operations = 2.0 * params.k * static_cast<double>(depth),
                 .rows = static_cast<double>(panels * ((depth + block - 1) / block))};
+    }
+
+    /// Returns the work for several images at once. A tile of few images takes as long as one of eight vectors, which
+    /// hide the latency of additions.
+    template <class Arch>
+    [[nodiscard]] static OpCounts work_of_batch(std::size_t outputs, std::size_t depth, std::size_t images) {
+        using T = Tiles<Arch, panel>;
+        const std::size_t panels = (outputs + panel - 1) / panel, columns = (outputs + half - 1) / half * half;
+        std::size_t busy = images == 1 ? 1 : images / T::many * T::many;
+        for (std::size_t left = images == 1 ? 0 : images % T::many; left > 0; left -= T::next(left)) {
+            busy += std::max(T::next(left), (8 + T::vectors - 1) / T::vectors);
+        }
+        return {.operations = 2.0 * static_cast<double>(columns * busy) * static_cast<double>(depth),
+                .rows = static_cast<double>(images * panels * ((depth + block - 1) / block))};
     }
 
     [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
@@ -15922,6 +16580,24 @@ struct Op<DenseParams> {
                 transpose_columns(src + from, depth, dst + to * width, even.step * width, used, 0, even.count);
             }
             dst += depth * width;
+        }
+    }
+
+    /// Packs the weights of vectors of `depth` elements, which are stored as depth x k.
+    static void pack_columns(std::size_t k, std::size_t depth, OpWeights const& weights, float* dst) {
+        for (std::size_t begin = 0; begin < k; begin += panel) {
+            const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
+            const auto put = [&](const float* src) {
+                std::copy_n(src, used, dst);
+                std::fill(dst + used, dst + width, 0.0F);
+                dst += width;
+            };
+            if (weights.bias.empty()) {
+                dst = std::fill_n(dst, width, 0.0F);
+            } else {
+                put(weights.bias.data() + begin);
+            }
+            for (std::size_t i = 0; i < depth; ++i) put(weights.kernel.data() + i * k + begin);
         }
     }
 
@@ -15953,23 +16629,36 @@ private:
     static constexpr std::size_t block = 512;
     /// The number of images whose sums in double fit on the stack.
     static constexpr std::size_t most_images = 48;
+    /// Returns the number of images that meet all panels before the next ones do: a multiple of most_images. They stay
+    /// in L2, and are many if the weights do not, which every part reads.
+    [[nodiscard]] static std::size_t part_images(std::size_t k, std::size_t depth) {
+        constexpr std::size_t l2 = l2_floats, least = 2 * most_images;
+        return k * depth <= l2 / 2 ? least : std::max(least, l2 / depth / most_images * most_images);
+    }
+    struct Images {
+        std::size_t first, last;
+    };
 
     template <class Arch>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
         const auto k = static_cast<std::size_t>(params.k);
         constexpr std::size_t together = streams<Arch>;
         const std::size_t count = (k + panel - 1) / panel, groups = args.batch == 1 ? k / (panel * together) : 0;
-        args.executor.parallel_for(
-            groups + count - groups * together, [&params, &args, k, groups](std::size_t i, std::size_t) {
-                if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
-                const std::size_t begin = (i + groups * (together - 1)) * panel, width = panel_width(k - begin);
-                const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
-                if (width == panel) {
-                    one_panel<Arch, panel>(params, args, begin, weights);
-                } else {
-                    one_panel<Arch, half>(params, args, begin, weights);
-                }
-            });
+        const std::size_t single = count - groups * together, batch = static_cast<std::size_t>(args.batch),
+                          images = part_images(k, args.src_shape[0].size()), parts = (batch + images - 1) / images;
+        args.executor.parallel_for(groups + single * parts, [=, &params, &args](std::size_t i, std::size_t) {
+            if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
+            const std::size_t part = (i - groups) / single, first = part * images;
+            const std::size_t begin = (groups * together + (i - groups) % single) * panel,
+                              width = panel_width(k - begin);
+            const Images of_part{first, std::min(first + images, batch)};
+            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+            if (width == panel) {
+                one_panel<Arch, panel>(params, args, begin, weights, of_part);
+            } else {
+                one_panel<Arch, half>(params, args, begin, weights, of_part);
+            }
+        });
     }
 
     /// The panels that one image reads at the same time, limited by the registers for their sums. Several streams come
@@ -16000,17 +16689,30 @@ private:
         }
     }
 
+    /// The tiles of several images. Two vectors of a panel for as many images as registers allow need the fewest loads;
+    /// fewer images take all its vectors at once.
     template <class Arch, std::size_t width>
-    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
-                          const float* panel_weights) noexcept {
-        constexpr std::size_t vectors = width / lanes<Arch>;
-        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
-        static_assert(most_images % several == 0);
+    struct Tiles {
+        static constexpr std::size_t vectors = width / lanes<Arch>, narrow = std::min<std::size_t>(vectors, 2);
+        static constexpr std::size_t many = std::clamp<std::size_t>((registers<Arch> - 4) / narrow, 1, 12),
+                                     several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 6);
+        static_assert(most_images % many == 0);
+
+        /// The images of the next tile if fewer than `many` are left.
+        [[nodiscard]] static std::size_t next(std::size_t left) {
+            const std::size_t tiles = (left + several - 1) / several;
+            return (left + tiles - 1) / tiles;
+        }
+    };
+
+    template <class Arch, std::size_t width>
+    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin, const float* panel_weights,
+                          Images part_of_batch) noexcept {
+        using T = Tiles<Arch, width>;
         const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
-        const auto batch = static_cast<std::size_t>(args.batch);
         alignas(64) double totals[most_images * width];
-        for (std::size_t first = 0; first < batch; first += most_images) {
-            const std::size_t images = std::min(most_images, batch - first);
+        for (std::size_t first = part_of_batch.first; first < part_of_batch.last; first += most_images) {
+            const std::size_t images = std::min(most_images, part_of_batch.last - first);
             const float* weights = panel_weights + width;
             for (std::size_t from = 0; from < depth; from += block) {
                 const std::size_t count = std::min(block, depth - from);
@@ -16025,9 +16727,17 @@ private:
                                  .k = k,
                                  .outputs = std::min(width, k - begin),
                                  .clamp = args.clamp};
-                std::size_t image = 0;
-                for (; image + several <= images; image += several) add_block<Arch, width, several>(part, image);
-                for (; image < images; ++image) add_block<Arch, width, 1>(part, image);
+                std::size_t image = images / T::many * T::many;
+                for (std::size_t at = 0; at < part.outputs; at += T::narrow * lanes<Arch>) {
+                    for (std::size_t n = 0; n < image; n += T::many) {
+                        add_block<Arch, width, T::many, T::narrow>(part, n, at);
+                    }
+                }
+                while (image < images) {
+                    const std::size_t next = T::next(images - image);
+                    add_last<Arch, width, T::several>(part, image, next);
+                    image += next;
+                }
                 weights += count * width;
             }
         }
@@ -16046,13 +16756,24 @@ private:
         Clamp clamp;
     };
 
-    template <class Arch, std::size_t width, std::size_t images>
-    static void add_block(Block const& block, std::size_t image) noexcept {
+    /// Adds a block of `images` images, at least one and at most `most`.
+    template <class Arch, std::size_t width, std::size_t most>
+    static void add_last(Block const& block, std::size_t image, std::size_t images) noexcept {
+        if constexpr (most > 1) {
+            if (images < most) return add_last<Arch, width, most - 1>(block, image, images);
+        }
+        add_block<Arch, width, most>(block, image);
+    }
+
+    /// Adds a block for some vectors of a panel, from output `at` on.
+    template <class Arch, std::size_t width, std::size_t images, std::size_t vectors = width / lanes<Arch>>
+    static void add_block(Block const& block, std::size_t image, std::size_t at = 0) noexcept {
         using V = Floats<Arch>;
-        constexpr std::size_t vectors = width / lanes<Arch>;
         const float* src = block.src + image * block.depth;
-        float* dst = block.dst + image * block.k;
-        const float* weights = block.weights;
+        float* dst = block.dst + image * block.k + at;
+        const float* const bias = block.bias == nullptr ? nullptr : block.bias + at;
+        const std::size_t outputs = block.outputs - at;
+        const float* weights = block.weights + at;
         V sum[images][vectors];
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < images; ++n) {
@@ -16070,10 +16791,22 @@ private:
                 for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
             }
         }
+        if (block.totals == nullptr && outputs >= vectors * lanes<Arch>) {
+            const V low(block.clamp.low), high(block.clamp.high);
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const V start = load<Arch>(bias + v * lanes<Arch>);
+                PRIMSEL_UNROLL
+                for (std::size_t n = 0; n < images; ++n) {
+                    store<Arch>(dst + n * block.k + v * lanes<Arch>, clamp<Arch>(start + sum[n][v], low, high));
+                }
+            }
+            return;
+        }
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < images; ++n) {
-            double* totals = block.totals == nullptr ? nullptr : block.totals + (image + n) * width;
-            finish<Arch>(block, sum[n], block.bias, totals, dst + n * block.k);
+            double* totals = block.totals == nullptr ? nullptr : block.totals + (image + n) * width + at;
+            finish<Arch>(block, sum[n], bias, totals, dst + n * block.k, outputs);
         }
     }
 
@@ -16102,36 +16835,87 @@ private:
         PRIMSEL_UNROLL
         for (std::size_t n = 0; n < streams<Arch>; ++n) {
             finish<Arch>(block, sum[n], block.bias == nullptr ? nullptr : block.bias + n * apart,
-                         block.totals == nullptr ? nullptr : block.totals + n * panel, block.dst + n * panel);
+                         block.totals == nullptr ? nullptr : block.totals + n * panel, block.dst + n * panel,
+                         block.outputs);
         }
     }
 
     /// Adds an image's sums to the panel's biases or, with several blocks, to the image's totals.
     template <class Arch, std::size_t vectors>
     PRIMSEL_INLINE static void finish(Block const& block, Floats<Arch> const (&sum)[vectors], const float* bias,
-                                      double* totals, float* dst) noexcept {
+                                      double* totals, float* dst, std::size_t outputs) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
         alignas(64) float lane[vectors * width];
         if (totals != nullptr) {
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < vectors; ++v) store<Arch>(lane + v * width, sum[v]);
-            if (bias != nullptr) {
-                for (std::size_t i = 0; i < vectors * width; ++i) totals[i] = static_cast<double>(bias[i]);
-            }
-            for (std::size_t i = 0; i < vectors * width; ++i) totals[i] += static_cast<double>(lane[i]);
+            const auto add_to = [&](auto const* before) {
+                if (block.is_last) {
+                    for (std::size_t i = 0; i < vectors * width; ++i) {
+                        lane[i] = static_cast<float>(static_cast<double>(before[i]) + static_cast<double>(lane[i]));
+                    }
+                } else {
+                    for (std::size_t i = 0; i < vectors * width; ++i) {
+                        totals[i] = static_cast<double>(before[i]) + static_cast<double>(lane[i]);
+                    }
+                }
+            };
+            bias != nullptr ? add_to(bias) : add_to(totals);
             if (!block.is_last) return;
-            for (std::size_t i = 0; i < vectors * width; ++i) lane[i] = static_cast<float>(totals[i]);
         }
         const V low(block.clamp.low), high(block.clamp.high);
         PRIMSEL_UNROLL
         for (std::size_t v = 0; v < vectors; ++v) {
             const std::size_t at = v * width;
-            if (at >= block.outputs) break;
+            if (at >= outputs) break;
             const V result = totals != nullptr ? load<Arch>(lane + at) : load<Arch>(bias + at) + sum[v];
-            op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), block.outputs - at);
+            op::detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), outputs - at);
         }
     }
+};
+
+/// Rows are the images of a dense layer on the elements of a row.
+template <>
+struct Op<DenseRowsParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(DenseRowsParams const& params, std::span<const Shape> inputs, Shape) {
+        return Op<DenseParams>::work_of_batch<Arch>(static_cast<std::size_t>(params.k),
+                                                    static_cast<std::size_t>(inputs[0].w), rows(inputs[0]));
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(DenseRowsParams const& params, Shape input) {
+        return Op<DenseParams>::packed_floats(dense(params), row(input));
+    }
+
+    template <StridedLayout L>
+        requires std::same_as<L, chw>
+    static void pack(DenseRowsParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        Op<DenseParams>::pack_columns(static_cast<std::size_t>(params.k), static_cast<std::size_t>(input.w), weights,
+                                      dst);
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(DenseRowsParams const& params, OpArgs const& args) noexcept {
+        const Shape of_row = row(args.src_shape[0]);
+        OpArgs of_rows = args;
+        of_rows.src_shape = {&of_row, 1};
+        of_rows.dst_shape = {.c = params.k, .h = 1, .w = 1};
+        of_rows.batch = args.batch * static_cast<int>(rows(args.src_shape[0]));
+        Op<DenseParams>::run<Arch, chw>(dense(params), of_rows);
+    }
+
+private:
+    [[nodiscard]] static DenseParams dense(DenseRowsParams const& params) {
+        return {.k = params.k, .bias = params.bias};
+    }
+    [[nodiscard]] static std::size_t rows(Shape input) {
+        return static_cast<std::size_t>(input.c) * static_cast<std::size_t>(input.h);
+    }
+    [[nodiscard]] static Shape row(Shape input) { return {.c = input.w, .h = 1, .w = 1}; }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -17414,15 +18198,34 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Tiles of the result stay in registers while the matrices are read. Every sum runs through blocks of the first
-/// input's columns in their order.
+/// Tiles of the result stay in registers while the matrices are read. Panels of a large second matrix are copied to
+/// scratch first: their rows are neighbours there. Every sum runs through blocks of the first input's columns in their
+/// order.
 template <>
 struct Op<MatMulParams> {
     static constexpr bool in_place = false;
 
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::element_counts<L>(2.0 * inputs[0].w * static_cast<double>(output.size()), inputs, output);
+        const std::size_t m = rows_of(inputs), n = static_cast<std::size_t>(output.w),
+                          depth = static_cast<std::size_t>(inputs[0].w);
+        const std::size_t products = static_cast<std::size_t>(output.c) * static_cast<std::size_t>(output.h) / m;
+        const std::size_t tiles = m < tile_rows ? m : (m + tile_rows - 1) / tile_rows,
+                          height = m < tile_rows ? 1 : tile_rows;
+        const std::size_t columns = (n + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>,
+                          panels = (n + panel<Arch> - 1) / panel<Arch>, blocks = (depth + block - 1) / block;
+        const auto size_of = [](Shape shape) { return static_cast<double>(shape.size()); };
+        const double copied = copies_panels(m, inputs[1]) ? 2 * size_of(inputs[1]) : 0;
+        return {.operations = 2.0 * static_cast<double>(products * tiles * height * columns) * inputs[0].w,
+                .rows = static_cast<double>(products * tiles * panels * blocks),
+                .bytes = sizeof(float) * (size_of(inputs[0]) + size_of(inputs[1]) + copied + size_of(output)),
+                .form = m < tile_rows ? "rows" : "tiles"};
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(MatMulParams const&, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        return copies_panels(rows_of(inputs), inputs[1]) ? workers * panel_floats<Arch>(inputs[1]) : 0;
     }
 
     template <class Arch, StridedLayout L>
@@ -17432,89 +18235,113 @@ struct Op<MatMulParams> {
     }
 
 private:
-    /// c = a * b: the m x n product of m x depth and depth x n.
+    /// c = a * b: the m x n product of m x depth and depth x n. Rows of b are b_step apart.
     struct Product {
         const float *a, *b;
         float* c;
-        std::size_t m, n, depth;
+        std::size_t m, n, depth, b_step;
     };
     static constexpr std::size_t tile_rows = 6;
     /// The number of products summed in float before the sum is added to a double.
     static constexpr std::size_t block = 256;
     template <class Arch>
     static constexpr std::size_t tile_vectors = registers<Arch> == 32 ? 4 : 2;
+    template <class Arch>
+    static constexpr std::size_t panel = tile_vectors<Arch> * lanes<Arch>;
+
+    /// The rows that meet the same second matrix: those of all channels, if it has only one.
+    [[nodiscard]] static std::size_t rows_of(std::span<const Shape> inputs) {
+        const auto h = static_cast<std::size_t>(inputs[0].h);
+        return inputs[1].c == 1 ? static_cast<std::size_t>(inputs[0].c) * h : h;
+    }
+    /// Returns whether panels of b are copied: several tiles read them, and L2 does not keep b between two tiles.
+    [[nodiscard]] static bool copies_panels(std::size_t m, Shape b) {
+        return m > 2 * tile_rows && b.pixels() > 2 * static_cast<std::size_t>(l2_floats);
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t panel_floats(Shape b) {
+        return round_up_floats(static_cast<std::size_t>(b.h) * panel<Arch>);
+    }
 
     template <class Arch>
     static void products(OpArgs const& args) noexcept {
-        constexpr std::size_t panel = tile_vectors<Arch> * lanes<Arch>;
         const Shape a = args.src_shape[0], b = args.src_shape[1], c = args.dst_shape;
-        const auto channels = static_cast<std::size_t>(c.c);
         const Product whole{args.src[0],
                             args.src[1],
                             args.dst,
-                            static_cast<std::size_t>(c.h),
+                            rows_of(args.src_shape),
                             static_cast<std::size_t>(c.w),
-                            static_cast<std::size_t>(a.w)};
+                            static_cast<std::size_t>(a.w),
+                            static_cast<std::size_t>(c.w)};
         const std::size_t a_step = a.c == 1 ? 0 : a.pixels(), b_step = b.c == 1 ? 0 : b.pixels();
-        const std::size_t panels = (whole.n + panel - 1) / panel;
+        const std::size_t panels = (whole.n + panel<Arch> - 1) / panel<Arch>,
+                          channels = b.c == 1 ? 1 : static_cast<std::size_t>(c.c);
+        const bool copies = copies_panels(whole.m, b);
+        const auto compute = [=, &args](std::size_t item, std::size_t worker) {
+            const std::size_t matrix = item / panels, begin = item % panels * panel<Arch>;
+            const std::size_t image = matrix / channels, channel = matrix % channels;
+            Product one = whole;
+            one.a += image * a.size() + channel * a_step;
+            one.b += image * b.size() + channel * b_step + begin;
+            one.c += matrix * one.m * one.n + begin;
+            const std::size_t count = std::min(panel<Arch>, one.n - begin);
+            if (copies) {
+                float* const to = args.scratch + worker * panel_floats<Arch>(b);
+                one.b_step = (count + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+                for (std::size_t row = 0; row < one.depth; ++row) {
+                    copy_row<Arch>(one.b + row * one.n, to + row * one.b_step, count);
+                }
+                one.b = to;
+            }
+            one.depth > block ? columns<Arch, true>(one, count) : columns<Arch, false>(one, count);
+        };
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
-                               whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
-                                   for (std::size_t item = first; item < last; ++item) {
-                                       const std::size_t matrix = item / panels, begin = item % panels * panel;
-                                       const std::size_t image = matrix / channels, channel = matrix % channels;
-                                       Product one = whole;
-                                       one.a += image * a.size() + channel * a_step;
-                                       one.b += image * b.size() + channel * b_step;
-                                       one.c += matrix * c.pixels();
-                                       const std::size_t count = std::min(panel, one.n - begin);
-                                       one.depth > block ? columns<Arch, true>(one, begin, count)
-                                                         : columns<Arch, false>(one, begin, count);
-                                   }
+                               whole.m * whole.depth,
+                               [&compute](std::size_t first, std::size_t last, std::size_t worker) {
+                                   for (std::size_t item = first; item < last; ++item) compute(item, worker);
                                });
     }
 
-    /// Computes columns [begin, begin + count) of a product.
-    template <class Arch, bool blocks>
-    static void columns(Product const& product, std::size_t begin, std::size_t count) noexcept {
-        constexpr std::size_t vectors = tile_vectors<Arch>, width = lanes<Arch>;
-        if (count == vectors * width) return rows<Arch, vectors, blocks>(product, begin, count);
-        for (std::size_t at = 0; at < count; at += width) rows<Arch, 1, blocks>(product, begin + at, count - at);
+    /// Copies `count` floats and fills their last vector with zeros.
+    template <class Arch>
+    static void copy_row(const float* src, float* dst, std::size_t count) noexcept {
+        std::size_t i = 0;
+        for (; i + lanes<Arch> <= count; i += lanes<Arch>) store<Arch>(dst + i, load<Arch>(src + i));
+        if (i < count) store<Arch>(dst + i, op::detail::load_up_to<Arch>(src + i, count - i));
     }
 
-    template <class Arch, std::size_t vectors, bool blocks>
-    static void rows(Product const& product, std::size_t begin, std::size_t count) noexcept {
+    /// Computes the first `count` columns of a product.
+    template <class Arch, bool blocks, std::size_t vectors = tile_vectors<Arch>>
+    static void columns(Product const& product, std::size_t count) noexcept {
+        if constexpr (vectors > 1) {
+            if (count <= (vectors - 1) * lanes<Arch>) return columns<Arch, blocks, vectors - 1>(product, count);
+        }
         if (product.m < tile_rows) {
-            for (std::size_t row = 0; row < product.m; ++row)
-                tile<Arch, 1, vectors, blocks>(product, row, begin, count);
+            for (std::size_t row = 0; row < product.m; ++row) tile<Arch, 1, vectors, blocks>(product, row, count);
             return;
         }
         for (std::size_t row = 0; row < product.m; row += tile_rows) {
             // The last tile overlaps the one before and computes the same bits again.
-            tile<Arch, tile_rows, vectors, blocks>(product, std::min(row, product.m - tile_rows), begin, count);
+            tile<Arch, tile_rows, vectors, blocks>(product, std::min(row, product.m - tile_rows), count);
         }
     }
 
-    /// Computes a tile of `count` valid columns, at most `vectors` vectors.
+    /// Computes a tile of `count` columns, of which only the last vector may be incomplete.
     template <class Arch, std::size_t height, std::size_t vectors, bool blocks>
-    static void tile(Product const& product, std::size_t row, std::size_t column, std::size_t count) noexcept {
+    static void tile(Product const& product, std::size_t row, std::size_t count) noexcept {
         using V = Floats<Arch>;
-        constexpr std::size_t width = lanes<Arch>;
-        const float *a = product.a + row * product.depth, *b = product.b + column;
-        const auto load_b = [count](const float* src) {
-            if constexpr (vectors > 1) return load<Arch>(src);
-            return op::detail::load_up_to<Arch>(src, count);
-        };
+        constexpr std::size_t width = lanes<Arch>, last_vector = (vectors - 1) * width;
+        const float *a = product.a + row * product.depth, *b = product.b;
+        const bool whole = product.b_step % width == 0 || count == vectors * width;
         struct Nothing {};
         std::conditional_t<blocks, op::detail::LaneSums<Arch, height * vectors>, Nothing> total{};
         V sum[height * vectors];
-        for (std::size_t i = 0; i < product.depth;) {
-            PRIMSEL_UNROLL
-            for (V& one : sum) one = V(0.0F);
-            for (const std::size_t last = blocks ? std::min(i + block, product.depth) : product.depth; i < last;
-                 ++i, b += product.n) {
+        const auto add = [&](std::size_t first, std::size_t last, auto const& load_last) {
+            for (std::size_t i = first; i < last; ++i, b += product.b_step) {
                 V of_b[vectors];
                 PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load_b(b + v * width);
+                for (std::size_t v = 0; v + 1 < vectors; ++v) of_b[v] = load<Arch>(b + v * width);
+                of_b[vectors - 1] = load_last(b + last_vector);
                 PRIMSEL_UNROLL
                 for (std::size_t y = 0; y < height; ++y) {
                     const V of_a(a[y * product.depth + i]);
@@ -17524,9 +18351,20 @@ private:
                     }
                 }
             }
+        };
+        for (std::size_t i = 0; i < product.depth;) {
+            PRIMSEL_UNROLL
+            for (V& one : sum) one = V(0.0F);
+            const std::size_t last = blocks ? std::min(i + block, product.depth) : product.depth;
+            if (whole) {
+                add(i, last, [](const float* src) { return load<Arch>(src); });
+            } else {
+                add(i, last, [&](const float* src) { return op::detail::load_up_to<Arch>(src, count - last_vector); });
+            }
+            i = last;
             if constexpr (blocks) total.add(sum);
         }
-        float* c = product.c + row * product.n + column;
+        float* c = product.c + row * product.n;
         PRIMSEL_UNROLL
         for (std::size_t y = 0; y < height; ++y) {
             PRIMSEL_UNROLL
@@ -20459,6 +21297,576 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/standardize.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace op::detail {
+
+/// A view of a batch of images as [outer][across][sets][along]: a set consists of `across` rows of `along` contiguous
+/// elements each, and its neighbours lie between its rows. If `across` is 1, so is `sets`.
+struct SetView {
+    std::size_t outer = 1, across = 1, sets = 1, along = 1;
+};
+
+template <StridedLayout L>
+[[nodiscard]] SetView set_view(StandardizeParams const& params, Shape shape, int batch) {
+    std::array<std::size_t, 4> extents{static_cast<std::size_t>(batch), 1, 1, 1};
+    std::size_t level = 0;
+    // Levels of sets and of elements of a set alternate.
+    const auto add = [&](int extent, bool within) {
+        if (extent == 1) return;
+        if ((level % 2 == 1) != within) ++level;
+        extents[level] *= static_cast<std::size_t>(extent);
+    };
+    for (const Axis axis : axis_order<L>()) {
+        if (axis == Axis::c) {
+            if (params.along_c) add(params.groups, false);
+            add(params.along_c ? shape.c / params.groups : shape.c, params.along_c);
+        } else {
+            add(extent(shape, axis), axis == Axis::h ? params.along_h : params.along_w);
+        }
+    }
+    if (extents[2] == 1) return {extents[0], 1, 1, extents[1] * extents[3]};
+    if (extents[1] == 1) return {extents[0] * extents[2], 1, 1, extents[3]};
+    return {extents[0], extents[1], extents[2], extents[3]};
+}
+
+/// The statistics of a set. The mean is near + rest, where `near` is a float close to it: a large mean, as one float,
+/// is rounded by a part of the deviation.
+struct Standard {
+    float near = 0, rest = 0, inverse = 0;
+};
+
+/// The count, the mean and the sum of squared differences from it of a set that is added block by block (Chan, Golub
+/// and LeVeque 1979). A block is small enough to stay in L1 while it is read twice: for its mean, and for the
+/// differences from that. If centres is false, the mean stays 0.
+template <class Arch, bool centres>
+class Moments {
+    using V = Floats<Arch>;
+    static constexpr std::size_t width = lanes<Arch>, several = 4, block = several * width * 2 * block_terms;
+
+public:
+    /// Adds contiguous elements.
+    void add(const float* src, std::size_t count) {
+        for (std::size_t first = 0; first < count; first += block) {
+            add_block(src + first, std::min(block, count - first));
+        }
+    }
+    /// Adds a block of which these are known: the count, the mean and the sum of squared differences.
+    void add(double count, double mean, double squares) {
+        const double all = count_ + count;
+        if constexpr (centres) {
+            const double apart = mean - mean_, share = count / all;
+            mean_ += apart * share;
+            squares += apart * apart * count_ * share;
+        }
+        squares_ += squares;
+        count_ = all;
+    }
+    [[nodiscard]] Standard standard(float epsilon) const {
+        const float near = static_cast<float>(mean_);
+        return {near, static_cast<float>(mean_ - static_cast<double>(near)),
+                static_cast<float>(1 / std::sqrt(squares_ / count_ + static_cast<double>(epsilon)))};
+    }
+
+private:
+    /// Calls f(vector, part) for vectors that cover the elements; lanes beyond them are `fill`.
+    template <class F>
+    static PRIMSEL_INLINE void each(const float* src, std::size_t count, float fill, F const& f) {
+        std::size_t i = 0;
+        for (; i + several * width <= count; i += several * width) {
+            PRIMSEL_UNROLL
+            for (std::size_t part = 0; part < several; ++part) f(load<Arch>(src + i + part * width), part);
+        }
+        for (; i < count; i += width) f(load_up_to<Arch>(src + i, count - i, fill), 0);
+    }
+    static PRIMSEL_INLINE double total(V const (&parts)[several]) {
+        return sum_lanes<Arch>((parts[0] + parts[1]) + (parts[2] + parts[3]));
+    }
+    void add_block(const float* src, std::size_t n) {
+        const auto count = static_cast<double>(n);
+        float near = 0;
+        if constexpr (centres) {
+            V sums[several] = {V(0.0F), V(0.0F), V(0.0F), V(0.0F)};
+            each(src, n, 0.0F, [&](V const& x, std::size_t part) PRIMSEL_INLINE_LAMBDA { sums[part] += x; });
+            near = static_cast<float>(total(sums) / count);
+        }
+        V sums[several] = {V(0.0F), V(0.0F), V(0.0F), V(0.0F)}, squares[several] = {V(0.0F), V(0.0F), V(0.0F), V(0.0F)};
+        each(src, n, near, [&, mean = V(near)](V const& x, std::size_t part) PRIMSEL_INLINE_LAMBDA {
+            const V apart = centres ? x - mean : x;
+            if constexpr (centres) sums[part] += apart;
+            squares[part] = fma<Arch>(apart, apart, squares[part]);
+        });
+        const double sum = centres ? total(sums) : 0;
+        add(count, static_cast<double>(near) + sum / count, std::max(total(squares) - sum * sum / count, 0.0));
+    }
+
+    double count_ = 0, mean_ = 0, squares_ = 0;
+};
+
+/// The channel of successive elements, where `inner` elements in a row have the same one. Counts instead of dividing.
+class ChannelOf {
+public:
+    ChannelOf(std::size_t at, std::size_t inner, std::size_t channels)
+        : inner_(inner), channels_(channels), left_(inner - at % inner), c_(at / inner % channels) {}
+    [[nodiscard]] std::size_t c() const { return c_; }
+    void advance() {
+        if (--left_ != 0) return;
+        left_ = inner_;
+        c_ = c_ + 1 == channels_ ? 0 : c_ + 1;
+    }
+
+private:
+    std::size_t inner_, channels_, left_, c_;
+};
+
+/// Standardises the sets of a view. A result is ((x - near) * inverse + offset) * factor + shift, where offset = -rest
+/// * inverse; factor and shift are those of the element's channel, or those of its place in the set.
+template <class Arch, bool centres>
+class Standardize {
+    using V = Floats<Arch>;
+    template <std::size_t n>
+    using Size = std::integral_constant<std::size_t, n>;
+    static constexpr std::size_t width = lanes<Arch>;
+
+public:
+    /// The most neighbouring elements whose statistics are computed together.
+    static constexpr std::size_t widest = 512;
+
+    Standardize(StandardizeParams const& params, OpArgs const& args, AxisView channels)
+        : epsilon_(params.epsilon),
+          src_(args.src[0]),
+          dst_(args.dst),
+          factors_(args.weights),
+          shifts_(args.weights + channels.count),
+          place_factors_(params.scales ? args.src[1] : nullptr),
+          place_shifts_(params.shifts ? args.src[params.scales ? 2 : 1] : nullptr),
+          place_floats_(params.set_shape(args.dst_shape).size()),
+          image_(args.dst_shape.size()),
+          channels_(channels.count),
+          // All elements have the same channel if there is but one.
+          inner_(channels.count == 1 ? image_ : channels.inner),
+          low_(args.clamp.low),
+          high_(args.clamp.high),
+          executor_(args.executor) {}
+
+    /// Returns the number of neighbouring columns, in whole sets, that are handled together. The rows are read twice:
+    /// a strip of them should stay in L2. If not even the narrowest one fits, the widest one has the longest rows.
+    [[nodiscard]] static std::size_t strip_of(SetView const& view) {
+        constexpr std::size_t narrowest = 4 * width;
+        const std::size_t room = l2_floats / 4 / view.across,
+                          fits = room < narrowest ? widest : std::min(room / narrowest * narrowest, widest);
+        return std::max(fits / view.along, std::size_t{1}) * view.along;
+    }
+
+    void run(SetView const& view) const noexcept {
+        if (view.across == 1) {
+            const std::size_t along = view.along;
+            return for_ranges(executor_, view.outer, along, [this, along](std::size_t first, std::size_t last) {
+                along <= longest_short_row<Arch> ? short_rows(first, last, along) : long_rows(first, last, along);
+            });
+        }
+        const std::size_t inner = view.sets * view.along;
+        if (view.along > widest) {
+            return for_ranges(executor_, view.outer * view.sets, view.across * view.along,
+                              [this, view, inner](std::size_t first, std::size_t last) {
+                                  for (std::size_t item = first; item < last; ++item) {
+                                      const std::size_t at = item / view.sets * view.across * inner;
+                                      rows_of_set(at + item % view.sets * view.along, view, inner);
+                                  }
+                              });
+        }
+        const std::size_t strip = strip_of(view), strips = (inner + strip - 1) / strip;
+        for_ranges(executor_, view.outer * strips, view.across * std::min(strip, inner),
+                   [=, this](std::size_t first, std::size_t last) {
+                       for (std::size_t item = first; item < last; ++item) {
+                           const std::size_t begin = item % strips * strip;
+                           columns(item / strips * view.across * inner + begin, std::min(strip, inner - begin), view,
+                                   inner);
+                       }
+                   });
+    }
+
+private:
+    /// Handles contiguous sets one at a time.
+    void long_rows(std::size_t first, std::size_t last, std::size_t along) const noexcept {
+        for (std::size_t row = first; row < last; ++row) {
+            Moments<Arch, centres> moments;
+            moments.add(src_ + row * along, along);
+            write(row * along, along, 0, moments.standard(epsilon_));
+        }
+    }
+    /// Handles a set of several rows.
+    void rows_of_set(std::size_t at, SetView const& view, std::size_t inner) const noexcept {
+        Moments<Arch, centres> moments;
+        for (std::size_t row = 0; row < view.across; ++row) moments.add(src_ + at + row * inner, view.along);
+        const Standard standard = moments.standard(epsilon_);
+        for (std::size_t row = 0; row < view.across; ++row) {
+            write(at + row * inner, view.along, row * view.along, standard);
+        }
+    }
+
+    /// Handles short contiguous sets, as many at a time as a vector has lanes.
+    void short_rows(std::size_t first, std::size_t last, std::size_t along) const noexcept {
+        const V each(1.0F / static_cast<float>(along));
+        for (std::size_t row = first; row < last; row += width) {
+            const std::size_t n = std::min(width, last - row);
+            const float* from = src_ + row * along;
+            alignas(64) float near[width] = {}, rest[width], inverse[width];
+            const auto add_halves = [](auto& low, auto const& high) PRIMSEL_INLINE_LAMBDA {
+                low[0] += high[0];
+                if constexpr (std::extent_v<std::remove_reference_t<decltype(low)>> > 1) low[1] += high[1];
+            };
+            if constexpr (centres) {
+                for_folded_rows<Arch, 1>(
+                    n,
+                    [=](std::size_t i, V(&sum)[1]) PRIMSEL_INLINE_LAMBDA {
+                        V even(0.0F), odd(0.0F);
+                        in_pairs(from + i * along, along, 0.0F,
+                                 [&](V const& x, bool is_odd) PRIMSEL_INLINE_LAMBDA { (is_odd ? odd : even) += x; });
+                        sum[0] = even + odd;
+                    },
+                    add_halves,
+                    [&](std::size_t, std::size_t, V const(&sum)[1])
+                        PRIMSEL_INLINE_LAMBDA { store<Arch>(near, sum[0] * each); });
+            }
+            for_folded_rows<Arch, 2>(
+                n,
+                [&](std::size_t i, V(&sums)[2]) PRIMSEL_INLINE_LAMBDA {
+                    const V mean(near[i]);
+                    V even(0.0F), odd(0.0F), even_squares(0.0F), odd_squares(0.0F);
+                    in_pairs(from + i * along, along, near[i], [&](V const& x, bool is_odd) PRIMSEL_INLINE_LAMBDA {
+                        const V apart = centres ? x - mean : x;
+                        V& squares = is_odd ? odd_squares : even_squares;
+                        if constexpr (centres) (is_odd ? odd : even) += apart;
+                        squares = fma<Arch>(apart, apart, squares);
+                    });
+                    sums[0] = even + odd, sums[1] = even_squares + odd_squares;
+                },
+                add_halves,
+                [&](std::size_t, std::size_t, V const(&sums)[2]) PRIMSEL_INLINE_LAMBDA {
+                    const V more = sums[0] * each;
+                    const V variance = max<Arch>(V(0.0F), fma<Arch>(-more, more, sums[1] * each));
+                    store<Arch>(rest, more);
+                    store<Arch>(inverse, V(1.0F) / square_root<Arch>(variance + V(epsilon_)));
+                });
+            for (std::size_t i = 0; i < n; ++i) {
+                write((row + i) * along, along, 0, {near[i], rest[i], inverse[i]});
+            }
+        }
+    }
+    /// Calls f(vector, is odd) for vectors that cover a row; lanes beyond it are `fill`.
+    template <class F>
+    static PRIMSEL_INLINE void in_pairs(const float* row, std::size_t count, float fill, F const& f) {
+        std::size_t i = 0;
+        for (; i + 2 * width <= count; i += 2 * width) {
+            f(load<Arch>(row + i), false);
+            f(load<Arch>(row + i + width), true);
+        }
+        for (; i < count; i += width) f(load_up_to<Arch>(row + i, count - i, fill), false);
+    }
+
+    /// Writes contiguous results of one set. `place` is the first one's place in the set.
+    PRIMSEL_INLINE void write(std::size_t at, std::size_t count, std::size_t place, Standard const& of) const noexcept {
+        const V inverse(of.inverse), offset(-of.rest * of.inverse);
+        if (place_factors_ != nullptr || place_shifts_ != nullptr) {
+            const std::size_t table = at / image_ * place_floats_ + place;
+            const auto load_place = [table](const float* values, float otherwise, std::size_t i, std::size_t n) {
+                return values == nullptr ? V(otherwise) : load_up_to<Arch>(values + table + i, n);
+            };
+            return write_run(at, count, of.near, [=, this](V const& x, std::size_t i, std::size_t n) {
+                return fma<Arch>(fma<Arch>(x, inverse, offset), load_place(place_factors_, 1.0F, i, n),
+                                 load_place(place_shifts_, 0.0F, i, n));
+            });
+        }
+        for (std::size_t done = 0, n = 0; done < count; done += n) {
+            const std::size_t from = at + done;
+            if (inner_ > 1) {
+                n = std::min(count - done, inner_ - from % inner_);
+                const std::size_t c = from / inner_ % channels_;
+                const V factor(of.inverse * factors_[c]), shift(shifts_[c] - of.rest * of.inverse * factors_[c]);
+                write_run(from, n, of.near,
+                          [=](V const& x, std::size_t, std::size_t) { return fma<Arch>(x, factor, shift); });
+            } else {
+                const std::size_t c = from % channels_;
+                n = std::min(count - done, channels_ - c);
+                write_run(
+                    from, n, of.near,
+                    [=, factors = factors_ + c, shifts = shifts_ + c](V const& x, std::size_t i, std::size_t rest) {
+                        return fma<Arch>(fma<Arch>(x, inverse, offset), load_up_to<Arch>(factors + i, rest),
+                                         load_up_to<Arch>(shifts + i, rest));
+                    });
+            }
+        }
+    }
+    /// Writes f(x - near, i, n) for vectors of up to n elements from i on.
+    template <class F>
+    PRIMSEL_INLINE void write_run(std::size_t at, std::size_t count, float near, F const& f) const noexcept {
+        const float* from = src_ + at;
+        float* to = dst_ + at;
+        const V mean(near), low(low_), high(high_);
+        const auto one = [&](std::size_t i, std::size_t n) PRIMSEL_INLINE_LAMBDA {
+            const V x = load_up_to<Arch>(from + i, n);
+            store_up_to<Arch>(to + i, clamp<Arch>(f(centres ? x - mean : x, i, n), low, high), n);
+        };
+        std::size_t i = 0;
+        for (; i + width <= count; i += width) one(i, width);
+        if (i < count) one(i, count - i);
+    }
+
+    /// Handles neighbouring columns, whose elements are `inner` apart. A set consists of view.along columns.
+    void columns(std::size_t at, std::size_t count, SetView const& view, std::size_t inner) const noexcept {
+        alignas(64) double means[widest], squares[widest];
+        statistics(src_ + at, count, view.across, inner, means, squares);
+        alignas(64) float near[widest], factor[widest], shift[widest];
+        const bool has_places = place_factors_ != nullptr || place_shifts_ != nullptr;
+        // One channel for all columns of a row, or one for all rows of a column.
+        const bool channel_of_row = inner_ % inner == 0, by_row = has_places || channel_of_row;
+        const auto rows = static_cast<double>(view.across), along = static_cast<double>(view.along);
+        if (view.along > 1) {
+            for (std::size_t set = 0; set < count; set += view.along) {
+                double *const of_set = means + set, *const squares_of_set = squares + set;
+                const double mean = sum_of(view.along, [=](std::size_t i) { return of_set[i]; }) / along;
+                const double square = sum_of(view.along, [=](std::size_t i) {
+                    const double apart = of_set[i] - mean;
+                    return centres ? squares_of_set[i] + rows * apart * apart : squares_of_set[i];
+                });
+                std::fill_n(of_set, view.along, mean);
+                std::fill_n(squares_of_set, view.along, square);
+            }
+        }
+        const double each = 1 / (rows * along), epsilon = static_cast<double>(epsilon_);
+        for (std::size_t i = 0; i < count; ++i) {
+            near[i] = static_cast<float>(means[i]);
+            shift[i] = static_cast<float>(means[i] - static_cast<double>(near[i]));
+            factor[i] = static_cast<float>(squares[i] * each + epsilon);
+        }
+        for (std::size_t i = 0; i < count; i += width) {
+            const V inverse = V(1.0F) / square_root<Arch>(load_up_to<Arch>(factor + i, count - i, 1.0F));
+            store_up_to<Arch>(shift + i, -load_up_to<Arch>(shift + i, count - i) * inverse, count - i);
+            store_up_to<Arch>(factor + i, inverse, count - i);
+        }
+        if (!by_row) {
+            ChannelOf channel(at, inner_, channels_);
+            for (std::size_t i = 0; i < count; ++i, channel.advance()) {
+                shift[i] = shift[i] * factors_[channel.c()] + shifts_[channel.c()];
+                factor[i] *= factors_[channel.c()];
+            }
+        }
+        const std::size_t table = at / image_ * place_floats_;
+        const V low(low_), high(high_);
+        const auto write_tile = [&]<std::size_t vectors>(Size<vectors>, std::size_t i) PRIMSEL_INLINE_LAMBDA {
+            const std::size_t n = count - i;
+            V mean[vectors], factors[vectors], shifts[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                mean[v] = load_up_to<Arch>(near + i + v * width, n - v * width);
+                factors[v] = load_up_to<Arch>(factor + i + v * width, n - v * width);
+                shifts[v] = load_up_to<Arch>(shift + i + v * width, n - v * width);
+            }
+            ChannelOf channel_of(at / inner, std::max(inner_ / inner, std::size_t{1}), channels_);
+            for (std::size_t row = 0; row < view.across; ++row, channel_of.advance()) {
+                V times(1.0F), plus(0.0F);
+                if (has_places) {
+                    times = V(place_factors_ == nullptr ? 1.0F : place_factors_[table + row]);
+                    plus = V(place_shifts_ == nullptr ? 0.0F : place_shifts_[table + row]);
+                } else if (channel_of_row) {
+                    times = V(factors_[channel_of.c()]), plus = V(shifts_[channel_of.c()]);
+                }
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    const std::size_t to = at + row * inner + i + v * width;
+                    const V x = load_up_to<Arch>(src_ + to, n - v * width);
+                    V result = fma<Arch>(centres ? x - mean[v] : x, factors[v], shifts[v]);
+                    if (by_row) result = fma<Arch>(result, times, plus);
+                    store_up_to<Arch>(dst_ + to, clamp<Arch>(result, low, high), n - v * width);
+                }
+            }
+        };
+        std::size_t i = 0;
+        for (; i + 4 * width <= count; i += 4 * width) write_tile(Size<4>{}, i);
+        for (; i < count; i += width) write_tile(Size<1>{}, i);
+    }
+    /// Returns the sum of f(i) for i below n. Consecutive additions do not wait for each other.
+    template <class F>
+    static PRIMSEL_INLINE double sum_of(std::size_t n, F const& f) {
+        double parts[4] = {};
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            for (std::size_t part = 0; part < 4; ++part) parts[part] += f(i + part);
+        }
+        for (; i < n; ++i) parts[0] += f(i);
+        return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+    }
+    /// Computes the mean and the sum of squared differences of each column.
+    static void statistics(const float* src, std::size_t count, std::size_t rows, std::size_t inner, double* means,
+                           double* squares) noexcept {
+        constexpr std::size_t block = 2 * block_terms;
+        std::fill_n(means, count, 0.0);
+        std::fill_n(squares, count, 0.0);
+        for (std::size_t first = 0; first < rows; first += block) {
+            const std::size_t n = std::min(block, rows - first);
+            const float* from = src + first * inner;
+            std::size_t i = 0;
+            for (; i + 4 * width <= count; i += 4 * width) {
+                add_tile<4, 1>(from + i, 4 * width, n, inner, first, means + i, squares + i);
+            }
+            for (; i < count; i += width) {
+                add_tile<1, 4>(from + i, std::min(width, count - i), n, inner, first, means + i, squares + i);
+            }
+        }
+    }
+    /// Adds a block of n rows to the statistics of the columns of some vectors. Rows are distributed over several sums
+    /// in turn, so that consecutive additions do not wait for each other. `before` is the number of rows already added.
+    template <std::size_t vectors, std::size_t several>
+    static PRIMSEL_INLINE void add_tile(const float* src, std::size_t columns, std::size_t n, std::size_t inner,
+                                        std::size_t before, double* means, double* squares) noexcept {
+        const auto each_row = [=](auto const& f) PRIMSEL_INLINE_LAMBDA {
+            const auto add = [=, &f](std::size_t row, std::size_t part) PRIMSEL_INLINE_LAMBDA {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    const float* from = src + row * inner + v * width;
+                    f(vectors > 1 ? load<Arch>(from) : load_up_to<Arch>(from, columns), part * vectors + v, v);
+                }
+            };
+            std::size_t row = 0;
+            for (; row + several <= n; row += several) {
+                PRIMSEL_UNROLL
+                for (std::size_t part = 0; part < several; ++part) add(row + part, part);
+            }
+            for (; row < n; ++row) add(row, 0);
+        };
+        const auto join = [](V(&parts)[vectors * several]) PRIMSEL_INLINE_LAMBDA {
+            PRIMSEL_UNROLL
+            for (std::size_t i = vectors; i < vectors * several; ++i) parts[i % vectors] += parts[i];
+        };
+        const auto start = [](V(&parts)[vectors * several]) PRIMSEL_INLINE_LAMBDA {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < vectors * several; ++i) parts[i] = V(0.0F);
+        };
+        alignas(64) float near[vectors * width] = {}, sum[vectors * width] = {}, square[vectors * width];
+        if constexpr (centres) {
+            V sums[vectors * several];
+            start(sums);
+            each_row([&](V const& x, std::size_t i, std::size_t) PRIMSEL_INLINE_LAMBDA { sums[i] += x; });
+            join(sums);
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                store<Arch>(near + v * width, sums[v] * V(1.0F / static_cast<float>(n)));
+            }
+        }
+        V sums[vectors * several], products[vectors * several], mean[vectors];
+        start(sums), start(products);
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < vectors; ++v) mean[v] = load<Arch>(near + v * width);
+        each_row([&](V const& x, std::size_t i, std::size_t v) PRIMSEL_INLINE_LAMBDA {
+            const V apart = centres ? x - mean[v] : x;
+            if constexpr (centres) sums[i] += apart;
+            products[i] = fma<Arch>(apart, apart, products[i]);
+        });
+        join(sums), join(products);
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < vectors; ++v) {
+            store<Arch>(sum + v * width, sums[v]);
+            store<Arch>(square + v * width, products[v]);
+        }
+        const auto rows = static_cast<double>(n), earlier = static_cast<double>(before);
+        const double each = 1 / rows, share = rows / (earlier + rows), both = earlier * share;
+        for (std::size_t i = 0; i < columns; ++i) {
+            if constexpr (centres) {
+                const double more = static_cast<double>(sum[i]), here = static_cast<double>(near[i]) + more * each,
+                             apart = here - means[i];
+                means[i] += apart * share;
+                squares[i] += static_cast<double>(square[i]) - more * more * each + apart * apart * both;
+            } else {
+                squares[i] += static_cast<double>(square[i]);
+            }
+        }
+    }
+
+    float epsilon_;
+    const float* src_;
+    float* dst_;
+    const float *factors_, *shifts_, *place_factors_, *place_shifts_;
+    std::size_t place_floats_, image_, channels_, inner_;
+    float low_, high_;
+    ExecutorRef executor_;
+};
+
+}  // namespace op::detail
+
+/// Computes statistics block by block while a block is in cache. Packed weights: the factors of all channels, then the
+/// shifts.
+template <>
+struct Op<StandardizeParams> {
+    static constexpr bool in_place = true;
+
+    /// A sum, then a difference, a sum and a square, then the result: each is a pass of inner loops. In strips, the
+    /// statistics of each column pass through scalar code.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(StandardizeParams const& params, std::span<const Shape>, Shape output) {
+        using Kernel = op::detail::Standardize<Arch, true>;
+        const op::detail::SetView view = op::detail::set_view<L>(params, output, 1);
+        const double each = params.centres ? 9 : 6, passes = params.centres ? 2 : 1;
+        const auto size = static_cast<double>(output.size());
+        if (view.across > 1 && view.along <= Kernel::widest) {
+            const std::size_t inner = view.sets * view.along, strip = std::min(Kernel::strip_of(view), inner);
+            const auto columns = static_cast<double>(view.outer * inner), rows = static_cast<double>(view.across);
+            const double strips = columns / static_cast<double>(strip);
+            // Tiles of four vectors, then of one.
+            constexpr std::size_t tile = 4 * lanes<Arch>;
+            const std::size_t tiles = strip / tile + (strip % tile + lanes<Arch> - 1) / lanes<Arch>;
+            return {.operations = each * strips * rows * op::detail::covering_lanes<Arch>(strip),
+                    .scalars = columns,
+                    .rows = (passes + 1) * rows * strips * static_cast<double>(tiles),
+                    .form = "strips"};
+        }
+        // Results are written in runs of elements of one channel or of one pixel.
+        const auto [outer, channels, inner] = op::detail::channel_view<L>(output, 1);
+        const bool has_tensors = params.scales || params.shifts;
+        const std::size_t together = channels == 1 || has_tensors ? output.size()
+                                     : inner > 1                  ? inner
+                                                                  : channels,
+                          run = std::min(view.along, together);
+        const auto sets = static_cast<double>(view.outer * view.across * view.sets),
+                   runs = size / static_cast<double>(run);
+        return {.operations = (each - 2) * sets * op::detail::covering_lanes<Arch>(view.along) +
+                              2 * runs * op::detail::covering_lanes<Arch>(run),
+                .rows = passes * sets + runs,
+                .form = view.across > 1                                     ? "rows"
+                        : view.along <= op::detail::longest_short_row<Arch> ? "short"
+                                                                            : "long"};
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(StandardizeParams const&, Shape input) {
+        return 2 * static_cast<std::size_t>(input.c);
+    }
+    template <StridedLayout L>
+    static void pack(StandardizeParams const&, Shape input, OpWeights const& weights, float* dst) {
+        float* shifts = std::ranges::copy(weights.kernel, dst).out;
+        std::fill_n(shifts, input.c, 0.0F);
+        std::ranges::copy(weights.bias, shifts);
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(StandardizeParams const& params, OpArgs const& args) noexcept {
+        const op::detail::AxisView channels = op::detail::channel_view<L>(args.dst_shape, args.batch);
+        const op::detail::SetView view = op::detail::set_view<L>(params, args.dst_shape, args.batch);
+        if (params.centres)
+            op::detail::Standardize<Arch, true>(params, args, channels).run(view);
+        else
+            op::detail::Standardize<Arch, false>(params, args, channels).run(view);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/top_k.hpp
 
 #include <algorithm>
@@ -20565,6 +21973,24 @@ inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
 namespace kernels::detail {
+/// The op of a layer in a layout that is not strided, if there is one.
+template <class Params, class Arch, Layout L, bool compiled>
+constexpr OpEntry make_op_entry_in() {
+    OpEntry entry;
+    if constexpr (compiled && requires(Params const& params, OpArgs const& args) {
+                      OpIn<Params, L>::template run<Arch>(params, args);
+                  }) {
+        if constexpr (requires { OpIn<Params, L>::in_place; }) entry.in_place = OpIn<Params, L>::in_place;
+        entry.work = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            return OpIn<Params, L>::template work<Arch>(*std::get_if<Params>(&layer), inputs, output);
+        };
+        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
+            OpIn<Params, L>::template run<Arch>(*std::get_if<Params>(&layer), args);
+        };
+    }
+    return entry;
+}
+
 template <class Params, class Arch, StridedLayout L, bool compiled>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
@@ -20576,6 +22002,14 @@ constexpr OpEntry make_op_entry() {
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
         };
+        if constexpr (requires(Params const& params, std::span<const Shape> inputs) {
+                          Op<Params>::template scratch_floats<Arch>(params, inputs, std::size_t{1});
+                      }) {
+            entry.scratch_bytes = [](AnyLayer const& layer, std::span<const Shape> inputs, std::size_t workers) {
+                return bytes_of_floats(
+                    Op<Params>::template scratch_floats<Arch>(*std::get_if<Params>(&layer), inputs, workers));
+            };
+        }
         if constexpr (has_weights<Params>) {
             entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
                 return bytes_of_floats(Op<Params>::packed_floats(*std::get_if<Params>(&layer), input));
@@ -20590,14 +22024,15 @@ constexpr OpEntry make_op_entry() {
 }
 }  // namespace kernels::detail
 
-/// All compiled ops in layout L; none for a layout that is not strided.
+/// All compiled ops in layout L.
 template <class Arch, Layout L, class Compiled = CompileAll>
 inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
     if constexpr (StridedLayout<L>) {
         return OpTable{
             kernels::detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L, Compiled::layer(i)>()...};
     } else {
-        return OpTable{};
+        return OpTable{kernels::detail::make_op_entry_in<std::variant_alternative_t<i, AnyLayer>, Arch, L,
+                                                         Compiled::layer(i)>()...};
     }
 }(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
 
@@ -20819,6 +22254,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - work<Arch>(shape): the work for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
 /// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
+/// - precision = Precision::bf16: inputs and weights are rounded to bfloat16 (see PlanOptions::precision);
 /// - error_bound: the largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
 /// gradients).
 ///
@@ -20939,6 +22375,10 @@ struct PrimitiveTraits {
         if constexpr (requires { P::mixes_pixels; }) return P::mixes_pixels;
         return false;
     }
+    [[nodiscard]] static constexpr Precision precision() {
+        if constexpr (requires { P::precision; }) return P::precision;
+        return Precision::float32;
+    }
     [[nodiscard]] static constexpr double error_bound() {
         if constexpr (requires { P::error_bound; }) return P::error_bound;
         // Measured over depths up to 8192 channels x 9.
@@ -21027,6 +22467,7 @@ constexpr PrimitiveEntry make_entry() {
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
                              .mixes_pixels = Traits::mixes_pixels(),
+                             .precision = Traits::precision(),
                              .error_bound = Traits::error_bound(),
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {
@@ -21077,6 +22518,377 @@ inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/machine/measure_machine.hpp
 
+// primsel/gemm/bf16_rows.hpp
+// Products of rows of bfloat16 with a panel of 32 columns: on the matrix unit, by dot products of pairs, or by floats.
+
+// primsel/core/amx.hpp
+// The matrix unit of some processors: eight tiles of 16 rows of 64 bytes.
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#define PRIMSEL_HAS_AMX 1
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#define PRIMSEL_HAS_AMX 0
+#endif
+
+#include <cstdint>
+
+namespace primsel::inline PRIMSEL_ABI::core {
+
+/// Returns whether this process may use the matrix unit. The kernel is asked at the first call.
+[[nodiscard]] inline bool may_use_amx() noexcept {
+#if PRIMSEL_HAS_AMX
+    constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    static const bool allowed = ::syscall(SYS_arch_prctl, request, tile_data) == 0;
+    return allowed;
+#else
+    return false;
+#endif
+}
+
+/// The sizes of the tiles of a product: sums in tiles 0 to 3, rows of the first matrix in tiles 4 and 5, of the second
+/// in tiles 6 and 7.
+struct AmxTiles {
+    int rows = 0;   ///< of a tile of the first matrix, at most 16
+    int words = 0;  ///< of 4 bytes, of a row of the first matrix, at most 16
+    friend bool operator==(AmxTiles const&, AmxTiles const&) = default;
+};
+
+#if PRIMSEL_HAS_AMX
+/// Has all that was written before in memory. g++ does not know that loads of tiles, and of their sizes, read memory.
+PRIMSEL_INLINE void seen_by_tiles() noexcept { asm volatile("" : : : "memory"); }
+
+/// The calling thread's tiles, while this lives.
+class AmxScope {
+public:
+    /// Does nothing for tiles without rows.
+    explicit AmxScope(AmxTiles tiles) noexcept : used_(tiles.rows != 0) {
+        if (!used_) return;
+        struct alignas(64) {
+            std::uint8_t palette = 1, start = 0, reserved[14]{};
+            std::uint16_t row_bytes[16]{};
+            std::uint8_t rows[16]{};
+        } config;
+        for (int i = 0; i < 8; ++i) {
+            config.row_bytes[i] = static_cast<std::uint16_t>(i == 4 || i == 5 ? 4 * tiles.words : 64);
+            config.rows[i] = static_cast<std::uint8_t>(i < 6 ? tiles.rows : tiles.words);
+        }
+        seen_by_tiles();
+        _tile_loadconfig(&config);
+    }
+    AmxScope(AmxScope const&) = delete;
+    AmxScope& operator=(AmxScope const&) = delete;
+    ~AmxScope() {
+        if (used_) _tile_release();
+    }
+
+private:
+    bool used_;
+};
+#else
+class AmxScope {
+public:
+    explicit AmxScope(AmxTiles) noexcept {}
+};
+#endif
+
+}  // namespace primsel::inline PRIMSEL_ABI::core
+// primsel/core/bfloat16.hpp
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A float's upper half: its sign, its exponent and the first seven bits of its fraction.
+struct bfloat16 {
+    std::uint16_t bits = 0;
+    friend constexpr bool operator==(bfloat16, bfloat16) = default;
+};
+
+[[nodiscard]] constexpr float to_float(bfloat16 value) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
+}
+
+/// Returns the nearest bfloat16; of two equally near ones the even one. NaN stays NaN.
+[[nodiscard]] constexpr bfloat16 to_bfloat16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t nearest = (bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U, quiet = bits >> 16U | 0x40U;
+    return {static_cast<std::uint16_t>((bits & 0x7fff'ffffU) > 0x7f80'0000U ? quiet : nearest)};
+}
+
+/// Converts n neighbours.
+inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
+    for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
+}
+inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
+    for (std::size_t i = 0; i < n; ++i) dst[i] = to_bfloat16(src[i]);
+}
+
+/// Loads as many neighbours as a vector has lanes.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
+        return Floats<Arch>(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16)));
+    }
+#endif
+    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+    widen(src, lanes<Arch>, all);
+    return Floats<Arch>::load_aligned(all);
+}
+/// Rounds as to_bfloat16 does, but for subnormal numbers, which may become zero.
+template <class Arch>
+PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512BF16__)
+        const auto result = std::bit_cast<__m256i>(_mm512_cvtneps_pbh(value));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), result);
+#else
+        const __m512i bits = _mm512_castps_si512(value), upper = _mm512_srli_epi32(bits, 16);
+        const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
+        const __m512i rounded =
+            _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd), 16);
+        const __mmask16 nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+        const __m512i result = _mm512_mask_or_epi32(rounded, nan, upper, _mm512_set1_epi32(0x40));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), _mm512_cvtepi32_epi16(result));
+#endif
+        return;
+    }
+#endif
+    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+    value.store_aligned(all);
+    narrow(all, lanes<Arch>, dst);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::gemm {
+
+/// The columns of a panel.
+inline constexpr int bf16_columns = 32;
+/// The most rows of a product.
+inline constexpr int bf16_rows = 32;
+
+/// Rows of a matrix A, and a panel of a matrix B. The depth is walked as outer x inner x run, as in TileArgs; distances
+/// and run are numbers of elements, and run is even. A step of the panel holds two elements for each column, those of
+/// two steps of the depth.
+struct Bf16Rows {
+    const bfloat16* a = nullptr;
+    std::size_t a_stride = 0;
+    int outer = 1, inner = 1, run = 0;
+    std::size_t outer_step = 0, inner_step = 0;
+    const bfloat16* b = nullptr;
+    /// The number of columns that are needed.
+    int columns = bf16_columns;
+    /// Whether the panel is read for the first time: what follows in memory is prefetched.
+    bool fetches = false;
+};
+
+namespace detail {
+
+/// The first and the second of each pair of a vector's bfloat16 numbers.
+template <class Arch>
+struct Pairs {
+    Floats<Arch> first, second;
+
+    PRIMSEL_INLINE static Pairs load(const bfloat16* src) {
+        Words words;
+        std::memcpy(&words, src, sizeof(words));
+        return of(words);
+    }
+    PRIMSEL_INLINE static Pairs broadcast(const bfloat16* src) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, src, sizeof(word));
+        return {primsel::broadcast<Arch>(std::bit_cast<float>(word << 16U)),
+                primsel::broadcast<Arch>(std::bit_cast<float>(word & 0xffff'0000U))};
+    }
+
+private:
+    using Register = typename Floats<Arch>::register_type;
+    using Words [[gnu::vector_size(sizeof(Register))]] = std::uint32_t;
+    PRIMSEL_INLINE static Pairs of(Words const& words) {
+        return {Floats<Arch>(reinterpret_cast<Register>(words << 16U)),
+                Floats<Arch>(reinterpret_cast<Register>(words & 0xffff'0000U))};
+    }
+};
+
+/// Adds the product of one pair of each row of A with a vector of columns of B.
+template <class Arch, int rows, int vectors>
+PRIMSEL_INLINE void add_pairs(Floats<Arch> (&sums)[rows][vectors], const bfloat16* const (&a)[rows], std::ptrdiff_t at,
+                              const bfloat16* b) noexcept {
+#if defined(__AVX512BF16__)
+    if constexpr (lanes<Arch> == 16) {
+        __m512i row_of_b[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) row_of_b[v] = _mm512_loadu_si512(b + v * 32);
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            int pair = 0;
+            std::memcpy(&pair, a[row] + at, sizeof(pair));
+            const __m512i element = _mm512_set1_epi32(pair);
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) {
+                // In assembly, as clang 16 cannot compile the intrinsic.
+                __m512 sum = sums[row][v];
+                asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(element), "v"(row_of_b[v]));
+                sums[row][v] = Floats<Arch>(sum);
+            }
+        }
+        return;
+    }
+#endif
+    Pairs<Arch> row_of_b[vectors];
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) row_of_b[v] = Pairs<Arch>::load(b + v * 2 * lanes<Arch>);
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        const auto element = Pairs<Arch>::broadcast(a[row] + at);
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            sums[row][v] = fma<Arch>(element.first, row_of_b[v].first, sums[row][v]);
+            sums[row][v] = fma<Arch>(element.second, row_of_b[v].second, sums[row][v]);
+        }
+    }
+}
+
+template <class Arch, int rows, int vectors>
+PRIMSEL_NOINLINE void bf16_tile(Bf16Rows const& t, const bfloat16* first, const bfloat16* b, float* sums_of) noexcept {
+    Floats<Arch> sums[rows][vectors];
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
+    }
+    for (int outer = 0; outer < t.outer; ++outer) {
+        for (int inner = 0; inner < t.inner; ++inner) {
+            const bfloat16* a[rows];
+            const bfloat16* at =
+                first + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            PRIMSEL_UNROLL
+            for (int row = 0; row < rows; ++row, at += t.a_stride) a[row] = at;
+            for (std::ptrdiff_t i = 0; i < t.run; i += 2, b += 2 * bf16_columns) add_pairs<Arch>(sums, a, i, b);
+        }
+    }
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) store<Arch>(sums_of + row * bf16_columns + v * lanes<Arch>, sums[row][v]);
+    }
+}
+
+template <class Arch>
+inline constexpr int bf16_tile_vectors = registers<Arch> == 32 ? 2 : 1;
+template <class Arch>
+inline constexpr int bf16_tile_rows = registers<Arch> == 32 ? 8 : 4;
+
+/// Computes `rows` rows by tiles, and the rest by smaller ones.
+template <class Arch, int most = bf16_tile_rows<Arch>>
+void bf16_tiles(Bf16Rows const& t, int rows, float* sums) noexcept {
+    constexpr int vectors = bf16_tile_vectors<Arch>, width = vectors * lanes<Arch>;
+    const int whole = rows / most * most;
+    for (int row = 0; row < whole; row += most) {
+        const bfloat16* a = t.a + static_cast<std::size_t>(row) * t.a_stride;
+        for (int column = 0; column < t.columns; column += width) {
+            bf16_tile<Arch, most, vectors>(t, a, t.b + 2 * column, sums + row * bf16_columns + column);
+        }
+    }
+    if constexpr (most > 1) {
+        Bf16Rows rest = t;
+        rest.a += static_cast<std::size_t>(whole) * t.a_stride;
+        if (whole < rows) bf16_tiles<Arch, most / 2>(rest, rows - whole, sums + whole * bf16_columns);
+    }
+}
+
+#if PRIMSEL_HAS_AMX
+/// How far ahead panels are prefetched: the matrix unit takes a microsecond for so many elements.
+inline constexpr std::size_t fetch_ahead = 8192;
+PRIMSEL_INLINE void fetch(const bfloat16* at, int words) {
+    for (int i = 0; i < words; ++i, at += 2 * bf16_columns) {
+        __builtin_prefetch(at, 0, 2);
+        __builtin_prefetch(at + bf16_columns, 0, 2);
+    }
+}
+
+/// Computes one or two tiles of rows by one or two tiles of columns.
+template <bool two_rows, bool two_columns>
+PRIMSEL_NOINLINE void amx_tile(Bf16Rows const& t, core::AmxTiles tiles, float* sums) noexcept {
+    core::seen_by_tiles();
+    _tile_zero(0);
+    if constexpr (two_columns) _tile_zero(1);
+    if constexpr (two_rows) _tile_zero(2);
+    if constexpr (two_rows && two_columns) _tile_zero(3);
+    const std::size_t a_stride = t.a_stride * sizeof(bfloat16),
+                      next = static_cast<std::size_t>(tiles.rows) * t.a_stride;
+    const bfloat16* b = t.b;
+    for (int outer = 0; outer < t.outer; ++outer) {
+        for (int inner = 0; inner < t.inner; ++inner) {
+            const bfloat16* a =
+                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            for (int i = 0; i < t.run; i += 2 * tiles.words, a += 2 * tiles.words) {
+                if (t.fetches) fetch(b + fetch_ahead, tiles.words);
+                _tile_loadd(6, b, 4 * bf16_columns);
+                _tile_loadd(4, a, a_stride);
+                _tile_dpbf16ps(0, 4, 6);
+                if constexpr (two_columns) {
+                    _tile_loadd(7, b + bf16_columns, 4 * bf16_columns);
+                    _tile_dpbf16ps(1, 4, 7);
+                }
+                if constexpr (two_rows) {
+                    _tile_loadd(5, a + next, a_stride);
+                    _tile_dpbf16ps(2, 5, 6);
+                    if constexpr (two_columns) _tile_dpbf16ps(3, 5, 7);
+                }
+                b += static_cast<std::size_t>(tiles.words) * 2 * bf16_columns;
+            }
+        }
+    }
+    constexpr std::size_t row = bf16_columns * sizeof(float);
+    _tile_stored(0, sums, row);
+    if constexpr (two_columns) _tile_stored(1, sums + 16, row);
+    if constexpr (two_rows) {
+        float* below = sums + tiles.rows * bf16_columns;
+        _tile_stored(2, below, row);
+        if constexpr (two_columns) _tile_stored(3, below + 16, row);
+    }
+}
+#endif
+
+}  // namespace detail
+
+/// Computes sums[row][column] = A B in floats, for at most bf16_rows rows, without the columns that are not needed.
+/// With the matrix unit, `tiles` says how the calling thread's tiles are configured: they have as many rows as the
+/// product, or half as many, and a run is a multiple of their words. Products are exact; the order of their sums
+/// depends on the instruction set.
+template <class Arch>
+void multiply_bf16(Bf16Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles, float* sums) noexcept {
+#if PRIMSEL_HAS_AMX
+    if (tiles.rows != 0) {
+        const bool two_columns = t.columns > 16;
+        if (rows > tiles.rows) {
+            return two_columns ? detail::amx_tile<true, true>(t, tiles, sums)
+                               : detail::amx_tile<true, false>(t, tiles, sums);
+        }
+        return two_columns ? detail::amx_tile<false, true>(t, tiles, sums)
+                           : detail::amx_tile<false, false>(t, tiles, sums);
+    }
+#endif
+    detail::bf16_tiles<Arch>(t, rows, sums);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::gemm
 // primsel/machine/evict.hpp
 
 #include <cstddef>
@@ -21216,6 +23028,32 @@ double measure_product() {
     });
 }
 
+/// Measures the product of 192 rows with 192 columns of a depth of 192 in bfloat16.
+template <class Arch>
+double measure_bf16_product() {
+    constexpr std::size_t size = 192;
+    constexpr auto rows = static_cast<std::size_t>(gemm::bf16_rows),
+                   columns = static_cast<std::size_t>(gemm::bf16_columns);
+    // A float has room for two.
+    AlignedBuffer a(size * size / 2), b(size * size / 2), sums(rows * columns);
+    auto *const a_of = reinterpret_cast<bfloat16*>(a.data()), *const b_of = reinterpret_cast<bfloat16*>(b.data());
+    std::fill_n(a_of, size * size, to_bfloat16(0.5F));
+    std::fill_n(b_of, size * size, to_bfloat16(0.25F));
+    const core::AmxTiles tiles = core::may_use_amx() ? core::AmxTiles{16, 16} : core::AmxTiles{};
+    const core::AmxScope scope(tiles);
+    return best_rate(0.0005, 2.0 * size * size * size, [&] {
+        for (std::size_t panel = 0; panel < size; panel += columns) {
+            for (std::size_t row = 0; row < size; row += rows) {
+                gemm::multiply_bf16<Arch>(
+                    {.a = a_of + row * size, .a_stride = size, .run = static_cast<int>(size), .b = b_of + panel * size},
+                    gemm::bf16_rows, tiles, sums.data());
+            }
+        }
+        volatile float used = sums.data()[0];
+        (void)used;
+    });
+}
+
 /// Runs multiply-adds on data in L1. It is not inlined and keeps its pointers in registers: a store of a vector may
 /// alias any pointer in memory, which the compiler would then reload each time.
 template <class Arch>
@@ -21303,6 +23141,7 @@ Machine measure_machine() {
     Machine machine{.fma_flops = 0,
                     .half_flops = 0,
                     .matmul_flops = 0,
+                    .bf16_flops = 0,
                     .vector_flops = 0,
                     .scalar_flops = 0,
                     .bandwidth = {},
@@ -21316,6 +23155,7 @@ Machine measure_machine() {
         // Takes about Machine::idle_seconds and uses only registers and L1.
         raise(machine.fma_flops, measure_fma<Arch>(0.001));
         raise(machine.half_flops, measure_half<Arch>(0.0003, machine.fma_flops));
+        raise(machine.bf16_flops, measure_bf16_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
         idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
@@ -32241,8 +34081,8 @@ private:
 namespace primsel::inline PRIMSEL_ABI::train::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
-/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end,
-/// or its logarithm. Names and weights stay.
+/// that is known of convolutions holds for them, and those on rows are products; a flatten that only they read is gone,
+/// and so is a softmax at the end, or its logarithm. Names and weights stay.
 class TrainingForm {
 public:
     explicit TrainingForm(Graph const& graph) : graph_(graph), readers_(graph.size()) {
@@ -32266,6 +34106,8 @@ public:
                 const Shape in = result[inputs[0]].shape;
                 const ConvParams conv{.k = dense->k, .kernel = Extent{in.h, in.w}, .bias = dense->bias};
                 at[i] = result.add(node.name, conv, inputs);
+            } else if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
+                at[i] = add_products(result, node.name, *rows, inputs[0]);
             } else {
                 at[i] = result.add(node.name, node.layer, inputs);
             }
@@ -32276,6 +34118,18 @@ public:
     }
 
 private:
+    /// Adds a dense layer on rows as a product with a matrix and a sum.
+    static std::size_t add_products(Graph& graph, std::string const& name, DenseRowsParams const& rows,
+                                    std::size_t input) {
+        const auto parameter = [&](const char* weight, Shape shape) {
+            return graph.add(name + weight, ConstantParams{.shape = shape, .parameter = true}, {});
+        };
+        const std::size_t matrix = parameter(".weight", {.c = 1, .h = graph[input].shape.w, .w = rows.k});
+        if (!rows.bias) return graph.add(name, MatMulParams{}, {input, matrix});
+        const std::size_t product = graph.add(name + "/product", MatMulParams{}, {input, matrix});
+        return graph.add(name, BinaryParams{BinaryKind::add},
+                         {product, parameter(".bias", {.c = 1, .h = 1, .w = rows.k})});
+    }
     void check() const {
         for (Node const& node : graph_.nodes()) {
             if (node.epilogue != Epilogue{}) {
@@ -35781,10 +37635,11 @@ namespace primsel::inline PRIMSEL_ABI::prune::detail {
 
 /// Layers that treat each channel independently of the others.
 template <class Params>
-concept KeepsChannels = std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
-                        std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
-                        std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
-                        std::same_as<Params, ResizeParams> || std::same_as<Params, TopKParams>;
+concept KeepsChannels =
+    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+    std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
+    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
+    std::same_as<Params, ResizeParams> || std::same_as<Params, TopKParams> || std::same_as<Params, DenseRowsParams>;
 
 /// A convolution or its transpose.
 template <class Params>
@@ -36507,7 +38362,9 @@ public:
         // A transposed convolution's weights have a row for each channel that it reads.
         const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
         const auto* own = std::get_if<OwnLayerParams>(&node.layer);
-        if (std::holds_alternative<ParameterParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
+        // Nor has a dense layer on rows a weight for each channel.
+        if (std::holds_alternative<ParameterParams>(node.layer) ||
+            std::holds_alternative<DenseRowsParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
             rows_ = all(dim(0)), columns_ = all(width_);
             return;
         }
@@ -37187,7 +39044,8 @@ namespace primsel::inline PRIMSEL_ABI {
         return read * conv->kernel.h * conv->kernel.w * (conv->k / conv->groups);
     }
     if (std::holds_alternative<DenseParams>(layer)) return results * static_cast<double>(inputs[0].size());
-    return std::holds_alternative<MatMulParams>(layer) ? results * inputs[0].w : 0;
+    const bool of_rows = std::holds_alternative<MatMulParams>(layer) || std::holds_alternative<DenseRowsParams>(layer);
+    return of_rows ? results * inputs[0].w : 0;
 }
 
 /// Multiply-adds of a network's convolutions, transposed convolutions, dense layers and products of matrices, for one

@@ -116,7 +116,7 @@ struct DirectBf16 {
     }
 
 private:
-    /// Of a cache line.
+    /// The elements of a cache line.
     static constexpr std::size_t line_elements = 32;
     static constexpr bool from_floats = std::same_as<From, hwc>;
     template <class L>
