@@ -22,8 +22,6 @@ float nearest(float value) {
     return static_cast<float>(std::nearbyint(static_cast<double>(value) / unit) * unit);
 }
 
-}  // namespace bfloat16_tests
-
 TEST_CASE("every bfloat16 becomes a float and returns to the same bits") {
     for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
         const ps::bfloat16 value{static_cast<std::uint16_t>(bits)};
@@ -42,7 +40,7 @@ TEST_CASE("floats round to the nearest bfloat16, halfway to the even one") {
     for (int i = 0; i < 20'000; ++i) {
         const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits()));
         if (!std::isfinite(value) || std::abs(value) > 3.3e38F) continue;
-        CHECK(to_float(ps::to_bfloat16(value)) == bfloat16_tests::nearest(value));
+        CHECK(to_float(ps::to_bfloat16(value)) == nearest(value));
     }
     CHECK(to_float(ps::to_bfloat16(0x1.01p0F)) == 1.0F);       // halfway between 1 and 1 + 2^-7
     CHECK(to_float(ps::to_bfloat16(0x1.03p0F)) == 0x1.04p0F);  // halfway to an odd one
@@ -77,3 +75,5 @@ TEST_CASE("vectors and rows convert as single numbers do") {
         CHECK(std::memcmp(&widened[i], &one, sizeof(float)) == 0);
     }
 }
+
+}  // namespace bfloat16_tests

@@ -49,10 +49,7 @@ struct Fast : ps::LowPrecision {
     });
 }
 
-}  // namespace low_precision_tests
-
 TEST_CASE("a plan takes bfloat16 where it is allowed and faster, and says so") {
-    using namespace low_precision_tests;
     for (const int batch : {1, 3}) {
         CAPTURE(batch);
         const ps::Graph graph = Net::graph(batch);
@@ -81,3 +78,5 @@ TEST_CASE("a plan takes bfloat16 where it is allowed and faster, and says so") {
         CHECK(error > 0);
     }
 }
+
+}  // namespace low_precision_tests

@@ -53,10 +53,7 @@ void check(ps::gemm::Bf16Rows const& t, int rows, std::vector<float> const& sums
     CHECK(wrong == 0);
 }
 
-}  // namespace bf16_rows_tests
-
 TEST_CASE("products of bfloat16 rows with a panel, in every way that this machine has") {
-    using namespace bf16_rows_tests;
     std::vector<ps::bfloat16> a(40'000), b(40'000);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = element(i), b[i] = element(3 * i + 1);
     for (int rows = 1; rows <= ps::gemm::bf16_rows; ++rows) {
@@ -86,3 +83,5 @@ TEST_CASE("products of bfloat16 rows with a panel, in every way that this machin
         }
     }
 }
+
+}  // namespace bf16_rows_tests

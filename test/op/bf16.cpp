@@ -90,10 +90,7 @@ void check(Results const& results) {
 
 const ps::Shape shapes[] = {{1, 1, 1}, {3, 5, 7}, {16, 4, 6}, {17, 3, 9}, {40, 7, 5}, {64, 2, 3}, {70, 6, 6}};
 
-}  // namespace bf16_ops
-
 TEST_CASE("pools in bfloat16 are pools of floats, rounded once") {
-    using namespace bf16_ops;
     for (ps::Shape const& shape : shapes) {
         for (const ps::PoolKind kind : {ps::PoolKind::max, ps::PoolKind::average}) {
             for (const int batch : {1, 2}) {
@@ -120,7 +117,6 @@ TEST_CASE("pools in bfloat16 are pools of floats, rounded once") {
 }
 
 TEST_CASE("sums, concatenations and activations in bfloat16 are those of floats, rounded once") {
-    using namespace bf16_ops;
     for (ps::Shape const& shape : shapes) {
         for (const int batch : {1, 3}) {
             CAPTURE(to_string(shape));
@@ -139,3 +135,5 @@ TEST_CASE("sums, concatenations and activations in bfloat16 are those of floats,
         }
     }
 }
+
+}  // namespace bf16_ops

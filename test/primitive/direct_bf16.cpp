@@ -20,10 +20,7 @@ namespace direct_bf16_tests {
     return Problem(shape, Values::normal, 1, [](float value) { return to_float(ps::to_bfloat16(value)); });
 }
 
-}  // namespace direct_bf16_tests
-
 TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within the rounding of the result") {
-    using namespace direct_bf16_tests;
     const List list = bf16_primitives();
     ps::Sequential sequential;
     Backwards backwards;
@@ -59,7 +56,6 @@ TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within
 }
 
 TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image and panels of many outputs included") {
-    using namespace direct_bf16_tests;
     const List list = bf16_primitives();
     ps::Sequential sequential;
     ps::CallerPool pool(3, Threads{});
@@ -87,7 +83,6 @@ TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image 
 }
 
 TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that depend on it") {
-    using namespace direct_bf16_tests;
     const List list = bf16_primitives();
     ps::Sequential sequential;
     for (const int c : {3, 20, 40}) {
@@ -115,3 +110,5 @@ TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that dep
         }
     }
 }
+
+}  // namespace direct_bf16_tests

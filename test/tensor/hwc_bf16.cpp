@@ -55,17 +55,17 @@ void check(ps::Shape shape) {
     CHECK(back == image);
 }
 
-}  // namespace hwc_bf16_tests
-
 TEST_CASE("images become bfloat16 and floats again in every layout, with zeros behind the channels") {
     for (const int c : {1, 2, 3, 5, 16, 17, 33, 64, 70}) {
         for (const int h : {1, 3}) {
             for (const int w : {1, 4, 31, 45}) {
                 const ps::Shape shape{.c = c, .h = h, .w = w};
-                hwc_bf16_tests::check<ps::chw>(shape);
-                hwc_bf16_tests::check<ps::hcw>(shape);
-                hwc_bf16_tests::check<ps::hwc>(shape);
+                check<ps::chw>(shape);
+                check<ps::hcw>(shape);
+                check<ps::hwc>(shape);
             }
         }
     }
 }
+
+}  // namespace hwc_bf16_tests
