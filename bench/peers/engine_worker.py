@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""engine_worker.py ENGINE MODEL INPUT.npy THREADS: one inference engine, for engines.py to compare with others.
+"""engine_worker.py ENGINE MODEL INPUT.npy THREADS [bf16]: one inference engine, for engines.py to compare with others.
 
 Imports the engine, loads the model and runs it once on the processors 0 to THREADS - 1, then prints the line
 `ready {...}`: JSON with the engine's version; import_end and answered, the seconds of the monotonic clock when
@@ -11,7 +11,7 @@ output PATH    writes the logits of the last run as .npy; ok
 memory         JSON: peak_kib, the largest resident memory since before loading; held_kib, the anonymous memory now
 quit           ends
 
-MODEL is a file in the engine's own format. Every engine computes in float32 on as many threads as it is told, and is
+MODEL is a file in the engine's own format. Every engine computes in float32, or OpenVINO in bfloat16 where told to, on as many threads as it is told, and is
 told the input's sizes before it loads or prepares. MNN runs with precision "high": of its documented "low", "normal"
 and "high" the one that allows no half floats.
 """
@@ -45,6 +45,8 @@ class OnnxRuntime:
 
 
 class OpenVino:
+    precision = "f32"
+
     def __init__(self):
         import openvino
 
@@ -58,7 +60,7 @@ class OpenVino:
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": self.precision,
         }
         compiled = core.compile_model(network, "CPU", settings)
         self.request = compiled.create_infer_request()
@@ -67,6 +69,10 @@ class OpenVino:
     def run(self):
         self.request.infer()
         return self.request.get_output_tensor(0).data
+
+
+class OpenVinoBf16(OpenVino):
+    precision = "bf16"
 
 
 class Mnn:
@@ -138,6 +144,7 @@ class TorchScript:
         return self.net(self.image).numpy()
 
 
+ENGINES_IN_BF16 = {"openvino": OpenVinoBf16}
 ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "mnn": Mnn, "ncnn": Ncnn, "torchscript": TorchScript}
 
 
@@ -197,7 +204,7 @@ def main():
 
     pin(threads)
     image = numpy.ascontiguousarray(numpy.load(image_path), numpy.float32)
-    engine = ENGINES[name]()
+    engine = (ENGINES_IN_BF16 if sys.argv[5:] == ["bf16"] else ENGINES)[name]()
     reset_peak()
     before, before_anon = status_kib("VmRSS"), status_kib("RssAnon")
     import_end = time.monotonic()

@@ -33,6 +33,7 @@ import prepare
 import report
 from worker import Gone, Worker, progress
 
+ENGINES_IN_BF16 = ["openvino"]
 ENGINES = ["onnxruntime", "openvino", "mnn", "ncnn", "torchscript"]
 WARM_UP = 2
 
@@ -52,6 +53,8 @@ def parse():
                         help="how primsel plans; a column for each (analytical)")
     parser.add_argument("--plans", type=pathlib.Path, metavar="DIR",
                         help="another column: primsel by the plans DIR/NAME.json that `primsel plan --save` wrote")
+    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32",
+                        help="of all engines that have it; with bf16, primsel in float32 has a column, too")
     parser.add_argument("--max-error", type=float, help="of primsel's primitives, as `primsel run` takes it")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--turn", type=float, default=0.25, metavar="SECONDS")
@@ -63,9 +66,10 @@ def parse():
     options = parser.parse_args()
     options.work = options.work.resolve()
     options.onnx = (options.onnx or options.work / "onnx").resolve()
-    options.json = options.json or options.work / "engines.json"
+    options.json = options.json or options.work / ("engines.json" if options.precision == "float32" else "engines-bf16.json")
     options.net = [net for net in report.NETS if net in (options.net or report.NETS)]
-    options.engine = [engine for engine in ENGINES if engine in (options.engine or ENGINES)]
+    engines = ENGINES if options.precision == "float32" else ENGINES_IN_BF16
+    options.engine = [engine for engine in engines if engine in (options.engine or engines)]
     options.threads = sorted(set(options.threads or (1, 2)))
     for cpus in options.threads:
         if not set(range(cpus)) <= os.sched_getaffinity(0):
@@ -122,7 +126,9 @@ class Bench:
         ways = {}
         for costs in self.options.costs or ["default"]:
             name = "primsel" if costs == "default" else f"primsel:{costs}"
-            ways[name] = ["--costs", costs, *common]
+            ways[name] = ["--costs", costs, "--precision", self.options.precision, *common]
+        if self.options.precision != "float32":
+            ways["primsel:float32"] = common
         if self.options.plans:
             ways["primsel:plan"] = ["--plan", str(self.options.plans.resolve() / "NET.json")]
         return ways
@@ -146,6 +152,7 @@ class Bench:
             model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net)
             script = prepare.HERE / "engine_worker.py"
             command = [python, "-B", script, engine, model, self.image_of(net), threads]
+            command += ["bf16"] if self.options.precision == "bf16" else []
         return Worker(command, threads, self.options.work / f"{engine.replace(':', '_')}.log")
 
     def present(self):

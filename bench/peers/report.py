@@ -18,6 +18,7 @@ TITLES = {
     "primsel": "primsel",
     "primsel:measured": "primsel, measured costs",
     "primsel:plan": "primsel, plan from file",
+    "primsel:float32": "primsel, float32",
     "onnxruntime": "ONNX Runtime",
     "openvino": "OpenVINO",
     "mnn": "MNN",
