@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 using namespace laws;
 
@@ -24,14 +26,16 @@ TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within
     const List list = bf16_primitives();
     ps::Sequential sequential;
     Backwards backwards;
+    std::map<std::string_view, int> runs;
     std::size_t turn = 0;
     for (ps::ConvShape const& shape : odd_shapes()) {
-        if (shape.groups != 1) continue;
         const Problem integers(shape, Values::integers), normal = rounded(shape);
         Epilogue const& epilogue = epilogues[turn++ % std::size(epilogues)];
         for (ps::PrimitiveEntry const& entry : list.primitives) {
+            if (!entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
+            ++runs[entry.id];
             const bool floats = list.layouts[entry.out_layout].element_bytes == sizeof(float);
             Problem const& problem = floats ? integers : normal;
             const Outcome one = run(list, entry, problem, epilogue, sequential, Watch::zones);
@@ -53,6 +57,10 @@ TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within
             }
         }
     }
+    for (ps::PrimitiveEntry const& entry : list.primitives) {
+        CAPTURE(std::string(entry.id));
+        CHECK(runs[entry.id] >= (quick() ? 5 : 40));
+    }
 }
 
 TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image and panels of many outputs included") {
@@ -66,10 +74,13 @@ TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image 
     shapes.push_back(same_shape(70, 24, 40, 12, 3));
     shapes.back().dilation_h = shapes.back().dilation_w = 16;
     shapes.back().pad_top = shapes.back().pad_bottom = shapes.back().pad_left = shapes.back().pad_right = 16;
+    shapes.push_back(same_shape(70, 70, 40, 31, 5));
+    shapes.back().groups = 70;
     for (ps::ConvShape const& shape : shapes) {
         const Problem integers(shape, Values::integers);
         const std::vector<double> exact = integers.exact(epilogues[1]);
         for (ps::PrimitiveEntry const& entry : list.primitives) {
+            if (!entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
             const Outcome one = run(list, entry, integers, epilogues[1], sequential, Watch::zones);
@@ -90,6 +101,7 @@ TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that dep
         Problem problem(shape, Values::integers);
         problem.src[4 * 11 + 5] = std::numeric_limits<float>::infinity();
         for (ps::PrimitiveEntry const& entry : list.primitives) {
+            if (!entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             const Outcome one = run(list, entry, problem, {}, sequential, Watch::zones);
             const Problem finite(shape, Values::integers);

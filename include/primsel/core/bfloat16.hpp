@@ -30,9 +30,6 @@ struct bfloat16 {
 inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
     for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
 }
-inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
-    for (std::size_t i = 0; i < n; ++i) dst[i] = to_bfloat16(src[i]);
-}
 
 /// Loads as many neighbours as a vector has lanes.
 template <class Arch>
@@ -69,7 +66,15 @@ PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
 #endif
     alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
     value.store_aligned(all);
-    narrow(all, lanes<Arch>, dst);
+    for (int i = 0; i < lanes<Arch>; ++i) dst[i] = to_bfloat16(all[i]);
+}
+
+/// Converts n neighbours.
+inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
+    constexpr std::size_t width = lanes<default_arch>;
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) store_narrow<default_arch>(dst + i, load<default_arch>(src + i));
+    for (; i < n; ++i) dst[i] = to_bfloat16(src[i]);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

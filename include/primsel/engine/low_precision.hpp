@@ -3,6 +3,7 @@
 #include <primsel/core/type_list.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/op/bf16.hpp>
+#include <primsel/primitive/depthwise_bf16.hpp>
 #include <primsel/primitive/direct_bf16.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 
@@ -10,6 +11,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The layouts of floats and of bfloat16.
 using LayoutsWithBf16 = concatenate<AllLayouts, TypeList<hwc_bf16>>;
+
+/// The primitives that compute in bfloat16.
+using Bf16Primitives = TypeList<DirectBf16, DirectHwcBf16, DirectBf16Hwc, DirectHwcBf16Hwc, DepthwiseBf16>;
 
 /// AllPrimitives, and those that compute in bfloat16.
 using EveryPrimitive = concatenate<AllPrimitives, Bf16Primitives>;

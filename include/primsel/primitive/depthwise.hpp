@@ -27,6 +27,7 @@ struct DepthwiseHwc {
     using in_layout = hwc;
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true, by_rows = true;
+    using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::FloatPixels>;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return primitive::detail::depthwise_supports(s);
@@ -51,8 +52,8 @@ struct DepthwiseHwc {
             repeat_channels(s, args);
             src = args.scratch;
         }
-        if (primitive::detail::DepthwiseBlocks::supports<Arch>(s)) {
-            primitive::detail::DepthwiseBlocks::run<Arch>(s, args, src);
+        if (Blocks::supports<Arch>(s)) {
+            Blocks::run<Arch>(s, args, src);
         } else {
             primitive::detail::DepthwiseRows::run<Arch>(s, args, src);
         }
@@ -65,9 +66,9 @@ struct DepthwiseHwc {
         Work work;
         if (s.k != s.c)
             work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
-        if (primitive::detail::DepthwiseBlocks::supports<Arch>(s)) {
+        if (Blocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = primitive::detail::DepthwiseBlocks::operations<Arch>(s),
+                             .operations = Blocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <primsel/core/bfloat16.hpp>
+#include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/depthwise_blocks.hpp>
+#include <primsel/primitive/primitive.hpp>
+#include <primsel/tensor/hwc_bf16.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace primitive::detail {
+
+/// Pixels of hwc_bf16, for DepthwiseBlocks.
+struct Bf16Pixels {
+    using Element = bfloat16;
+    [[nodiscard]] static constexpr std::size_t size(int channels) { return hwc_bf16::pixel(channels); }
+    template <class Arch>
+    PRIMSEL_INLINE static Floats<Arch> load(const bfloat16* src) {
+        return in_register<Arch>(load_wide<Arch>(src));
+    }
+    template <class Arch>
+    PRIMSEL_INLINE static void store(bfloat16* dst, Floats<Arch> const& value) {
+        store_narrow<Arch>(dst, value);
+    }
+    template <class Arch>
+    PRIMSEL_INLINE static Floats<Arch> bias(const float* all, std::size_t at, int channels) {
+        const int rest = channels - static_cast<int>(at);
+        if (rest >= lanes<Arch>) return primsel::load<Arch>(all + at);
+        return rest > 0 ? FirstLanes<Arch>(rest).load(all + at) : broadcast<Arch>(0.0F);
+    }
+};
+
+}  // namespace primitive::detail
+
+/// Depthwise convolution of images in bfloat16 by 3x3 and 5x5 kernels. Weights and sums are floats.
+struct DepthwiseBf16 {
+    static constexpr FixedString id = "depthwise-bf16";
+    static constexpr Family family = Family::other;
+    using in_layout = hwc_bf16;
+    using out_layout = hwc_bf16;
+    static constexpr bool fuses_epilogue = true;
+    static constexpr Precision precision = Precision::bf16;
+    static constexpr double error_bound = 0.03;
+    using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::Bf16Pixels>;
+
+    [[nodiscard]] static Support supports(ConvShape const& s) {
+        if (s.groups != s.c || s.k != s.c) return Support::no("needs as many groups as channels");
+        // Vectors of 16 are the widest.
+        if (s.c < 16) return Support::no("needs 16 channels or more");
+        return Blocks::supports<default_arch>(s) ? Support::yes()
+                                                 : Support::no("needs a 3x3 or 5x5 kernel of stride 1 or 2");
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.taps()) * hwc_bf16::pixel(s.k);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        const auto taps = static_cast<std::size_t>(s.taps()), k = static_cast<std::size_t>(s.k);
+        std::fill_n(dst, packed_floats<Arch>(s), 0.0F);
+        for (std::size_t tap = 0; tap < taps; ++tap, dst += hwc_bf16::pixel(s.k)) {
+            for (std::size_t i = 0; i < k; ++i) dst[i] = kernel[i * taps + tap];
+        }
+    }
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        Blocks::run<Arch>(s, args, reinterpret_cast<const bfloat16*>(args.src));
+        if (args.clamp.low <= 0 && args.clamp.high >= 0) return;  // zeros stayed zeros behind the channels
+        const std::size_t pixel = hwc_bf16::pixel(s.k), channels = static_cast<std::size_t>(s.k);
+        auto* dst = reinterpret_cast<bfloat16*>(args.dst);
+        for (std::size_t i = 0; i < s.out_pixels(); ++i, dst += pixel) {
+            std::fill_n(dst + channels, pixel - channels, bfloat16{});
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        ConvShape padded = s;
+        padded.k = padded.c = padded.groups = static_cast<int>(hwc_bf16::pixel(s.k));
+        const double image = 2.0 * static_cast<double>(s.in_pixels()) * padded.k,
+                     out = 2.0 * static_cast<double>(s.out_pixels()) * padded.k;
+        return Work{}.add({.rate = Rate::gemm,
+                           .operations = Blocks::operations<Arch>(padded),
+                           .bytes = image + 2 * out,
+                           .working_set = image + out});
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
