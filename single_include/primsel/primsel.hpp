@@ -22625,9 +22625,6 @@ struct bfloat16 {
 inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
     for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
 }
-inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
-    for (std::size_t i = 0; i < n; ++i) dst[i] = to_bfloat16(src[i]);
-}
 
 /// Loads as many neighbours as a vector has lanes.
 template <class Arch>
@@ -22664,7 +22661,15 @@ PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
 #endif
     alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
     value.store_aligned(all);
-    narrow(all, lanes<Arch>, dst);
+    for (int i = 0; i < lanes<Arch>; ++i) dst[i] = to_bfloat16(all[i]);
+}
+
+/// Converts n neighbours.
+inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
+    constexpr std::size_t width = lanes<default_arch>;
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) store_narrow<default_arch>(dst + i, load<default_arch>(src + i));
+    for (; i < n; ++i) dst[i] = to_bfloat16(src[i]);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -23493,9 +23498,32 @@ public:
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
+/// Pixels of floats, for DepthwiseBlocks.
+struct FloatPixels {
+    using Element = float;
+    /// Returns the elements of a pixel, and of the packed weights of a tap.
+    [[nodiscard]] static constexpr std::size_t size(int channels) { return static_cast<std::size_t>(channels); }
+    template <class Arch>
+    PRIMSEL_INLINE static Floats<Arch> load(const float* src) {
+        return load_once<Arch>(src);
+    }
+    template <class Arch>
+    PRIMSEL_INLINE static void store(float* dst, Floats<Arch> const& value) {
+        primsel::store<Arch>(dst, value);
+    }
+    /// Loads the biases of a vector of channels.
+    template <class Arch>
+    PRIMSEL_INLINE static Floats<Arch> bias(const float* all, std::size_t at, int) {
+        return primsel::load<Arch>(all + at);
+    }
+};
+
 /// Depthwise convolution in hwc by a 3x3 or 5x5 kernel of stride 1 or 2: one block of neighbouring outputs of a vector
 /// of channels at a time.
+template <class Pixels>
 struct DepthwiseBlocks {
+    using Element = typename Pixels::Element;
+
     /// Returns whether the layer has such a kernel, small padding and at least a vector of channels.
     template <class Arch>
     [[nodiscard]] static bool supports(ConvShape const& s) {
@@ -23518,7 +23546,7 @@ struct DepthwiseBlocks {
     }
 
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+    static void run(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
         if (s.fw == 3) {
             run_blocks<Arch, 3>(s, args, src);
         } else {
@@ -23537,7 +23565,7 @@ private:
     }
 
     template <class Arch, int size>
-    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
         switch (columns_of(s)) {
             case 7:
                 return run_blocks<Arch, size, 7>(s, args, src);
@@ -23548,7 +23576,7 @@ private:
         }
     }
     template <class Arch, int size, int columns>
-    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
         if (s.stride_w == 1) {
             run_blocks<Arch, size, columns, 1>(s, args, src);
         } else {
@@ -23557,14 +23585,15 @@ private:
     }
 
     template <class Arch, int size, int columns, int stride>
-    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
         // The channels of one range; the last range has at least one vector, plus the remaining channels.
         constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
-        const int parts = std::max(1, (s.k + channels - lanes<Arch>) / channels);
+        const int all = static_cast<int>(Pixels::size(s.k)),
+                  parts = std::max(1, (all + channels - lanes<Arch>) / channels);
         const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
-        args.executor.parallel_for(items, [&s, &args, src, parts](std::size_t item, std::size_t) {
+        args.executor.parallel_for(items, [&s, &args, src, all, parts](std::size_t item, std::size_t) {
             const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
-                      begin = part * channels, end = part + 1 == parts ? s.k : begin + channels;
+                      begin = part * channels, end = part + 1 == parts ? all : begin + channels;
             if (first + rows <= s.out_h()) {
                 run_block_row<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
             } else {
@@ -23576,11 +23605,11 @@ private:
     /// Computes `rows` output rows of channels [begin, end), at least one vector. The last block and the last vector
     /// overlap those before if they are not full.
     template <class Arch, int size, int rows, int columns, int stride>
-    static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
+    static void run_block_row(ConvShape const& s, ConvArgs const& args, const Element* src, int first, int begin,
                               int end) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size;
-        const auto channels = static_cast<std::size_t>(s.k);
-        const float* lines[in_rows];
+        const std::size_t channels = Pixels::size(s.k);
+        const Element* lines[in_rows];
         for (int i = 0; i < in_rows; ++i) {
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
@@ -23600,15 +23629,16 @@ private:
     /// Computes a block from column `first` of the image, for the vector of channels at `at`. The first result goes to
     /// `to`; the next row's results lie `row` floats further on.
     template <class Arch, int size, int rows, int columns, int stride>
-    PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int first,
-                                         std::size_t at, std::size_t to, std::size_t row) noexcept {
+    PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const Element* const* lines,
+                                         int first, std::size_t at, std::size_t to, std::size_t row) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
                       beside = size / 2;
-        const auto channels = static_cast<std::ptrdiff_t>(s.k);
+        const auto channels = static_cast<std::ptrdiff_t>(Pixels::size(s.k));
         // The columns of padding on each side, at most `beside`.
         const int left = -first, right = first + in_columns - s.w;
         Floats<Arch> weights[size * size];
-        const Floats<Arch> bias = args.bias == nullptr ? broadcast<Arch>(0.0F) : load<Arch>(args.bias + at);
+        const Floats<Arch> bias =
+            args.bias == nullptr ? broadcast<Arch>(0.0F) : Pixels::template bias<Arch>(args.bias, at, s.k);
         Floats<Arch> sums[rows][columns];
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
@@ -23629,7 +23659,7 @@ private:
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = load_once<Arch>(lines[i] + pixel);
+                const Floats<Arch> x = Pixels::template load<Arch>(lines[i] + pixel);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -23642,14 +23672,15 @@ private:
             }
         }
         const Floats<Arch> low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
-        const float* const residual = args.residual;
-        float* const dst = args.dst + to;
+        const auto* const residual = reinterpret_cast<const Element*>(args.residual);
+        Element* const dst = reinterpret_cast<Element*>(args.dst) + to;
         if (residual != nullptr) {
             PRIMSEL_UNROLL
             for (int r = 0; r < rows; ++r) {
                 PRIMSEL_UNROLL
                 for (int c = 0; c < columns; ++c) {
-                    sums[r][c] += load<Arch>(residual + to + static_cast<std::size_t>(r) * row + c * channels);
+                    sums[r][c] +=
+                        Pixels::template load<Arch>(residual + to + static_cast<std::size_t>(r) * row + c * channels);
                 }
             }
         }
@@ -23657,7 +23688,8 @@ private:
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                store<Arch>(dst + static_cast<std::size_t>(r) * row + c * channels, clamp<Arch>(sums[r][c], low, high));
+                Pixels::template store<Arch>(dst + static_cast<std::size_t>(r) * row + c * channels,
+                                             clamp<Arch>(sums[r][c], low, high));
             }
         }
     }
@@ -24269,6 +24301,7 @@ struct DepthwiseHwc {
     using in_layout = hwc;
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true, by_rows = true;
+    using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::FloatPixels>;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return primitive::detail::depthwise_supports(s);
@@ -24293,8 +24326,8 @@ struct DepthwiseHwc {
             repeat_channels(s, args);
             src = args.scratch;
         }
-        if (primitive::detail::DepthwiseBlocks::supports<Arch>(s)) {
-            primitive::detail::DepthwiseBlocks::run<Arch>(s, args, src);
+        if (Blocks::supports<Arch>(s)) {
+            Blocks::run<Arch>(s, args, src);
         } else {
             primitive::detail::DepthwiseRows::run<Arch>(s, args, src);
         }
@@ -24307,9 +24340,9 @@ struct DepthwiseHwc {
         Work work;
         if (s.k != s.c)
             work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
-        if (primitive::detail::DepthwiseBlocks::supports<Arch>(s)) {
+        if (Blocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = primitive::detail::DepthwiseBlocks::operations<Arch>(s),
+                             .operations = Blocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
