@@ -189,7 +189,7 @@ class Conflicts(Cli):
     def test_options_that_would_do_nothing(self):
         for option in ("--mean", "--std", "--scale"):
             self.refuse(2, [option, "--image"], "run", NET, option, 1)
-        for option, value in (("--costs", "analytical"), ("--solver", "greedy"), ("--max-error", 1), ("--max-arena", "1G"),
+        for option, value in (("--costs", "analytical"), ("--solver", "greedy"), ("--precision", "bf16"), ("--max-error", 1), ("--max-arena", "1G"),
                               ("--calibrate", 1)):
             for command, *more in (["plan"], ["explain", "features.0"], ["run"], ["trace", "--out", "t.json"]):
                 self.refuse(2, ["--plan", option], command, NET, *more, "--plan", "p.json", option, value)

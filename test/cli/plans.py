@@ -61,6 +61,14 @@ class Plan(Cli):
 
         self.assertEqual(self.json("plan", "mobilenet_v2", "--no-strips")["strips"], [])
 
+        bf16 = {entry["id"] for entry in self.json("list", "primitives")["primitives"] if "bf16" in entry["id"]}
+        self.assertEqual(len(bf16), 5)
+        for options in ([], ["--precision", "float32"], ["--precision", "bf16", "--max-error", 1e-3]):
+            self.assertFalse(bf16 & {layer["primitive"] for layer in self.json("plan", NET, *options)["layers"]})
+        run = self.json("run", NET, "--precision", "bf16", "--repeat", 1)
+        self.assertGreater(run["predicted_ms"], 0)
+        self.refuse(2, ["--precision", "expected float32 or bf16, not int4"], "plan", NET, "--precision", "int4")
+
         # Patches take the most memory.
         arena = lambda *more: self.json("run", "resnet56", "--repeat", 1, *more)["arena_bytes"]
         plain = arena("--solver", "uniform:im2")

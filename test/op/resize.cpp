@@ -15,6 +15,7 @@ const std::vector<ResizeCoordinates> all_coordinates = {
     ResizeCoordinates::asymmetric};
 
 TEST_CASE("resize agrees with the reference in every layout") {
+    std::size_t turn = 0;
     for (ps::Shape const& shape : laws::odd_shapes()) {
         const std::vector<ps::Extent> sizes = {{1, 1},
                                                {shape.h, shape.w},
@@ -25,6 +26,7 @@ TEST_CASE("resize agrees with the reference in every layout") {
         for (ps::Extent const& size : sizes) {
             if (quick() && size.w > shape.w && size.w != 37) continue;
             for (const ResizeCoordinates coordinates : all_coordinates) {
+                if (quick() && turn++ % 3 != 0) continue;
                 CAPTURE(size.h);
                 CAPTURE(size.w);
                 CAPTURE(static_cast<int>(coordinates));

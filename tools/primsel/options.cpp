@@ -185,10 +185,15 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
         })
         ->type_name("NAME");
     command
-        .add_option("--precision", planning.precision,
-                    "The least precise type to multiply in: float32 (default), or bf16 for layers that it makes faster")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, ps::Precision>{{"float32", ps::Precision::float32}, {"bf16", ps::Precision::bf16}}))
+        .add_option_function<std::string>(
+            "--precision",
+            [&planning](std::string const& name) {
+                planning.precision = name == "bf16" ? ps::Precision::bf16 : ps::Precision::float32;
+            },
+            "The least precise type to multiply in: float32 (default), or bf16 for layers that it makes faster")
+        ->check([](std::string const& name) {
+            return name == "float32" || name == "bf16" ? "" : "expected float32 or bf16, not " + name;
+        })
         ->type_name("TYPE");
     command
         .add_option("--max-error", planning.max_error,
@@ -213,7 +218,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
                 ->type_name("P.json");
         plan->excludes(command.get_option("--calibrate"));
         for (const char* name :
-             {"--costs", "--solver", "--max-error", "--exact-support", "--max-arena", "--no-strips"}) {
+             {"--costs", "--solver", "--precision", "--max-error", "--exact-support", "--max-arena", "--no-strips"}) {
             if (saved == SavedPlan::instead) plan->excludes(command.get_option(name));
         }
     }
