@@ -71,7 +71,7 @@ class Pretrain(Profiles):
         text = header.read_text()
         self.assertIn("struct mine_ops {", text)
         number = r"[0-9.]+(?:e[-+][0-9]+)?"
-        rows = re.findall(rf'^        \{{"([a-z_]+)", "([a-z]+)", \{{{number}(?:, {number}){{5}}\}}(?:, "[a-z_]+")?\}},$', text, re.M)
+        rows = re.findall(rf'^        \{{"([a-z_]+)", "([a-z0-9_]+)", \{{{number}(?:, {number}){{5}}\}}(?:, "[a-z_]+")?\}},$', text, re.M)
         self.assertEqual(len(rows), result["ops"])
         self.assertEqual(len(set(rows)), len(rows))
         for op in ("conv", "relu", "max_pool", "dense"):

@@ -106,7 +106,7 @@ class List(Cli):
         self.assertEqual(self.json("plan", NET)["costs"], "semi-empirical")  # the default
         self.assertEqual([entry["name"] for entry in self.json("list", "solvers")["solvers"]],
                          ["exact", "reduction", "greedy", "uniform:ID"])
-        self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc"])
+        self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc", "hwc_bf16"])
         operators = [entry["name"] for entry in self.json("list", "operators")["operators"]]
         self.assertLess({"Conv", "Gemm", "com.microsoft.FusedConv"}, set(operators))
         layers = {entry["type"].split("<")[0]: entry["options"] for entry in self.json("list", "layers")["layers"]}
@@ -121,8 +121,8 @@ class List(Cli):
 class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
-        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth",
-                                        "idle_bandwidth", "file"])
+        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "bf16_flops", "vector_flops",
+                                        "scalar_flops", "bandwidth", "idle_bandwidth", "file"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))

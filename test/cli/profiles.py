@@ -34,7 +34,7 @@ class Profile(Cli):
                          [("layouts", str(layouts), True), ("convolutions", str(out), True)])
         about, header, rows = self.rows(out)
         self.assertEqual([line.split(":")[0] for line in about],
-                         ["# arch", *(f"# bandwidth_{i}" for i in range(5)), "# compiler", "# cpu", "# gemm_flops",
+                         ["# arch", *(f"# bandwidth_{i}" for i in range(5)), "# bf16_flops", "# compiler", "# cpu", "# gemm_flops",
                           "# half_flops", "# idle_bandwidth", "# images", "# product_flops", "# reference_ns", "# scalar_flops", "# vector_flops", "# version"])
         self.assertEqual(header[:5], ["c", "k", "im", "f", "s"])
         self.assertEqual(len(header), 5 + 11)  # eight of conv-1x1
@@ -44,8 +44,8 @@ class Profile(Cli):
             self.assertGreater(times["direct-hwc"], 0)
             self.assertEqual(times["conv-1x1-gemm-ab-ik"] > 0, row[3] == 1 and row[4] == 1, row)
         _, header, rows = self.rows(layouts)
-        self.assertEqual(header, ["c", "im", "chw-to-hcw", "chw-to-hwc", "hcw-to-chw", "hcw-to-hwc", "hwc-to-chw",
-                                  "hwc-to-hcw"])
+        layouts_of = ["chw", "hcw", "hwc", "hwc_bf16"]
+        self.assertEqual(header, ["c", "im", *(f"{a}-to-{b}" for a in layouts_of for b in layouts_of if a != b)])
         self.assertEqual(len(rows), result["files"][0]["total"])
         # All is there: nothing more to do, and nothing changes.
         before = out.read_bytes()
