@@ -5,6 +5,8 @@
 
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 template primsel::Kernels
+primsel::make_kernels<primsel::LowPrecision::primitives, primsel::default_arch, primsel::LayoutsWithBf16>();
+template primsel::Kernels
 primsel::make_kernels<primsel::EveryPrimitive, primsel::default_arch, primsel::LayoutsWithBf16>();
 template primsel::Kernels primsel::make_kernels<primsel::TrainingPrimitives, primsel::default_arch, primsel::AllLayouts,
                                                 primsel::CompileTraining>();

@@ -25,7 +25,8 @@ struct LowPrecision : DefaultPolicies {
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
-// Programs that take all of them instantiate this beside engine/instantiate.hpp.
+// Programs that take them instantiate these beside engine/instantiate.hpp.
+extern template Kernels make_kernels<LowPrecision::primitives, default_arch, LayoutsWithBf16>();
 extern template Kernels make_kernels<EveryPrimitive, default_arch, LayoutsWithBf16>();
 #endif
 
