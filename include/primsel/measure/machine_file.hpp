@@ -82,8 +82,9 @@ private:
         const auto is_rate = [](double rate) { return rate > 1e5 && rate < 1e15; };
         if (machine.matmul_flops < machine.fma_flops / 2) return false;
         return is_rate(machine.fma_flops) && is_rate(machine.half_flops) && is_rate(machine.matmul_flops) &&
-               is_rate(machine.bf16_flops) && is_rate(machine.vector_flops) && is_rate(machine.scalar_flops) &&
-               std::ranges::all_of(machine.bandwidth, is_rate) && is_rate(machine.idle_bandwidth) &&
+               (machine.bf16_flops == 0 || is_rate(machine.bf16_flops)) && is_rate(machine.vector_flops) &&
+               is_rate(machine.scalar_flops) && std::ranges::all_of(machine.bandwidth, is_rate) &&
+               is_rate(machine.idle_bandwidth) &&
                std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
     }
 
