@@ -24156,6 +24156,21 @@ struct Range {
     return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
 }
 
+/// Returns the rows from one kernel row to the next in a copy of the image under so many output rows. A kernel with a
+/// large dilation skips rows of the image, which are not copied.
+[[nodiscard]] constexpr int copy_step(ConvShape const& s, int out_rows) {
+    return std::min(s.dilation_h, (out_rows - 1) * s.stride_h + 1);
+}
+/// Returns the rows of that copy.
+[[nodiscard]] constexpr int copy_rows(ConvShape const& s, int out_rows) {
+    return (out_rows - 1) * s.stride_h + 1 + (s.fh - 1) * copy_step(s, out_rows);
+}
+/// Returns the row of the image, or outside it, of row i of the copy under `out_rows` output rows from `first` on.
+[[nodiscard]] constexpr int copied_row(ConvShape const& s, int first, int out_rows, int i) {
+    const int step = copy_step(s, out_rows), fh = std::min(i / step, s.fh - 1);
+    return first * s.stride_h + tap_offset_h(s, fh) + i - fh * step;
+}
+
 /// Returns the index of an element in the kernel k x c/groups x fh x fw.
 [[nodiscard]] constexpr std::size_t kernel_index(ConvShape const& s, int k, int c, int fh, int fw) {
     return ((static_cast<std::size_t>(k) * static_cast<std::size_t>(s.group_c()) + static_cast<std::size_t>(c)) *
@@ -24651,15 +24666,7 @@ private:
         const int pixels = s.out_h() * s.out_w(), most = s.c < 16 ? 896 : 224, blocks = (pixels + most - 1) / most;
         return (s.out_h() + blocks - 1) / blocks;
     }
-    /// Returns the rows from one kernel row to the next in the copy under so many output rows. A kernel with a large
-    /// dilation skips rows of the image, which are not copied.
-    [[nodiscard]] static constexpr int copy_step(ConvShape const& s, int out_rows) {
-        return std::min(s.dilation_h, (out_rows - 1) * s.stride_h + 1);
-    }
-    /// Returns the rows of the copy under so many output rows, and their floats.
-    [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int out_rows) {
-        return (out_rows - 1) * s.stride_h + 1 + (s.fh - 1) * copy_step(s, out_rows);
-    }
+    /// Returns the floats of the copy under so many output rows.
     [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
@@ -24671,8 +24678,7 @@ private:
     /// Writes row i of the copy under `out_rows` output rows from `first` on: a row of the image with its padding, or
     /// zeros if it lies outside.
     static void copy_row(ConvShape const& s, const float* src, int first, int out_rows, int i, float* dst) noexcept {
-        const int step = copy_step(s, out_rows), fh = std::min(i / step, s.fh - 1),
-                  h = first * s.stride_h - s.pad_top + fh * s.dilation_h + i - fh * step;
+        const int h = copied_row(s, first, out_rows, i);
         if (h < 0 || h >= s.h) {
             std::fill_n(dst, row_floats(s), 0.0F);
             return;

@@ -100,6 +100,10 @@ void make_uniform(std::string const& id, ps::PlanOptions& options) {
             return;
         }
         if (entry.id == id) options.primitive = id;
+        if (entry.id == id && entry.precision > options.precision) {
+            ps::fail("--solver uniform:", id, ": it rounds to ", to_string_view(entry.precision), "; add --precision ",
+                     to_string_view(entry.precision));
+        }
         if (std::ranges::find(families, family) == families.end()) families.push_back(family);
         ids.emplace_back(entry.id);
     }

@@ -73,7 +73,7 @@ struct DirectBf16 {
             args.executor.parallel_for(strips, [&s, &args, rows](std::size_t strip, std::size_t worker) {
                 const int first = static_cast<int>(strip) * rows, count = std::min(rows, s.out_h() - first);
                 float* const copy = args.scratch + worker * (copy_floats(s, rows) + patch_floats(s));
-                for (int i = 0; i < copied_rows(s, count); ++i) copy_row(s, args.src, first, count, i, copy);
+                for (int i = 0; i < copy_rows(s, count); ++i) copy_row(s, args.src, first, count, i, copy);
                 const Walk walk(s, reinterpret_cast<const bfloat16*>(copy), first, count, copy_step(s, count));
                 const core::AmxScope tiles(walk.tiles);
                 auto* const patch = reinterpret_cast<bfloat16*>(copy + copy_floats(s, rows));
@@ -86,7 +86,7 @@ struct DirectBf16 {
         const auto* image = reinterpret_cast<const bfloat16*>(args.src);
         if (copies(s)) {
             image = reinterpret_cast<const bfloat16*>(args.scratch);
-            const auto height = static_cast<std::size_t>(copied_rows(s, s.out_h()));
+            const auto height = static_cast<std::size_t>(copy_rows(s, s.out_h()));
             args.executor.parallel_for(height, [&s, &args](std::size_t i, std::size_t) {
                 copy_row(s, args.src, 0, s.out_h(), static_cast<int>(i), args.scratch);
             });
@@ -172,14 +172,8 @@ private:
         const int pixels = s.out_h() * s.out_w(), strips = (pixels + 511) / 512;
         return (s.out_h() + strips - 1) / strips;
     }
-    [[nodiscard]] static constexpr int copy_step(ConvShape const& s, int out_rows) {
-        return std::min(s.dilation_h, (out_rows - 1) * s.stride_h + 1);
-    }
-    [[nodiscard]] static constexpr int copied_rows(ConvShape const& s, int out_rows) {
-        return (out_rows - 1) * s.stride_h + 1 + (s.fh - 1) * copy_step(s, out_rows);
-    }
     [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
-        const std::size_t rows = row_elements(s) * static_cast<std::size_t>(copied_rows(s, out_rows));
+        const std::size_t rows = row_elements(s) * static_cast<std::size_t>(copy_rows(s, out_rows));
         return round_up_floats((rows + 1) / 2 + (patches(s) ? line_elements / 2 : 0));
     }
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
@@ -187,8 +181,7 @@ private:
     }
     static void copy_row(ConvShape const& s, const float* src, int first, int out_rows, int i, float* copy) noexcept {
         bfloat16* const dst = reinterpret_cast<bfloat16*>(copy) + static_cast<std::size_t>(i) * row_elements(s);
-        const int step = copy_step(s, out_rows), fh = std::min(i / step, s.fh - 1),
-                  h = first * s.stride_h - s.pad_top + fh * s.dilation_h + i - fh * step;
+        const int h = copied_row(s, first, out_rows, i);
         if (h < 0 || h >= s.h) {
             std::fill_n(dst, row_elements(s), bfloat16{});
             return;
