@@ -104,7 +104,7 @@ TEST_CASE("kernels: the change of every pair of layouts, by position") {
                 CAPTURE(kernels.layouts[from].name);
                 CAPTURE(kernels.layouts[to].name);
                 std::vector<float> dst(placed[to].size(), 0.0F);
-                kernels.transform(from, to).run(shape, placed[from].data(), dst.data(), executor);
+                kernels.transform(from, to).run(shape, placed[from].data(), dst.data(), executor, {});
                 CHECK(dst == placed[to]);
             }
         }

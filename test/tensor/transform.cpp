@@ -1,5 +1,6 @@
 #include "../threads.hpp"
 #include "chw8c.hpp"
+#include "chw_u8.hpp"
 #include "orders.hpp"
 
 #include <primsel/tensor/transform.hpp>
@@ -97,6 +98,22 @@ TEST_CASE("a layout's own ways to and from another are taken, the others element
     CHECK(fast_chw8c::to == 3 * static_cast<int>(all_shapes.size()));
     check_pair<fast_chw8c, ps::hwc>();
     CHECK(fast_chw8c::to == 3 * static_cast<int>(all_shapes.size()));
+}
+
+static_assert(ps::NeedsRange<chw_u8> && !ps::NeedsRange<fast_chw8c> && !ps::NeedsRange<ps::hwc>);
+static_assert(ps::TransformsFrom<chw_u8, ps::chw> && ps::TransformsTo<chw_u8, ps::chw>);
+
+TEST_CASE("a transform gives a layout of bytes the range") {
+    const ps::Shape shape{2, 1, 2};
+    const float src[]{-0.5F, 0.0F, 0.25F, 1.0F};
+    std::uint8_t bytes[4];
+    float back[4];
+    const ps::TensorRange range{.scale = 0.25F, .zero_point = 1};
+    ps::Sequential sequential;
+    ps::transform<ps::chw, chw_u8>(shape, src, reinterpret_cast<float*>(bytes), sequential, range);
+    CHECK(std::vector<int>(bytes, bytes + 4) == std::vector<int>{0, 1, 2, 5});
+    ps::transform<chw_u8, ps::chw>(shape, reinterpret_cast<const float*>(bytes), back, sequential, range);
+    CHECK(std::vector<float>(back, back + 4) == std::vector<float>{-0.25F, 0.0F, 0.25F, 1.0F});
 }
 
 TEST_CASE("every transform moves each element to its place, and back, on any executor") {

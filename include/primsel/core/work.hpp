@@ -12,6 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 enum class Rate {
     gemm,       ///< register-tiled multiply-adds: near the FMA peak
     bf16,       ///< the same of bfloat16 numbers, in the fastest way that the machine has
+    int8,       ///< the same of bytes with sums in integers
     registers,  ///< vector additions and multiplications of values in registers
     vector,     ///< vector arithmetic on streamed data
     scalar,     ///< scalar arithmetic, one element at a time

@@ -220,6 +220,8 @@ private:
                 return machine.matmul_flops;
             case Rate::bf16:
                 return machine.bf16_flops > 0 ? machine.bf16_flops : machine.matmul_flops / 4;
+            case Rate::int8:
+                return machine.int8_flops > 0 ? machine.int8_flops : machine.matmul_flops / 4;
             case Rate::registers:
                 // Winograd's transforms reach half of the FMA peak: they do one operation where a multiply-add does
                 // two. Among the shares 0.3 to 0.8, 0.5 has the least regret

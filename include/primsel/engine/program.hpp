@@ -227,7 +227,7 @@ private:
         const PreparedWeights values = prepare_weights(node, weights);
         Sequential here;
         for (std::size_t i = 0; i < images; ++i) {
-            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here);
+            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here, {});
         }
         return settled(all, node);
     }
@@ -469,7 +469,7 @@ private:
         const std::size_t end = first + static_cast<std::size_t>(images);
         for (std::size_t image = first; image < end; ++image) {
             step.transform->run(packed.step.dst_shape, at(packed.step.src[0], image), at(packed.step.dst, image),
-                                executor);
+                                executor, {});
         }
     }
     void run(OpStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {

@@ -10,6 +10,7 @@
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/primitive/kernel_view.hpp>
+#include <primsel/tensor/range.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <array>
@@ -75,13 +76,15 @@ struct LayoutEntry {
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
     /// Stores values that are given in chw order.
-    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept;
     /// The pass after a convolution that fuses nothing; null in a layout whose elements are not floats.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
 
     /// is_dense of a strided layout; true for other layouts.
     bool (*dense)(Shape);
+    /// Whether only tensors of known ranges may be in this layout.
+    bool needs_range = false;
 
     [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
     /// Throws error if a layer's result is not dense in this layout, on which the ops rely.
@@ -95,7 +98,8 @@ struct LayoutEntry {
 
 /// A transform from one layout to another.
 struct TransformEntry {
-    void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    /// The range is the tensor's, for layouts that need it.
+    void (*run)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept;
     /// Returns whether both layouts place every element of the shape alike, so that no transform need run.
     bool (*same_placement)(Shape);
     OpCounts (*work)(Shape);

@@ -61,7 +61,8 @@ constexpr LayoutEntry make_layout_entry() {
                       .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr,
-                      .dense = [](Shape) { return true; }};
+                      .dense = [](Shape) { return true; },
+                      .needs_range = NeedsRange<L>};
     if constexpr (StridedLayout<L>) entry.dense = &is_dense<L>;
     if constexpr (std::same_as<element_of<L>, float>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;

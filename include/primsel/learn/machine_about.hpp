@@ -23,6 +23,7 @@ void each_speed(M& machine, Visit const& visit) {
     visit("half_flops", machine.half_flops);
     visit("product_flops", machine.matmul_flops);
     visit("bf16_flops", machine.bf16_flops);
+    visit("int8_flops", machine.int8_flops);
     visit("vector_flops", machine.vector_flops);
     visit("scalar_flops", machine.scalar_flops);
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
@@ -32,7 +33,7 @@ void each_speed(M& machine, Visit const& visit) {
 }
 /// The speed is missing in older profiles; 0 stands for it.
 [[nodiscard]] inline bool may_be_unknown(std::string_view speed) {
-    return speed == "idle_bandwidth" || speed == "bf16_flops";
+    return speed == "idle_bandwidth" || speed == "bf16_flops" || speed == "int8_flops";
 }
 }  // namespace detail
 

@@ -22,6 +22,8 @@ struct Machine {
     double matmul_flops = 9e9;  ///< operations per second of a product of cached matrices (SimdGemm)
     /// Operations per second of a product of cached matrices in bfloat16 with sums in floats; 0 means unknown.
     double bf16_flops = 0;
+    /// The same of bytes with sums in integers.
+    double int8_flops = 0;
     double vector_flops = 5e9;  ///< vector operations on cached data per second
     double scalar_flops = 1e9;  ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};

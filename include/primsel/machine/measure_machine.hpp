@@ -235,6 +235,7 @@ Machine measure_machine() {
                     .half_flops = 0,
                     .matmul_flops = 0,
                     .bf16_flops = 0,
+                    .int8_flops = 0,
                     .vector_flops = 0,
                     .scalar_flops = 0,
                     .bandwidth = {},

@@ -81,8 +81,9 @@ private:
     [[nodiscard]] static bool is_plausible(Machine const& machine) {
         const auto is_rate = [](double rate) { return rate > 1e5 && rate < 1e15; };
         if (machine.matmul_flops < machine.fma_flops / 2) return false;
+        const auto may_be_rate = [&](double rate) { return rate == 0 || is_rate(rate); };
         return is_rate(machine.fma_flops) && is_rate(machine.half_flops) && is_rate(machine.matmul_flops) &&
-               (machine.bf16_flops == 0 || is_rate(machine.bf16_flops)) && is_rate(machine.vector_flops) &&
+               may_be_rate(machine.bf16_flops) && may_be_rate(machine.int8_flops) && is_rate(machine.vector_flops) &&
                is_rate(machine.scalar_flops) && std::ranges::all_of(machine.bandwidth, is_rate) &&
                is_rate(machine.idle_bandwidth) &&
                std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());

@@ -2,6 +2,7 @@
 
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/tensor/range.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <cstddef>
@@ -26,6 +27,9 @@ struct OpArgs {
     /// Room that belongs to the op while it runs; null where it asks for none.
     float* scratch = nullptr;
     ExecutorRef executor;
+    /// The ranges of the inputs and of the result, in a layout of bytes.
+    std::span<const TensorRange> src_range{};
+    TensorRange dst_range{};
 };
 
 /// The weights of a layer as they are stored. The kernel of a dense layer is k x (c * h * w) in chw order. For batch

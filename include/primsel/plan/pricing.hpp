@@ -172,7 +172,9 @@ private:
     }
     /// Whether results may be rounded to the elements of a layout.
     [[nodiscard]] bool allows(std::size_t layout) const {
-        return options_.precision != Precision::float32 || kernels_.layouts[layout].element_bytes >= sizeof(float);
+        const std::size_t bytes = kernels_.layouts[layout].element_bytes;
+        return bytes >= sizeof(float) || options_.precision == Precision::int8 ||
+               (options_.precision == Precision::bf16 && bytes > 1);
     }
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());

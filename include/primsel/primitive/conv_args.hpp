@@ -4,6 +4,7 @@
 #include <primsel/core/executor.hpp>
 #include <primsel/core/support.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/tensor/range.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -18,11 +19,13 @@ enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
     return names[static_cast<std::size_t>(family)];
 }
 
-/// The type in which a primitive multiplies; sums are floats.
-enum class Precision { float32, bf16 };
+/// The type in which a primitive multiplies, from the most to the least precise. Sums of bytes are integers, others
+/// floats.
+enum class Precision { float32, bf16, int8 };
 
 [[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
-    return precision == Precision::bf16 ? "bf16" : "float32";
+    constexpr std::string_view names[] = {"float32", "bf16", "int8"};
+    return names[static_cast<std::size_t>(precision)];
 }
 
 /// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
@@ -57,6 +60,8 @@ struct ConvArgs {
     /// scratch_floats floats, aligned to a cache line.
     float* scratch = nullptr;
     ExecutorRef executor;
+    /// The ranges of tensors in layouts of bytes.
+    TensorRange src_range{}, dst_range{}, residual_range{};
 
     [[nodiscard]] std::size_t pixel_stride(ConvShape const& shape) const {
         return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(shape.k);

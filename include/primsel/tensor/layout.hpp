@@ -2,6 +2,7 @@
 
 #include <primsel/core/executor.hpp>
 #include <primsel/core/type_list.hpp>
+#include <primsel/tensor/range.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <array>
@@ -129,15 +130,27 @@ struct hwc : tensor::detail::Strided<hwc> {
 using AllLayouts = TypeList<chw, hcw, hwc>;
 
 /// A layout L that converts images from layout Other itself, by `L::transform_from(Other{}, shape, src, dst,
-/// executor)`. That function may assume nothing about the contents of dst and must zero its padding.
+/// executor)`. That function may assume nothing about the contents of dst and must zero its padding. It may take the
+/// tensor's TensorRange as one more argument.
 template <class L, class Other>
 concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
     { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
+} || requires(Shape shape, const float* src, float* dst, ExecutorRef executor, TensorRange range) {
+    { L::transform_from(Other{}, shape, src, dst, executor, range) } noexcept;
 };
-/// A layout L that converts images to layout Other itself, by `L::transform_to(Other{}, shape, src, dst, executor)`.
+/// A layout L that converts images to layout Other itself, by `L::transform_to(Other{}, shape, src, dst, executor)`,
+/// perhaps with a TensorRange as one more argument.
 template <class L, class Other>
 concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
     { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
+} || requires(Shape shape, const float* src, float* dst, ExecutorRef executor, TensorRange range) {
+    { L::transform_to(Other{}, shape, src, dst, executor, range) } noexcept;
+};
+/// A layout whose elements have a meaning only by the tensor's range: its transform_from(chw{}, ...) takes a
+/// TensorRange. Plans use it for tensors of known ranges alone.
+template <class L>
+concept NeedsRange = requires(Shape shape, const float* src, float* dst, ExecutorRef executor, TensorRange range) {
+    L::transform_from(chw{}, shape, src, dst, executor, range);
 };
 
 /// Returns whether two layouts place every element of the shape at the same offset, as all do for 1x1 images. A

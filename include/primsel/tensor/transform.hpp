@@ -58,17 +58,25 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
 /// padding, dst's padding is zeroed. The result does not depend on the executor. A layout may bring a conversion of its
-/// own (TransformsFrom, TransformsTo), which replaces the copy of single elements.
+/// own (TransformsFrom, TransformsTo), which replaces the copy of single elements. The range is that of the image, for
+/// layouts that need it.
 template <Layout From, Layout To>
-void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+void transform(Shape shape, const float* src, float* dst, ExecutorRef executor,
+               TensorRange const& range = {}) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
                w = static_cast<std::size_t>(shape.w), pixels = shape.pixels();
     if (same_placement<From, To>(shape)) {
         std::memcpy(dst, src, From::size(shape) * sizeof(element_of<From>));
     } else if constexpr (TransformsFrom<To, From>) {
-        To::transform_from(From{}, shape, src, dst, executor);
+        if constexpr (requires { To::transform_from(From{}, shape, src, dst, executor, range); })
+            To::transform_from(From{}, shape, src, dst, executor, range);
+        else
+            To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
-        From::transform_to(To{}, shape, src, dst, executor);
+        if constexpr (requires { From::transform_to(To{}, shape, src, dst, executor, range); })
+            From::transform_to(To{}, shape, src, dst, executor, range);
+        else
+            From::transform_to(To{}, shape, src, dst, executor);
     } else if constexpr (tensor::moves_rows<From, To>) {
         tensor::move_rows<From, To>(shape, src, dst, executor);
     } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
