@@ -80,7 +80,8 @@ private:
 }  // namespace network
 
 /// Returns a 64-bit FNV-1a hash as sixteen hexadecimal digits. It covers the batch, the names, parameters, inputs and
-/// epilogues of the layers, and the outputs. It ignores weights and which of them are trainable or shared.
+/// epilogues of the layers, known ranges, and the outputs. It ignores weights and which of them are trainable or
+/// shared.
 [[nodiscard]] inline std::string fingerprint(Graph const& graph) {
     network::Fingerprint print;
     print.add(graph.batch());
@@ -94,6 +95,7 @@ private:
         if (node.epilogue.kernel != KernelPart{}) {
             print.add(node.epilogue.kernel.whole), print.add(node.epilogue.kernel.first);
         }
+        if (node.range.known()) print.add(node.range.scale), print.add(node.range.zero_point);
         print.add(node.epilogue.folded.size());
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);

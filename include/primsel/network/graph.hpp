@@ -4,6 +4,7 @@
 #include <primsel/core/visit.hpp>
 #include <primsel/layer/all.hpp>
 #include <primsel/network/epilogue.hpp>
+#include <primsel/tensor/range.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -60,6 +61,8 @@ struct Node {
     std::vector<std::size_t> inputs;
     Shape shape;
     Epilogue epilogue;
+    /// The range of the result, if it is known: where it is, plans may store the result as bytes.
+    TensorRange range{};
     friend bool operator==(Node const&, Node const&) = default;
 };
 
@@ -115,7 +118,7 @@ public:
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
         const Shape shape = output(layer, own);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(epilogue)});
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(epilogue), {}});
         return nodes_.size() - 1;
     }
 
@@ -123,6 +126,9 @@ public:
     [[nodiscard]] Node const& operator[](std::size_t position) const { return nodes_[position]; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     [[nodiscard]] int batch() const { return batch_; }
+
+    /// Sets the range of a layer's result.
+    void set_range(std::size_t position, TensorRange range) { nodes_.at(position).range = range; }
 
     /// Position of the layer. Throws error when there is none.
     [[nodiscard]] std::size_t find(std::string_view name) const {

@@ -53,10 +53,12 @@ public:
     void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
     /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
     void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
+    /// Sets the range of the layer's result. Other changes of a layer leave its range as it is.
+    void set_range(std::size_t layer, TensorRange range) { nodes_[known(layer)].range = range; }
     /// Adds a layer that no other layer reads yet, and returns its number. Throws error if an input does not exist.
     std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}, {}});
         readers_.emplace_back();
         removed_.push_back(false);
         link(nodes_.size() - 1);
@@ -180,6 +182,7 @@ private:
             std::vector<std::size_t> inputs;
             for (const std::size_t input : node.inputs) inputs.push_back(build.position[input]);
             build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.epilogue);
+            build.graph.set_range(build.position[layer], node.range);
             build.state[layer] = State::placed;
             stack.pop_back();
         }

@@ -162,9 +162,15 @@ private:
         if (auto* norm = as<StandardizeParams>(before); norm != nullptr && (norm->scales || norm->shifts)) return false;
         if (changes(before)) return false;
         epilogue.folded.push_back(std::move(folded));
-        edit_.set_epilogue(before, std::move(epilogue));
-        edit_.remove(i);
+        become_part(i, before, std::move(epilogue));
         return true;
+    }
+
+    /// Layer i is computed in the epilogue of its only input.
+    void become_part(std::size_t i, std::size_t before, Epilogue epilogue) {
+        edit_.set_epilogue(before, std::move(epilogue));
+        edit_.set_range(before, edit_[i].range);
+        edit_.remove(i);
     }
 
     /// A border of zeros becomes the convolution's or average pooling's own.
@@ -302,6 +308,7 @@ private:
         epilogue.residual = true;
         epilogue.clamp = edit_[add].epilogue.clamp;
         edit_.set_epilogue(conv, std::move(epilogue));
+        edit_.set_range(conv, edit_[add].range);
         edit_.replace_readers(add, conv);
         edit_.remove(add);
         edit_.rewire(conv, {first_input(conv), other});
@@ -320,8 +327,7 @@ private:
             epilogue.clamp = {activation->alpha, activation->beta};
         else
             return false;
-        edit_.set_epilogue(first_input(i), std::move(epilogue));
-        edit_.remove(i);
+        become_part(i, first_input(i), std::move(epilogue));
         return true;
     }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The ranges of layers' results, by the layers' names.
+using TensorRanges = std::map<std::string, TensorRange, std::less<>>;
+
+/// Returns whether the layer only moves or selects values, so that its result has its input's range.
+[[nodiscard]] inline bool keeps_range(AnyLayer const& layer) {
+    const auto* pool = std::get_if<PoolParams>(&layer);
+    const auto* global = std::get_if<GlobalPoolParams>(&layer);
+    return (pool != nullptr && pool->kind == PoolKind::max) || (global != nullptr && global->kind == PoolKind::max) ||
+           std::holds_alternative<FlattenParams>(layer) || std::holds_alternative<ReshapeParams>(layer) ||
+           std::holds_alternative<DropoutParams>(layer) || std::holds_alternative<SliceParams>(layer) ||
+           std::holds_alternative<ChannelShuffleParams>(layer);
+}
+
+/// Returns the graph with these ranges; layers without one keep theirs. Throws error if a name is no layer's.
+[[nodiscard]] inline Graph with_ranges(Graph graph, TensorRanges const& ranges) {
+    for (auto const& [name, range] : ranges) graph.set_range(graph.find(name), range);
+    return graph;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
