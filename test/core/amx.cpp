@@ -17,7 +17,7 @@ TEST_CASE("each thread has tiles of its own, and no tiles are no scope") {
         std::vector<float> sums(32 * 32);
         const ps::core::AmxScope scope(tiles);
         const ps::gemm::Bf16Rows rows{.a = ones.data(), .a_stride = 32, .run = 32, .b = ones.data()};
-        ps::gemm::multiply_bf16<ps::default_arch>(rows, 32, tiles, sums.data());
+        ps::gemm::multiply<ps::default_arch>(rows, 32, tiles, sums.data());
         return std::ranges::count(sums, 32.0F) == 32 * 32;
     };
     bool here = all_32(), there = false, again = false;

@@ -14,7 +14,7 @@ ps::bfloat16 element(std::size_t i) { return ps::to_bfloat16(static_cast<float>(
 
 /// The definition, for the walk of a product.
 std::vector<float> expected(ps::gemm::Bf16Rows const& t, int rows) {
-    std::vector<float> sums(static_cast<std::size_t>(rows * ps::gemm::bf16_columns));
+    std::vector<float> sums(static_cast<std::size_t>(rows * ps::gemm::dot_columns));
     for (int row = 0; row < rows; ++row) {
         for (int column = 0; column < t.columns; ++column) {
             float sum = 0;
@@ -26,13 +26,13 @@ std::vector<float> expected(ps::gemm::Bf16Rows const& t, int rows) {
                                                static_cast<std::size_t>(outer) * t.outer_step +
                                                static_cast<std::size_t>(inner) * t.inner_step +
                                                static_cast<std::size_t>(i);
-                        const std::size_t pair = step / 2 * 2 * ps::gemm::bf16_columns;
+                        const std::size_t pair = step / 2 * 2 * ps::gemm::dot_columns;
                         sum +=
                             to_float(t.a[at]) * to_float(t.b[pair + 2 * static_cast<std::size_t>(column) + step % 2]);
                     }
                 }
             }
-            sums[static_cast<std::size_t>(row * ps::gemm::bf16_columns + column)] = sum;
+            sums[static_cast<std::size_t>(row * ps::gemm::dot_columns + column)] = sum;
         }
     }
     return sums;
@@ -43,7 +43,7 @@ void check(ps::gemm::Bf16Rows const& t, int rows, std::vector<float> const& sums
     std::size_t wrong = 0;
     for (int row = 0; row < rows; ++row) {
         for (int column = 0; column < t.columns; ++column) {
-            const auto at = static_cast<std::size_t>(row * ps::gemm::bf16_columns + column);
+            const auto at = static_cast<std::size_t>(row * ps::gemm::dot_columns + column);
             wrong += sums[at] == exact[at] ? 0U : 1U;
         }
     }
@@ -56,7 +56,7 @@ void check(ps::gemm::Bf16Rows const& t, int rows, std::vector<float> const& sums
 TEST_CASE("products of bfloat16 rows with a panel, in every way that this machine has") {
     std::vector<ps::bfloat16> a(40'000), b(40'000);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = element(i), b[i] = element(3 * i + 1);
-    for (int rows = 1; rows <= ps::gemm::bf16_rows; ++rows) {
+    for (int rows = 1; rows <= ps::gemm::dot_rows; ++rows) {
         for (const int columns : {1, 15, 16, 17, 32}) {
             for (const int run : {2, 6, 28, 32, 96}) {
                 ps::gemm::Bf16Rows t{.a = a.data(),
@@ -69,15 +69,15 @@ TEST_CASE("products of bfloat16 rows with a panel, in every way that this machin
                                      .b = b.data(),
                                      .columns = columns,
                                      .fetches = rows % 2 == 0};
-                std::vector<float> sums(ps::gemm::bf16_rows * ps::gemm::bf16_columns, 9e9F);
-                ps::gemm::multiply_bf16<ps::default_arch>(t, rows, {}, sums.data());
+                std::vector<float> sums(ps::gemm::dot_rows * ps::gemm::dot_columns, 9e9F);
+                ps::gemm::multiply<ps::default_arch>(t, rows, {}, sums.data());
                 check(t, rows, sums);
                 if (!ps::core::may_use_amx() || (rows > 16 && rows % 2 != 0)) continue;
                 const int words = run == 28 ? 14 : run == 6 ? 3 : run == 2 ? 1 : 16;
                 const ps::core::AmxTiles tiles{rows > 16 ? rows / 2 : rows, words};
                 const ps::core::AmxScope scope(tiles);
                 std::fill(sums.begin(), sums.end(), 9e9F);
-                ps::gemm::multiply_bf16<ps::default_arch>(t, rows, tiles, sums.data());
+                ps::gemm::multiply<ps::default_arch>(t, rows, tiles, sums.data());
                 check(t, rows, sums);
             }
         }

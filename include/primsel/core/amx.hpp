@@ -3,7 +3,7 @@
 
 #include <primsel/core/config.hpp>
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__)
 #define PRIMSEL_HAS_AMX 1
 #include <immintrin.h>
 #include <sys/syscall.h>

@@ -125,8 +125,8 @@ double measure_product() {
 template <class Arch>
 double measure_bf16_product() {
     constexpr std::size_t size = 192;
-    constexpr auto rows = static_cast<std::size_t>(gemm::bf16_rows),
-                   columns = static_cast<std::size_t>(gemm::bf16_columns);
+    constexpr auto rows = static_cast<std::size_t>(gemm::dot_rows),
+                   columns = static_cast<std::size_t>(gemm::dot_columns);
     // A float has room for two.
     AlignedBuffer a(size * size / 2), b(size * size / 2), sums(rows * columns);
     auto *const a_of = reinterpret_cast<bfloat16*>(a.data()), *const b_of = reinterpret_cast<bfloat16*>(b.data());
@@ -137,9 +137,11 @@ double measure_bf16_product() {
     return best_rate(0.0005, 2.0 * size * size * size, [&] {
         for (std::size_t panel = 0; panel < size; panel += columns) {
             for (std::size_t row = 0; row < size; row += rows) {
-                gemm::multiply_bf16<Arch>(
-                    {.a = a_of + row * size, .a_stride = size, .run = static_cast<int>(size), .b = b_of + panel * size},
-                    gemm::bf16_rows, tiles, sums.data());
+                gemm::multiply<Arch>(gemm::Bf16Rows{.a = a_of + row * size,
+                                                    .a_stride = size,
+                                                    .run = static_cast<int>(size),
+                                                    .b = b_of + panel * size},
+                                     gemm::dot_rows, tiles, sums.data());
             }
         }
         volatile float used = sums.data()[0];

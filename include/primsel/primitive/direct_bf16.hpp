@@ -46,12 +46,12 @@ struct DirectBf16 {
         std::fill_n(to, static_cast<std::size_t>(panels(s)) * panel_elements(s), bfloat16{});
         const std::size_t pixel = copied_pixel(s);
         for (int k = 0; k < s.k; ++k) {
-            bfloat16* const column = to + static_cast<std::size_t>(k / gemm::bf16_columns) * panel_elements(s) +
-                                     static_cast<std::size_t>(k % gemm::bf16_columns) * 2;
+            bfloat16* const column = to + static_cast<std::size_t>(k / gemm::dot_columns) * panel_elements(s) +
+                                     static_cast<std::size_t>(k % gemm::dot_columns) * 2;
             for (int tap = 0; tap < s.fh * s.fw; ++tap) {
                 for (int c = 0; c < s.c; ++c) {
                     const std::size_t step = static_cast<std::size_t>(tap) * pixel + static_cast<std::size_t>(c);
-                    column[step / 2 * 2 * gemm::bf16_columns + step % 2] =
+                    column[step / 2 * 2 * gemm::dot_columns + step % 2] =
                         to_bfloat16(kernel[kernel_index(s, k, c, tap / s.fw, tap % s.fw)]);
                 }
             }
@@ -103,7 +103,7 @@ struct DirectBf16 {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double columns = panels(s) * gemm::bf16_columns, depth = static_cast<double>(depth_of(s)),
+        const double columns = panels(s) * gemm::dot_columns, depth = static_cast<double>(depth_of(s)),
                      weights = 2 * depth * columns, in = element_bytes<From> * static_cast<double>(s.in_shape().size()),
                      out = element_bytes<To> * static_cast<double>(s.out_shape().size()),
                      strips = 1.0 * s.out_h() / rows_of_strip(s);
@@ -133,10 +133,10 @@ private:
     static constexpr double element_bytes = sizeof(element_of<L>);
 
     [[nodiscard]] static constexpr int panels(ConvShape const& s) {
-        return (s.k + gemm::bf16_columns - 1) / gemm::bf16_columns;
+        return (s.k + gemm::dot_columns - 1) / gemm::dot_columns;
     }
     [[nodiscard]] static constexpr std::size_t panel_elements(ConvShape const& s) {
-        return depth_of(s) * gemm::bf16_columns;
+        return depth_of(s) * gemm::dot_columns;
     }
     /// Whether all panels follow each other for the same pixels, so that results are written in order. Larger weights
     /// would not stay in the caches from pixels to pixels.
@@ -158,7 +158,7 @@ private:
     }
     /// The patches of a product. Runs are copied in whole lines, so that the last one is followed by another line.
     [[nodiscard]] static constexpr std::size_t patch_floats(ConvShape const& s) {
-        return patches(s) ? round_up_floats((gemm::bf16_rows * depth_of(s) + line_elements) / 2) : 0;
+        return patches(s) ? round_up_floats((gemm::dot_rows * depth_of(s) + line_elements) / 2) : 0;
     }
     /// Whether pixels of neighbouring output rows are computed as one row.
     [[nodiscard]] static constexpr bool flat(ConvShape const& s) {
@@ -255,7 +255,7 @@ private:
             lines = one_line ? 1 : count;
             line = one_line ? (count - 1) * width + s.out_w() : width;
             line_step = static_cast<std::size_t>(s.stride_h) * row_elements(s);
-            const int products = (line + gemm::bf16_rows - 1) / gemm::bf16_rows;
+            const int products = (line + gemm::dot_rows - 1) / gemm::dot_rows;
             at_once = (line + products - 1) / products;
             if (core::may_use_amx()) {
                 if (at_once > 16) at_once = (at_once + 1) / 2 * 2;
@@ -273,7 +273,7 @@ private:
                          bfloat16* patch) noexcept {
         gemm::Bf16Rows rows = walk.rows, product = rows;
         if (patch != nullptr) product = {.a_stride = depth_of(s), .run = static_cast<int>(depth_of(s))};
-        alignas(alignment) float sums[gemm::bf16_rows * gemm::bf16_columns];
+        alignas(alignment) float sums[gemm::dot_rows * gemm::dot_columns];
         for (int line = 0; line < walk.lines; ++line) {
             const bfloat16* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
             for (int done = 0; done < walk.line;) {
@@ -289,9 +289,9 @@ private:
                 for (int panel = first; panel < last; ++panel) {
                     product.b = reinterpret_cast<const bfloat16*>(args.weights) +
                                 static_cast<std::size_t>(panel) * panel_elements(s);
-                    product.columns = std::min(gemm::bf16_columns, s.k - panel * gemm::bf16_columns);
+                    product.columns = std::min(gemm::dot_columns, s.k - panel * gemm::dot_columns);
                     product.fetches = line == 0 && done == 0;
-                    gemm::multiply_bf16<Arch>(product, walk.at_once, walk.tiles, sums);
+                    gemm::multiply<Arch>(product, walk.at_once, walk.tiles, sums);
                     finish<Arch>(s, args, walk, panel, line, at, done - at, sums);
                 }
                 done = at + walk.at_once;
@@ -302,7 +302,7 @@ private:
     template <class Arch>
     struct Finish {
         static constexpr bool narrows = std::same_as<To, hwc_bf16>;
-        static constexpr int vectors = gemm::bf16_columns / lanes<Arch>;
+        static constexpr int vectors = gemm::dot_columns / lanes<Arch>;
         using V = Floats<Arch>;
         using Element = element_of<To>;
 
@@ -315,9 +315,9 @@ private:
         Finish(ConvShape const& s, ConvArgs const& args, int first)
             : dst(reinterpret_cast<Element*>(args.dst) + first),
               step(narrows ? hwc_bf16::pixel(s.k) : args.pixel_stride(s)),
-              columns(std::min(gemm::bf16_columns, s.k - first)),
+              columns(std::min(gemm::dot_columns, s.k - first)),
               whole(columns / lanes<Arch>),
-              stored(narrows ? std::min(gemm::bf16_columns, static_cast<int>(step) - first) : columns),
+              stored(narrows ? std::min(gemm::dot_columns, static_cast<int>(step) - first) : columns),
               low(args.clamp.low),
               high(args.clamp.high) {
             if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
@@ -379,13 +379,13 @@ private:
     template <class Arch>
     static void finish(ConvShape const& s, ConvArgs const& args, Walk const& walk, int panel, int line, int at,
                        int from, const float* sums) noexcept {
-        const Finish<Arch> end(s, args, panel * gemm::bf16_columns);
+        const Finish<Arch> end(s, args, panel * gemm::dot_columns);
         int row = walk.first + line + (at + from) / walk.width, x = (at + from) % walk.width;
         for (int i = from; i < walk.at_once;) {
             const auto pixel = static_cast<std::size_t>(row * s.out_w() + x);
             const int count = std::min(s.out_w() - x, walk.at_once - i);
             for (int j = 0; j < count; ++j) {
-                end(sums + (i + j) * gemm::bf16_columns, pixel + static_cast<std::size_t>(j));
+                end(sums + (i + j) * gemm::dot_columns, pixel + static_cast<std::size_t>(j));
             }
             i += walk.width - x, x = 0, ++row;
         }

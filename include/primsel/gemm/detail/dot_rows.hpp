@@ -1,0 +1,170 @@
+// Products of rows of words with a panel of 32 columns. A word is four bytes: two or four steps of the depth.
+#pragma once
+
+#include <primsel/core/amx.hpp>
+#include <primsel/core/simd.hpp>
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::gemm {
+
+/// The columns of a panel.
+inline constexpr int dot_columns = 32;
+/// The most rows of a product.
+inline constexpr int dot_rows = 32;
+
+/// Rows of a matrix A, and a panel of a matrix B. The depth is walked as outer x inner x run, as in TileArgs; distances
+/// and run are numbers of elements, and a run consists of whole words. A step of the panel holds a word for each
+/// column.
+template <class A, class B, class S>
+struct DotRows {
+    using Sum = S;
+    static constexpr int word = static_cast<int>(4 / sizeof(A));  ///< the elements of a word
+    static_assert(sizeof(A) == sizeof(B));
+
+    const A* a = nullptr;
+    std::size_t a_stride = 0;
+    int outer = 1, inner = 1, run = 0;
+    std::size_t outer_step = 0, inner_step = 0;
+    const B* b = nullptr;
+    /// The number of columns that are needed.
+    int columns = dot_columns;
+    /// Whether the panel is read for the first time: what follows in memory is prefetched.
+    bool fetches = false;
+    /// The values from which the sums of each column start; null for zeros.
+    const Sum* start = nullptr;
+};
+
+namespace detail {
+
+/// Computes a tile of sums in registers. Words is a type with the vector of sums, and `add`, which adds the products of
+/// one word of each row with vectors of columns.
+template <class Words, int rows, int vectors, class Rows>
+PRIMSEL_NOINLINE void dot_tile(Rows const& t, const decltype(Rows{}.a) first, const decltype(Rows{}.b) panel,
+                               const typename Rows::Sum* start, typename Rows::Sum* sums_of) noexcept {
+    typename Words::Vector sums[rows][vectors];
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+        sums[0][v] = start == nullptr ? Words::zero() : Words::load(start + v * Words::width);
+        PRIMSEL_UNROLL
+        for (int row = 1; row < rows; ++row) sums[row][v] = sums[0][v];
+    }
+    auto* b = panel;
+    for (int outer = 0; outer < t.outer; ++outer) {
+        for (int inner = 0; inner < t.inner; ++inner) {
+            decltype(Rows{}.a) a[rows];
+            auto* at =
+                first + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            PRIMSEL_UNROLL
+            for (int row = 0; row < rows; ++row, at += t.a_stride) a[row] = at;
+            for (std::ptrdiff_t i = 0; i < t.run; i += Rows::word, b += Rows::word * dot_columns) {
+                Words::template add<rows, vectors>(sums, a, i, b);
+            }
+        }
+    }
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            Words::store(sums_of + row * dot_columns + v * Words::width, sums[row][v]);
+        }
+    }
+}
+
+/// Computes `rows` rows by tiles, and the rest by smaller ones.
+template <class Words, int most, class Rows>
+void dot_tiles(Rows const& t, int rows, typename Rows::Sum* sums) noexcept {
+    constexpr int width = Words::vectors * Words::width;
+    const int whole = rows / most * most;
+    for (int row = 0; row < whole; row += most) {
+        auto* const a = t.a + static_cast<std::size_t>(row) * t.a_stride;
+        for (int column = 0; column < t.columns; column += width) {
+            dot_tile<Words, most, Words::vectors>(t, a, t.b + Rows::word * column,
+                                                  t.start == nullptr ? nullptr : t.start + column,
+                                                  sums + row * dot_columns + column);
+        }
+    }
+    if constexpr (most > 1) {
+        Rows rest = t;
+        rest.a += static_cast<std::size_t>(whole) * t.a_stride;
+        if (whole < rows) dot_tiles<Words, most / 2>(rest, rows - whole, sums + whole * dot_columns);
+    }
+}
+
+#if PRIMSEL_HAS_AMX
+/// How far ahead panels are prefetched, in words: the matrix unit takes a microsecond for so many.
+inline constexpr std::size_t fetch_ahead = 4096;
+template <class Rows>
+PRIMSEL_INLINE void fetch(Rows const& t, const decltype(Rows{}.b) from, int words) {
+    constexpr std::size_t half = Rows::word * dot_columns / 2;  // a cache line
+    auto* at = from + fetch_ahead * Rows::word;
+    for (int i = 0; t.fetches && i < words; ++i, at += 2 * half) {
+        __builtin_prefetch(at, 0, 2);
+        __builtin_prefetch(at + half, 0, 2);
+    }
+}
+
+/// Computes one or two tiles of rows by one or two tiles of columns. Tiles is a type whose functions multiply tiles.
+template <class Tiles, bool two_rows, bool two_columns, class Rows>
+PRIMSEL_NOINLINE void amx_tile(Rows const& t, core::AmxTiles tiles, typename Rows::Sum* sums) noexcept {
+    core::seen_by_tiles();
+    if (t.start == nullptr) {
+        _tile_zero(0);
+        if constexpr (two_columns) _tile_zero(1);
+        if constexpr (two_rows) _tile_zero(2);
+        if constexpr (two_rows && two_columns) _tile_zero(3);
+    } else {
+        _tile_loadd(0, t.start, 0);
+        if constexpr (two_columns) _tile_loadd(1, t.start + 16, 0);
+        if constexpr (two_rows) _tile_loadd(2, t.start, 0);
+        if constexpr (two_rows && two_columns) _tile_loadd(3, t.start + 16, 0);
+    }
+    constexpr std::size_t word = Rows::word;
+    const std::size_t a_stride = t.a_stride * 4 / word, next = static_cast<std::size_t>(tiles.rows) * t.a_stride;
+    auto* b = t.b;
+    for (int outer = 0; outer < t.outer; ++outer) {
+        for (int inner = 0; inner < t.inner; ++inner) {
+            auto* a =
+                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            for (int i = 0; i < t.run; i += Rows::word * tiles.words, a += Rows::word * tiles.words) {
+                fetch(t, b, tiles.words);
+                _tile_loadd(6, b, 4 * dot_columns);
+                _tile_loadd(4, a, a_stride);
+                Tiles::first();
+                if constexpr (two_columns) {
+                    _tile_loadd(7, b + word * 16, 4 * dot_columns);
+                    Tiles::beside();
+                }
+                if constexpr (two_rows) {
+                    _tile_loadd(5, a + next, a_stride);
+                    Tiles::below();
+                    if constexpr (two_columns) Tiles::last();
+                }
+                b += static_cast<std::size_t>(tiles.words) * word * dot_columns;
+            }
+        }
+    }
+    constexpr std::size_t row = dot_columns * 4;
+    _tile_stored(0, sums, row);
+    if constexpr (two_columns) _tile_stored(1, sums + 16, row);
+    if constexpr (two_rows) {
+        auto* const below = sums + tiles.rows * dot_columns;
+        _tile_stored(2, below, row);
+        if constexpr (two_columns) _tile_stored(3, below + 16, row);
+    }
+}
+
+/// Computes `rows` rows with tiles of half as many rows, or as many.
+template <class Tiles, class Rows>
+void amx_tiles(Rows const& t, int rows, core::AmxTiles tiles, typename Rows::Sum* sums) noexcept {
+    const bool two_columns = t.columns > 16;
+    if (rows > tiles.rows) {
+        return two_columns ? amx_tile<Tiles, true, true>(t, tiles, sums) : amx_tile<Tiles, true, false>(t, tiles, sums);
+    }
+    return two_columns ? amx_tile<Tiles, false, true>(t, tiles, sums) : amx_tile<Tiles, false, false>(t, tiles, sums);
+}
+#endif
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI::gemm

@@ -1,0 +1,315 @@
+// Products of rows of unsigned 8-bit numbers with a panel of 32 columns of signed ones, exact in 32-bit integers: on
+// the matrix unit, by dot products of four, or by products of 16-bit numbers.
+#pragma once
+
+#include <primsel/core/amx.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/gemm/detail/dot_rows.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI::gemm {
+
+using U8S8Rows = DotRows<std::uint8_t, std::int8_t, std::int32_t>;
+
+namespace detail {
+
+/// Reads four bytes.
+PRIMSEL_INLINE std::int32_t word_at(const void* at) {
+    std::int32_t word = 0;
+    std::memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+#if defined(__SSE2__)
+/// Vectors of 32-bit integers, as wide as those of floats. dot_4 adds the products of four 8-bit numbers, dot_2 those
+/// of two 16-bit ones.
+template <int lanes>
+struct Integers {
+    using Vector = __m128i;
+    PRIMSEL_INLINE static Vector load(const void* src) { return _mm_loadu_si128(static_cast<const Vector*>(src)); }
+    PRIMSEL_INLINE static void store(void* dst, Vector value) { _mm_storeu_si128(static_cast<Vector*>(dst), value); }
+    PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return _mm_set1_epi32(value); }
+    PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
+        return _mm_add_epi32(sum, _mm_madd_epi16(a, b));
+    }
+};
+#if defined(__AVX2__)
+template <>
+struct Integers<8> {
+    using Vector = __m256i;
+    PRIMSEL_INLINE static Vector load(const void* src) { return _mm256_loadu_si256(static_cast<const Vector*>(src)); }
+    PRIMSEL_INLINE static void store(void* dst, Vector value) { _mm256_storeu_si256(static_cast<Vector*>(dst), value); }
+    PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return _mm256_set1_epi32(value); }
+    PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
+        return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+    }
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+    PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm256_dpbusd_epi32(sum, a, b); }
+#elif defined(__AVXVNNI__)
+    PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm256_dpbusd_avx_epi32(sum, a, b); }
+#endif
+};
+#endif
+#if defined(__AVX512BW__)
+template <>
+struct Integers<16> {
+    using Vector = __m512i;
+    PRIMSEL_INLINE static Vector load(const void* src) { return _mm512_loadu_si512(src); }
+    PRIMSEL_INLINE static void store(void* dst, Vector value) { _mm512_storeu_si512(dst, value); }
+    PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return _mm512_set1_epi32(value); }
+    PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
+        return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+    }
+#if defined(__AVX512VNNI__)
+    PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm512_dpbusd_epi32(sum, a, b); }
+#endif
+};
+#endif
+
+/// The widest vectors of integers that are no wider than the Arch's vectors of floats.
+template <class Arch>
+inline constexpr int integer_lanes =
+#if defined(__AVX512BW__)
+    lanes<Arch>;
+#elif defined(__AVX2__)
+    std::min(8, lanes<Arch>);
+#else
+    4;
+#endif
+template <class V>
+concept DotsFour = requires(typename V::Vector v) { V::dot_4(v, v, v); };
+
+/// Words of four 8-bit numbers.
+template <class V>
+struct U8S8Words {
+    using Vector = typename V::Vector;
+    static constexpr int width = sizeof(Vector) / 4;
+    static constexpr int vectors = 2, rows = width == 16 ? 8 : 6;
+
+    PRIMSEL_INLINE static Vector zero() { return V::broadcast(0); }
+    PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
+    PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* const (&a)[rows],
+                                   std::ptrdiff_t at, const std::int8_t* b) noexcept {
+        Vector columns[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) columns[v] = V::load(b + v * 4 * width);
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const Vector element = V::broadcast(word_at(a[row] + at));
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v] = V::dot_4(sums[row][v], element, columns[v]);
+        }
+    }
+};
+
+/// The same numbers in 16 bits. A word of four became two: the first holds its first and third number.
+using WideRows = DotRows<std::int16_t, std::int16_t, std::int32_t>;
+template <class V>
+struct WideWords {
+    using Vector = typename V::Vector;
+    static constexpr int width = sizeof(Vector) / 4;
+    static constexpr int vectors = 2, rows = width == 16 ? 8 : 4;
+
+    PRIMSEL_INLINE static Vector zero() { return V::broadcast(0); }
+    PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
+    PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::int16_t* const (&a)[rows],
+                                   std::ptrdiff_t at, const std::int16_t* b) noexcept {
+        Vector columns[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) columns[v] = V::load(b + v * 2 * width);
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const Vector element = V::broadcast(word_at(a[row] + at));
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v] = V::dot_2(sums[row][v], element, columns[v]);
+        }
+    }
+};
+
+/// Computes products of at most `most_words` words of the depth at a time, of which rows and columns are widened.
+template <class V>
+struct Widened {
+    static constexpr int most_words = 32;
+    // In 32-bit words of two numbers.
+    alignas(64) std::uint32_t rows[dot_rows][2 * most_words];
+    alignas(64) std::uint32_t columns[most_words][2][dot_columns];
+    int words = 0;
+
+    void add_row(int row, const std::uint8_t* src, int count) {
+        std::uint32_t* const to = rows[row] + 2 * words;
+        for (int i = 0; i < count; ++i) {
+            const auto four = static_cast<std::uint32_t>(word_at(src + 4 * i));
+            to[2 * i] = four & 0xff'00ffU, to[2 * i + 1] = four >> 8U & 0xff'00ffU;
+        }
+    }
+    void set_columns(const std::int8_t* src) {
+        for (int i = 0; i < words; ++i, src += 4 * dot_columns) {
+            for (int column = 0; column < dot_columns; ++column) {
+                const auto four = static_cast<std::uint32_t>(word_at(src + 4 * column));
+                columns[i][0][column] = sign_extended(four), columns[i][1][column] = sign_extended(four >> 8U);
+            }
+        }
+    }
+    void multiply(U8S8Rows const& t, int count, const std::int8_t* b, bool first, std::int32_t* sums) {
+        set_columns(b);
+        WideRows wide{.a = reinterpret_cast<const std::int16_t*>(rows[0]),
+                      .a_stride = 4 * most_words,
+                      .run = 4 * words,
+                      .b = reinterpret_cast<const std::int16_t*>(columns[0][0]),
+                      .columns = t.columns,
+                      .start = t.start};
+        using Words = WideWords<V>;
+        if (first) return dot_tiles<Words, Words::rows>(wide, count, sums);
+        alignas(64) std::int32_t part[dot_rows * dot_columns];
+        wide.start = nullptr;
+        dot_tiles<Words, Words::rows>(wide, count, part);
+        for (int i = 0; i < count * dot_columns; ++i) sums[i] += part[i];
+    }
+
+private:
+    /// Extends the signs of bytes 0 and 2 to 16 bits.
+    PRIMSEL_INLINE static std::uint32_t sign_extended(std::uint32_t four) {
+        const std::uint32_t low = (four & 0xffU) ^ 0x80U, high = (four >> 16U & 0xffU) ^ 0x80U;
+        return ((low - 0x80U) & 0xffffU) | (high - 0x80U) << 16U;
+    }
+};
+template <class V>
+void multiply_widened(U8S8Rows const& t, int rows, std::int32_t* sums) noexcept {
+    Widened<V> part;
+    const std::int8_t* b = t.b;
+    bool first = true;
+    const auto end_part = [&] {
+        part.multiply(t, rows, b, first, sums);
+        b += part.words * 4 * dot_columns;
+        part.words = 0, first = false;
+    };
+    for (int outer = 0; outer < t.outer; ++outer) {
+        for (int inner = 0; inner < t.inner; ++inner) {
+            const std::uint8_t* const a =
+                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            for (int i = 0; i < t.run;) {
+                const int words = std::min((t.run - i) / 4, part.most_words - part.words);
+                for (int row = 0; row < rows; ++row) {
+                    part.add_row(row, a + static_cast<std::size_t>(row) * t.a_stride + i, words);
+                }
+                part.words += words, i += 4 * words;
+                if (part.words == part.most_words) end_part();
+            }
+        }
+    }
+    if (part.words != 0 || first) end_part();
+}
+#elif defined(__ARM_FEATURE_DOTPROD)
+/// Vectors of four columns. The instruction takes signed numbers: 128 is subtracted from those of A.
+struct U8S8Words {
+    struct Vector {
+        int32x4_t sum;
+    };
+    static constexpr int width = 4, vectors = 2, rows = 8;
+
+    PRIMSEL_INLINE static Vector zero() { return {vdupq_n_s32(0)}; }
+    PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return {vld1q_s32(src)}; }
+    PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { vst1q_s32(dst, value.sum); }
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* const (&a)[rows],
+                                   std::ptrdiff_t at, const std::int8_t* b) noexcept {
+        int8x16_t columns[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) columns[v] = vld1q_s8(b + v * 16);
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const auto element = vreinterpretq_s8_u8(
+                veorq_u8(vreinterpretq_u8_s32(vdupq_n_s32(word_at(a[row] + at))), vdupq_n_u8(0x80)));
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v].sum = vdotq_s32(sums[row][v].sum, columns[v], element);
+        }
+    }
+};
+inline void multiply_signed(U8S8Rows t, int rows, std::int32_t* sums) noexcept {
+    // Sums start from 128 times those of the columns.
+    std::int32_t start[dot_columns];
+    for (int column = 0; column < dot_columns; column += 4) {
+        int32x4_t halves = vdupq_n_s32(0);
+        const std::int8_t* b = t.b + 4 * column;
+        for (int i = 0; i < t.outer * t.inner * t.run; i += 4, b += 4 * dot_columns) {
+            halves = vdotq_s32(halves, vld1q_s8(b), vdupq_n_s8(64));
+        }
+        const int32x4_t from = t.start == nullptr ? vdupq_n_s32(0) : vld1q_s32(t.start + column);
+        vst1q_s32(start + column, vaddq_s32(from, vaddq_s32(halves, halves)));
+    }
+    t.start = start;
+    dot_tiles<U8S8Words, U8S8Words::rows>(t, rows, sums);
+}
+#else
+/// The definition, for the compiler to vectorise.
+inline void multiply_plainly(U8S8Rows const& t, int rows, std::int32_t* sums) noexcept {
+    for (int row = 0; row < rows; ++row, sums += dot_columns) {
+        std::int32_t of_row[dot_columns]{};
+        if (t.start != nullptr) std::copy_n(t.start, dot_columns, of_row);
+        const std::int8_t* b = t.b;
+        for (int outer = 0; outer < t.outer; ++outer) {
+            for (int inner = 0; inner < t.inner; ++inner) {
+                const std::uint8_t* const a = t.a + static_cast<std::size_t>(row) * t.a_stride +
+                                              static_cast<std::size_t>(outer) * t.outer_step +
+                                              static_cast<std::size_t>(inner) * t.inner_step;
+                for (int i = 0; i < t.run; i += 4, b += 4 * dot_columns) {
+                    for (int column = 0; column < dot_columns; ++column) {
+                        const std::int8_t* const four = b + 4 * column;
+                        of_row[column] += a[i] * four[0] + a[i + 1] * four[1] + a[i + 2] * four[2] + a[i + 3] * four[3];
+                    }
+                }
+            }
+        }
+        std::copy_n(of_row, dot_columns, sums);
+    }
+}
+#endif
+
+#if PRIMSEL_HAS_AMX
+/// Products of tiles 4 and 5 with tiles 6 and 7, added to tiles 0 to 3.
+struct U8S8Tiles {
+    PRIMSEL_INLINE static void first() { _tile_dpbusd(0, 4, 6); }
+    PRIMSEL_INLINE static void beside() { _tile_dpbusd(1, 4, 7); }
+    PRIMSEL_INLINE static void below() { _tile_dpbusd(2, 5, 6); }
+    PRIMSEL_INLINE static void last() { _tile_dpbusd(3, 5, 7); }
+};
+#endif
+
+}  // namespace detail
+
+/// Computes sums[row][column] = start[column] + A B, for at most dot_rows rows, without the columns that are not
+/// needed. With the matrix unit, `tiles` says how the calling thread's tiles are configured: they have as many rows as
+/// the product, or half as many, and a run is a multiple of their words. Sums must fit 32 bits; they are then the same
+/// on every instruction set.
+template <class Arch>
+void multiply(U8S8Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles, std::int32_t* sums) noexcept {
+#if PRIMSEL_HAS_AMX
+    if (tiles.rows != 0) return detail::amx_tiles<detail::U8S8Tiles>(t, rows, tiles, sums);
+#endif
+#if defined(__SSE2__)
+    using V = detail::Integers<detail::integer_lanes<Arch>>;
+    if constexpr (detail::DotsFour<V>) {
+        detail::dot_tiles<detail::U8S8Words<V>, detail::U8S8Words<V>::rows>(t, rows, sums);
+    } else {
+        detail::multiply_widened<V>(t, rows, sums);
+    }
+#elif defined(__ARM_FEATURE_DOTPROD)
+    detail::multiply_signed(t, rows, sums);
+#else
+    detail::multiply_plainly(t, rows, sums);
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::gemm
