@@ -124,7 +124,10 @@ private:
                             .weights = packed.data(),
                             .dst = dst.data(),
                             .scratch = scratch.data(),
-                            .executor = executor_};
+                            .executor = executor_,
+                            .src_range = range_,
+                            .dst_range = range_,
+                            .residual_range = range_};
         double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
         const double seconds = time(packed.span(), 4 * best, [&] {
             if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
@@ -141,7 +144,7 @@ private:
         fill(dst.span());
         return time({}, 1e9, [&] {
             for (int i = 0; i < query.run.batch; ++i) {
-                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_, range_);
             }
         });
     }
@@ -169,6 +172,7 @@ private:
             fill(buffers.emplace_back(batch * shape.size()).span());
             src.push_back(buffers.back().data());
         }
+        const std::vector<TensorRange> ranges(src.size(), range_);
         AlignedBuffer weights(
             op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
@@ -181,9 +185,13 @@ private:
                           .batch = query.run.batch,
                           .weights = weights.data(),
                           .scratch = scratch.data(),
-                          .executor = executor_};
+                          .executor = executor_,
+                          .src_range = ranges,
+                          .dst_range = range_};
         return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }
+
+    static constexpr TensorRange range_ = range_of(-3, 3);  // of most normal values
 
     std::size_t runs_;
     Sequential executor_;

@@ -284,7 +284,10 @@ private:
                       .images = at_once,
                       .dst = result,
                       .scratch = scratch_.of_size(scratch),
-                      .executor = executor_};
+                      .executor = executor_,
+                      .src_range = range_,
+                      .dst_range = range_,
+                      .residual_range = range_};
         return timer_
             .time(
                 [&](std::size_t calls) {
@@ -308,17 +311,17 @@ private:
         const float* const values = normal(src);
         float* const result = dst_.of_size(dst);
         TransformEntry const& transform = kernels_.transform(from, to);
-        const TensorRange range = range_of(-3, 3);  // of most normal values
         const FlushSubnormals flushing;
         return timer_
             .time(
                 [&](std::size_t calls) {
-                    for (std::size_t i = 0; i < calls; ++i) transform.run(shape, values, result, executor_, range);
+                    for (std::size_t i = 0; i < calls; ++i) transform.run(shape, values, result, executor_, range_);
                 },
                 [](std::size_t) {}, std::numeric_limits<double>::infinity(), most_copies)
             .seconds;
     }
 
+    static constexpr TensorRange range_ = range_of(-3, 3);  // of most normal values
     static constexpr std::size_t most_copies = 32;
     /// Floats of all copies of weights; what is larger takes longer than needs copies.
     static constexpr std::size_t most_copied = std::size_t{1} << 19;
