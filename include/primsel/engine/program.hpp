@@ -163,6 +163,8 @@ private:
         ScheduledStep step;
         PackedWeights weights{};
         std::vector<const float*> src_data{};  // of an OpStep; filled in at each run
+        std::vector<TensorRange> src_ranges{};
+        TensorRange dst_range{};
         std::optional<engine::detail::Strips> strips{};
     };
 
@@ -227,7 +229,7 @@ private:
         const PreparedWeights values = prepare_weights(node, weights);
         Sequential here;
         for (std::size_t i = 0; i < images; ++i) {
-            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here, {});
+            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here, node.range);
         }
         return settled(all, node);
     }
@@ -296,6 +298,9 @@ private:
     [[nodiscard]] PackedStep pack(ScheduledStep step, Graph const& graph, Weights const& weights,
                                   const float*& last_bias, ExecutorRef packing) {
         PackedStep result{std::move(step)};
+        Node const& node = graph[result.step.node];
+        for (const std::size_t input : node.inputs) result.src_ranges.push_back(graph[input].range);
+        result.dst_range = node.range;
         if (const auto* conv = std::get_if<ConvStep>(&result.step.work)) {
             result.weights = pack_conv(conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
         } else if (const auto* strips = std::get_if<StripsStep>(&result.step.work)) {
@@ -446,7 +451,10 @@ private:
                                              .dst = at(packed.step.dst, image) + step.written.offset,
                                              .dst_stride = step.written.stride,
                                              .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                             .executor = executor});
+                                             .executor = executor,
+                                             .src_range = packed.src_ranges.front(),
+                                             .dst_range = packed.dst_range,
+                                             .residual_range = packed.src_ranges.back()});
         }
     }
     void run(StripsStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
@@ -469,7 +477,7 @@ private:
         const std::size_t end = first + static_cast<std::size_t>(images);
         for (std::size_t image = first; image < end; ++image) {
             step.transform->run(packed.step.dst_shape, at(packed.step.src[0], image), at(packed.step.dst, image),
-                                executor, {});
+                                executor, packed.dst_range);
         }
     }
     void run(OpStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
@@ -484,7 +492,9 @@ private:
                                   .weights = packed.weights.values,
                                   .clamp = step.clamp,
                                   .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                  .executor = executor});
+                                  .executor = executor,
+                                  .src_range = packed.src_ranges,
+                                  .dst_range = packed.dst_range});
     }
 
     int batch_;

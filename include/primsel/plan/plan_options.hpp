@@ -22,8 +22,9 @@ struct PlanOptions {
     std::optional<Family> family = std::nullopt;
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
-    /// The least precise type in which a primitive may multiply. With bf16 the plan takes bfloat16 where it is faster;
-    /// an engine has such primitives if its policies list them (LowPrecision).
+    /// The least precise type in which a primitive may multiply. With bf16 the plan takes bfloat16 where it is faster,
+    /// with int8 also bytes where ranges are known; an engine has such primitives if its policies list them
+    /// (LowPrecision).
     Precision precision = Precision::float32;
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();

@@ -133,6 +133,10 @@ private:
         if (is_nan(options_.max_error) || !(options_.max_error >= 0)) {
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
+        const auto has_range = [](Node const& node) { return node.range.known(); };
+        if (options_.precision == Precision::int8 && std::ranges::none_of(graph_.nodes(), has_range)) {
+            fail("plan: precision int8 needs ranges of tensors, and the network has none: see docs/plan/precision.md");
+        }
         if (options_.primitive.empty()) return;
         PrimitiveEntry const& entry = kernels_.primitives[kernels_.find(options_.primitive)];
         if (options_.family && entry.family != *options_.family) {
@@ -170,15 +174,30 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    /// Whether results may be rounded to the elements of a layout.
-    [[nodiscard]] bool allows(std::size_t layout) const {
-        const std::size_t bytes = kernels_.layouts[layout].element_bytes;
-        return bytes >= sizeof(float) || options_.precision == Precision::int8 ||
-               (options_.precision == Precision::bf16 && bytes > 1);
+    /// Whether the tensors that node i reads and writes may be in this layout.
+    [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
+        LayoutEntry const& entry = kernels_.layouts[layout];
+        if (options_.precision == Precision::float32 && entry.element_bytes < sizeof(float)) return false;
+        return !entry.needs_range || (options_.precision == Precision::int8 && ranges_[i].all);
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
+    /// The ranges that are known of a node's tensors: of its first input, and of all.
+    struct KnownRanges {
+        bool input = false, all = false;
+        friend bool operator==(KnownRanges const&, KnownRanges const&) = default;
+    };
+    [[nodiscard]] KnownRanges known_ranges(Node const& node) const {
+        const auto known = [this](std::size_t input) { return graph_[input].range.known(); };
+        return {!node.inputs.empty() && known(node.inputs[0]),
+                node.range.known() && std::ranges::all_of(node.inputs, known)};
+    }
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, std::size_t i, ConvTask const& task) const {
+        Node const& node = graph_[i];
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (entry.precision > options_.precision) return "its precision is below the allowed one";
+        if (entry.precision == Precision::int8 && !ranges_[i].input) return "the range of its input is unknown";
+        if (kernels_.layouts[entry.out_layout].needs_range && !ranges_[i].all) {
+            return "the range of its result, or of what is added to it, is unknown";
+        }
         if (options_.exact_support && entry.mixes_pixels) return "it mixes pixels that outputs do not depend on";
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
@@ -214,7 +233,7 @@ private:
         int nearest = 2;
         for (PrimitiveEntry const& entry : kernels_.primitives) {
             std::string id(options_.keep_candidates ? entry.id : std::string_view());
-            candidates_[i].push_back({std::move(id), 0, refusal(entry, graph_[i], task)});
+            candidates_[i].push_back({std::move(id), 0, refusal(entry, i, task)});
             if (candidates_[i].back().refusal.empty()) nearest = std::min(nearest, distance(entry));
         }
         for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
@@ -238,7 +257,8 @@ private:
             return before.shape == node.shape && before.layer == node.layer &&
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
-                   before.epilogue.changes_result() == node.epilogue.changes_result() && !is_named(before);
+                   ranges_[other] == ranges_[i] && before.epilogue.changes_result() == node.epilogue.changes_result() &&
+                   !is_named(before);
         });
         return found == asked.end() ? i : *found;
     }
@@ -251,6 +271,7 @@ private:
             Node const& node = graph_[i];
             const auto task = conv_task(graph_, i);
             packs.push_back(task && task->packs);
+            ranges_.push_back(known_ranges(node));
             alike_.push_back(first_alike(i, asked, packs));
             if (alike_[i] != i) continue;
             asked.push_back(i);
@@ -284,7 +305,7 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (allows(layout)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
+                    if (allows(layout, i)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -314,7 +335,7 @@ private:
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout)) continue;
+                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout, i)) continue;
                     runs = true;
                     const double seconds = op_seconds(layout);
                     if (seconds == infinite) continue;
@@ -391,6 +412,7 @@ private:
     std::vector<TransformQuery> transforms_;
     std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
     std::vector<std::size_t> alike_, shape_of_;
+    std::vector<KnownRanges> ranges_;
     std::vector<std::vector<Candidate>> candidates_;
     std::vector<std::size_t> transform_of_;  // the query of a shape, from a layout to another
 };

@@ -27,10 +27,11 @@ inline constexpr std::size_t most_strip_layers = 4;
     const ConvTask task = *conv_task(graph, node);
     return !task.packs && rows_read_image(task.shape);
 }
-/// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc.
+/// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc. Strips
+/// have no ranges.
 [[nodiscard]] inline bool joins_strips(Kernels const& kernels, PrimitiveEntry const& entry) {
-    return entry.by_rows && entry.fuses_epilogue && kernels.layouts[entry.in_layout].name == hwc::name &&
-           kernels.layouts[entry.out_layout].name == hwc::name;
+    return entry.by_rows && entry.fuses_epilogue && entry.precision != Precision::int8 &&
+           kernels.layouts[entry.in_layout].name == hwc::name && kernels.layouts[entry.out_layout].name == hwc::name;
 }
 /// Whether a layer can be in a chain by the primitive that the plan chose for it.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, Kernels const& kernels, PlannedLayer const& planned,
