@@ -3,6 +3,7 @@
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/train/policies.hpp>
 
+template primsel::Machine const& primsel::this_machine_in_all_precisions<primsel::default_arch>();
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 template primsel::Kernels
 primsel::make_kernels<primsel::LowPrecision::primitives, primsel::default_arch, primsel::LayoutsWithBf16>();

@@ -110,7 +110,7 @@ struct Network {
         const ps::OnnxModel file = ps::load_onnx(options.model, sizes);
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::LayoutsWithBf16>();
-        kernels.machine = &ps::measure::KeptMachine::speeds<ps::default_arch>;
+        kernels.machine = &ps::measure::Kept<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);
         ps::Program program(graph, kernels, plan, file.weights, options.threads, executor);

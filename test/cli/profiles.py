@@ -35,7 +35,7 @@ class Profile(Cli):
         about, header, rows = self.rows(out)
         self.assertEqual([line.split(":")[0] for line in about],
                          ["# arch", *(f"# bandwidth_{i}" for i in range(5)), "# bf16_flops", "# compiler", "# cpu", "# gemm_flops",
-                          "# half_flops", "# idle_bandwidth", "# images", "# product_flops", "# reference_ns", "# scalar_flops", "# vector_flops", "# version"])
+                          "# half_flops", "# idle_bandwidth", "# images", "# int8_flops", "# product_flops", "# reference_ns", "# scalar_flops", "# vector_flops", "# version"])
         self.assertEqual(header[:5], ["c", "k", "im", "f", "s"])
         self.assertEqual(len(header), 5 + 11)  # eight of conv-1x1
         self.assertEqual(len(rows), 9)

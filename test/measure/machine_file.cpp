@@ -36,10 +36,11 @@ struct Asked {
     ps::Machine machine;
     int measured = 0;
 };
-Asked ask(ps::measure::MachineFile const& file, ps::Machine const& measured, double peak, bool renew = false) {
+Asked ask(ps::measure::MachineFile const& file, ps::Machine const& measured, double peak, bool renew = false,
+          bool all_precisions = false) {
     Asked asked;
     asked.machine = ps::measure::detail::kept_or_measured(
-        file, renew, [&] { return ++asked.measured, measured; }, [&] { return peak; });
+        file, renew, [&] { return ++asked.measured, measured; }, [&] { return peak; }, all_precisions);
     return asked;
 }
 
@@ -115,6 +116,18 @@ TEST_CASE("a machine is measured once, again where told to, and where it has bec
     CHECK(same_speeds(ask(file, slow, peak / 3).machine, some_machine));
     CHECK(ask(file, slow, peak, true).measured == 1);
     CHECK(same_speeds(*file.read(), slow));
+}
+
+TEST_CASE("a file without the speeds of low precision is enough for floats alone") {
+    const scratch::Folder folder;
+    const ps::measure::MachineFile file("avx2", folder.file(""));
+    ps::Machine floats = some_machine;
+    floats.int8_flops = 0;
+    REQUIRE(file.write(floats));
+    CHECK(ask(file, some_machine, 1).measured == 0);
+    CHECK(ask(file, some_machine, 1, false, true).measured == 1);
+    CHECK(ask(file, some_machine, 1, false, true).measured == 0);
+    CHECK(same_speeds(ask(file, floats, 1).machine, some_machine));
 }
 
 TEST_CASE("where a machine's speeds cannot be kept they are measured, and that is no error") {

@@ -3,8 +3,8 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/machine/all_precisions.hpp>
 #include <primsel/machine/machine.hpp>
-#include <primsel/machine/measure_machine.hpp>
 #include <primsel/measure/machine_file.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/version.hpp>
@@ -27,7 +27,7 @@ std::string giga(double rate, const char* unit) {
 void machine(bool json, bool renew) {
     const ps::Kernels all = kernels();
     const ps::measure::MachineFile file(all.arch);
-    if (renew) file.write(ps::this_machine<ps::default_arch>());
+    if (renew) file.write(ps::this_machine_in_all_precisions<ps::default_arch>());
     ps::Machine const& here = all.machine();
     if (json) {
         ps::Json::Array bandwidth;
@@ -42,6 +42,7 @@ void machine(bool json, bool renew) {
                                            {"half_flops", here.half_flops},
                                            {"product_flops", here.matmul_flops},
                                            {"bf16_flops", here.bf16_flops},
+                                           {"int8_flops", here.int8_flops},
                                            {"vector_flops", here.vector_flops},
                                            {"scalar_flops", here.scalar_flops},
                                            {"bandwidth", std::move(bandwidth)},
@@ -55,6 +56,7 @@ void machine(bool json, bool renew) {
     table.add({"the same in half as wide vectors", giga(here.half_flops, "GFLOP/s")});
     table.add({"the same, of cached matrices", giga(here.matmul_flops, "GFLOP/s")});
     table.add({"the same, in bfloat16", giga(here.bf16_flops, "GFLOP/s")});
+    table.add({"the same, of bytes", giga(here.int8_flops, "Gop/s")});
     table.add({"vector operations in L1", giga(here.vector_flops, "GFLOP/s")});
     table.add({"scalar operations", giga(here.scalar_flops, "GFLOP/s")});
     for (std::size_t i = 0; i + 1 < here.bandwidth.size(); ++i) {

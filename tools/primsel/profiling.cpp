@@ -7,6 +7,7 @@
 #include <primsel/cost/features.hpp>
 #include <primsel/learn/machine_about.hpp>
 #include <primsel/learn/tables.hpp>
+#include <primsel/machine/all_precisions.hpp>
 #include <primsel/measure/choose_rows.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
@@ -105,7 +106,8 @@ std::map<std::string, std::string> Profiling::about() const {
                                              {"images", std::to_string(options_.images)},
                                              {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
                                              {"version", std::string(ps::version)}};
-    ps::learn::add_about(about, ps::this_machine<ps::default_arch>());  // as it is while this is measured
+    ps::learn::add_about(about,
+                         ps::this_machine_in_all_precisions<ps::default_arch>());  // as it is while this is measured
     return about;
 }
 

@@ -2,6 +2,7 @@
 
 #include <primsel/core/type_list.hpp>
 #include <primsel/engine/policies.hpp>
+#include <primsel/machine/all_precisions.hpp>
 #include <primsel/op/bf16.hpp>
 #include <primsel/primitive/depthwise_bf16.hpp>
 #include <primsel/primitive/direct_bf16.hpp>
@@ -22,6 +23,7 @@ using EveryPrimitive = concatenate<AllPrimitives, Bf16Primitives>;
 struct LowPrecision : DefaultPolicies {
     using primitives = concatenate<DefaultPrimitives, Bf16Primitives>;
     using layouts = LayoutsWithBf16;
+    using machine = MeasuredInAllPrecisions;
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS

@@ -22,7 +22,7 @@ struct Machine {
     double matmul_flops = 9e9;  ///< operations per second of a product of cached matrices (SimdGemm)
     /// Operations per second of a product of cached matrices in bfloat16 with sums in floats; 0 means unknown.
     double bf16_flops = 0;
-    /// The same of bytes with sums in integers.
+    /// The same of bytes with sums in integers. Both are measured only for programs that use them.
     double int8_flops = 0;
     double vector_flops = 5e9;  ///< vector operations on cached data per second
     double scalar_flops = 1e9;  ///< scalar operations per second

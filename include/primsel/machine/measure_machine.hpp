@@ -3,7 +3,6 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/timer.hpp>
-#include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/machine/evict.hpp>
 #include <primsel/machine/machine.hpp>
@@ -121,34 +120,6 @@ double measure_product() {
     });
 }
 
-/// Measures the product of 192 rows with 192 columns of a depth of 192 in bfloat16.
-template <class Arch>
-double measure_bf16_product() {
-    constexpr std::size_t size = 192;
-    constexpr auto rows = static_cast<std::size_t>(gemm::dot_rows),
-                   columns = static_cast<std::size_t>(gemm::dot_columns);
-    // A float has room for two.
-    AlignedBuffer a(size * size / 2), b(size * size / 2), sums(rows * columns);
-    auto *const a_of = reinterpret_cast<bfloat16*>(a.data()), *const b_of = reinterpret_cast<bfloat16*>(b.data());
-    std::fill_n(a_of, size * size, to_bfloat16(0.5F));
-    std::fill_n(b_of, size * size, to_bfloat16(0.25F));
-    const core::AmxTiles tiles = core::may_use_amx() ? core::AmxTiles{16, 16} : core::AmxTiles{};
-    const core::AmxScope scope(tiles);
-    return best_rate(0.0005, 2.0 * size * size * size, [&] {
-        for (std::size_t panel = 0; panel < size; panel += columns) {
-            for (std::size_t row = 0; row < size; row += rows) {
-                gemm::multiply<Arch>(gemm::Bf16Rows{.a = a_of + row * size,
-                                                    .a_stride = size,
-                                                    .run = static_cast<int>(size),
-                                                    .b = b_of + panel * size},
-                                     gemm::dot_rows, tiles, sums.data());
-            }
-        }
-        volatile float used = sums.data()[0];
-        (void)used;
-    });
-}
-
 /// Runs multiply-adds on data in L1. It is not inlined and keeps its pointers in registers: a store of a vector may
 /// alias any pointer in memory, which the compiler would then reload each time.
 template <class Arch>
@@ -251,7 +222,6 @@ Machine measure_machine() {
         // Takes about Machine::idle_seconds and uses only registers and L1.
         raise(machine.fma_flops, measure_fma<Arch>(0.001));
         raise(machine.half_flops, measure_half<Arch>(0.0003, machine.fma_flops));
-        raise(machine.bf16_flops, measure_bf16_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
         idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());

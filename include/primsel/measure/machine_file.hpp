@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
@@ -96,13 +97,16 @@ private:
 namespace detail {
 
 /// The speeds that the file has, unless `renew`; else, or where `peak()` is well above theirs, which other programs had
-/// slowed down when they were measured, those of `measure()`, which the file then has.
+/// slowed down when they were measured, those of `measure()`, which the file then has. Also where the file lacks the
+/// speeds of some precision and all are wanted.
 template <class Measure, class Peak>
-[[nodiscard]] Machine kept_or_measured(MachineFile const& file, bool renew, Measure const& measure, Peak const& peak) {
+[[nodiscard]] Machine kept_or_measured(MachineFile const& file, bool renew, Measure const& measure, Peak const& peak,
+                                       bool all_precisions = false) {
     constexpr double faster = 1.15;
     if (!renew) {
         const std::optional<Machine> kept = file.read();
-        if (kept && peak() < faster * kept->fma_flops) return *kept;
+        const bool is_enough = kept && (!all_precisions || (kept->bf16_flops > 0 && kept->int8_flops > 0));
+        if (is_enough && peak() < faster * kept->fma_flops) return *kept;
     }
     const Machine machine = measure();
     file.write(machine);
@@ -113,8 +117,10 @@ template <class Measure, class Peak>
 
 /// A policy for engines, `using machine = KeptMachine;`: this machine's speeds are measured once and then kept in a
 /// MachineFile for other programs. Of the environment, PRIMSEL_MACHINE=measure leaves the file alone, and
-/// PRIMSEL_MACHINE=renew measures again and replaces it.
-struct KeptMachine {
+/// PRIMSEL_MACHINE=renew measures again and replaces it. Measured: the policy that measures, MeasuredMachine or
+/// MeasuredInAllPrecisions.
+template <class Measured>
+struct Kept {
     /// Throws error where PRIMSEL_MACHINE is something else.
     template <class Arch>
     [[nodiscard]] static Machine const& speeds() {
@@ -124,12 +130,13 @@ struct KeptMachine {
             if (how != "" && how != "measure" && how != "renew") {
                 fail("PRIMSEL_MACHINE=", how, ": neither measure nor renew");
             }
-            if (how == "measure") return this_machine<Arch>();
-            return detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", this_machine<Arch>,
-                                            measured_peak<Arch>);
+            if (how == "measure") return Measured::template speeds<Arch>();
+            return detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", &Measured::template speeds<Arch>,
+                                            &measured_peak<Arch>, !std::same_as<Measured, MeasuredMachine>);
         }();
         return machine;
     }
 };
+using KeptMachine = Kept<MeasuredMachine>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::measure
