@@ -1,0 +1,183 @@
+// The ranges of a network's tensors, from images like those that it will see.
+#pragma once
+
+#include <primsel/engine/engine.hpp>
+#include <primsel/network/ranges.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The values that a tensor's bytes reach: all that were seen; all but 0.01 % at either end; or those for which bytes
+/// differ least from the values, in the sum of squares.
+enum class RangeMethod { min_max, percentile, mse };
+
+[[nodiscard]] constexpr std::string_view to_string_view(RangeMethod method) {
+    constexpr std::string_view names[] = {"min-max", "percentile", "mse"};
+    return names[static_cast<std::size_t>(method)];
+}
+
+namespace engine::detail {
+
+/// The values of a tensor: first their bounds, then how often they lie in each of some equal parts between those.
+class ValueHistogram {
+public:
+    void widen(std::span<const float> values) {
+        for (const float value : values) {
+            low_ = std::min(low_, value), high_ = std::max(high_, value);
+            finite_ = finite_ && std::abs(value) <= std::numeric_limits<float>::max();
+        }
+    }
+    [[nodiscard]] bool known() const { return finite_ && low_ <= high_; }
+
+    void count(std::span<const float> values) {
+        const double scale = high_ > low_ ? parts / (static_cast<double>(high_) - static_cast<double>(low_)) : 0;
+        for (const float value : values) {
+            const double part = (static_cast<double>(value) - static_cast<double>(low_)) * scale;
+            ++counts_[std::min(static_cast<std::size_t>(part), parts - 1)];
+        }
+    }
+    /// The lowest and the highest value that bytes should reach.
+    [[nodiscard]] std::pair<float, float> bounds(RangeMethod method) const {
+        if (method == RangeMethod::percentile) return percentiles(1e-4);
+        if (method == RangeMethod::mse) return least_error();
+        return {low_, high_};
+    }
+
+private:
+    static constexpr std::size_t parts = 4096;
+
+    [[nodiscard]] float border(std::size_t part) const {
+        const double share = static_cast<double>(part) / parts;
+        return static_cast<float>(static_cast<double>(low_) * (1 - share) + static_cast<double>(high_) * share);
+    }
+    /// The borders beyond which no more than this share of the values lie, at either end.
+    [[nodiscard]] std::pair<float, float> percentiles(double share) const {
+        const auto all = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+        const double most = share * static_cast<double>(all);
+        std::size_t first = 0, last = parts;
+        for (double below = static_cast<double>(counts_[0]); below <= most;
+             below += static_cast<double>(counts_[first]))
+            ++first;
+        for (double above = static_cast<double>(counts_[last - 1]); above <= most;
+             above += static_cast<double>(counts_[last - 1])) {
+            --last;
+        }
+        return {border(first), border(last)};
+    }
+    /// Of the bounds times 1, 0.95, ..., 0.3, those with the least sum of squared differences.
+    [[nodiscard]] std::pair<float, float> least_error() const {
+        std::pair<float, float> best{low_, high_};
+        double least = std::numeric_limits<double>::infinity();
+        for (int share = 20; share >= 6; --share) {
+            const float factor = static_cast<float>(share) / 20;
+            const TensorRange range = range_of(factor * low_, factor * high_);
+            const double scale = static_cast<double>(range.scale), low = -range.zero_point * scale,
+                         high = (255 - range.zero_point) * scale;
+            double error = 0;
+            for (std::size_t part = 0; part < parts; ++part) {
+                const double value = 0.5 * (static_cast<double>(border(part)) + static_cast<double>(border(part + 1))),
+                             beyond = value - std::clamp(value, low, high);
+                // Rounding to steps of the scale differs by scale^2 / 12 on average.
+                error += static_cast<double>(counts_[part]) * (beyond != 0 ? beyond * beyond : scale * scale / 12);
+            }
+            if (error < least) least = error, best = {factor * low_, factor * high_};
+        }
+        return best;
+    }
+
+    float low_ = std::numeric_limits<float>::infinity(), high_ = -std::numeric_limits<float>::infinity();
+    bool finite_ = true;
+    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(parts, 0);
+};
+
+}  // namespace engine::detail
+
+/// The values that the tensors of a network have for some images.
+class TensorStatistics {
+public:
+    /// Runs the network in floats, twice: for bounds and for what lies between. images: one after another, as many as a
+    /// batch or a multiple. Throws error if the graph has not one input, and as Engine does.
+    TensorStatistics(Graph const& graph, Weights const& weights, std::span<const float> images)
+        : graph_(graph), values_(graph.size()) {
+        const std::size_t input = graph_.input();
+        std::vector<std::size_t> outputs;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (!graph_[i].inputs.empty()) outputs.push_back(i);
+        }
+        Graph observed = graph_;
+        observed.set_outputs(outputs);
+        Engine<Graph> engine(observed, weights, PlanOptions{.strips = false, .keep_candidates = false});
+        const std::size_t batch = engine.program().in_floats();
+        if (images.empty() || images.size() % batch != 0) {
+            fail("ranges: ", images.size(), " values are no images of ", engine.in_shape(), " in batches of ",
+                 engine.batch());
+        }
+        std::vector<std::vector<float>> results;
+        std::vector<std::span<float>> dsts;
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            dsts.emplace_back(results.emplace_back(engine.program().out_floats(i)));
+        }
+        for (const auto use : {&engine::detail::ValueHistogram::widen, &engine::detail::ValueHistogram::count}) {
+            for (std::size_t at = 0; at < images.size(); at += batch) {
+                const std::span<const float> src = images.subspan(at, batch);
+                engine.run(std::span(&src, 1), dsts);
+                (values_[input].*use)(src);
+                for (std::size_t i = 0; i < outputs.size(); ++i) {
+                    engine::detail::ValueHistogram& of = values_[outputs[i]];
+                    if (use == &engine::detail::ValueHistogram::widen || of.known()) (of.*use)(results[i]);
+                }
+            }
+        }
+    }
+
+    /// Returns the range of each tensor whose values were all finite. Layers that only select values share their
+    /// input's range, and so do the inputs of a concatenation with its result.
+    [[nodiscard]] TensorRanges ranges(RangeMethod method) const {
+        std::vector<std::size_t> sharer(graph_.size());
+        std::iota(sharer.begin(), sharer.end(), std::size_t{0});
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (!keeps_range(graph_[i].layer) && !std::holds_alternative<ConcatParams>(graph_[i].layer)) continue;
+            for (const std::size_t input : graph_[i].inputs) {
+                std::ranges::replace(sharer, sharer[input], sharer[i]);
+            }
+        }
+        std::vector<std::pair<float, float>> bounds(graph_.size(), {0.0F, 0.0F});
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (!values_[i].known()) continue;
+            auto& [low, high] = bounds[sharer[i]];
+            const std::pair<float, float> own = values_[i].bounds(method);
+            low = std::min(low, own.first), high = std::max(high, own.second);
+        }
+        TensorRanges ranges;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            auto const& [low, high] = bounds[sharer[i]];
+            if (values_[i].known()) ranges[graph_[i].name] = range_of(low, high);
+        }
+        return ranges;
+    }
+
+private:
+    Graph graph_;
+    std::vector<engine::detail::ValueHistogram> values_;
+};
+
+/// Returns the ranges of a network's tensors for such images (TensorStatistics), for with_ranges.
+[[nodiscard]] inline TensorRanges calibrate_ranges(Graph const& graph, Weights const& weights,
+                                                   std::span<const float> images,
+                                                   RangeMethod method = RangeMethod::min_max) {
+    return TensorStatistics(graph, weights, images).ranges(method);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

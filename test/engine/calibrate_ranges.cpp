@@ -1,0 +1,96 @@
+#include <primsel/engine/calibrate_ranges.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace calibrate_ranges_tests {
+
+/// Values of a normal distribution, and one far from them.
+std::vector<float> with_outlier(std::size_t count, float outlier) {
+    std::mt19937 bits(7);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(count);
+    for (float& value : values) value = normal(bits);
+    values[count / 2] = outlier;
+    return values;
+}
+double squared_error(std::span<const float> values, ps::TensorRange range) {
+    double sum = 0;
+    for (const float value : values) {
+        const float byte =
+            std::clamp(std::nearbyint(value / range.scale) + static_cast<float>(range.zero_point), 0.0F, 255.0F);
+        const float back = range.scale * (byte - static_cast<float>(range.zero_point));
+        sum += std::pow(static_cast<double>(back - value), 2);
+    }
+    return sum;
+}
+
+TEST_CASE("ranges of the values themselves, without the rarest, and with the least error") {
+    const ps::Shape shape{1, 250, 400};
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{shape}, {});
+    graph.add("relu", ps::ActivationParams{ps::ActivationKind::relu}, {0});
+    const ps::Weights weights = ps::random_weights(graph);
+    const std::vector<float> values = with_outlier(2 * shape.size(), 20.0F);
+    const auto [low, high] = std::ranges::minmax(values);
+    const ps::TensorStatistics statistics(graph, weights, values);
+
+    const ps::TensorRanges all = statistics.ranges(ps::RangeMethod::min_max);
+    CHECK(all.at("image") == ps::range_of(low, high));
+    CHECK(all.at("relu") == ps::range_of(0, high));
+    CHECK(ps::calibrate_ranges(graph, weights, values) == all);
+
+    // 0.01 % of a normal distribution lie beyond 3.72.
+    const ps::TensorRange usual = statistics.ranges(ps::RangeMethod::percentile).at("image");
+    CHECK(usual.scale == doctest::Approx(2 * 3.72 / 255).epsilon(0.05));
+
+    const ps::TensorRange best = statistics.ranges(ps::RangeMethod::mse).at("image");
+    CHECK(best.scale < all.at("image").scale);
+    CHECK(squared_error(values, best) < 0.9 * squared_error(values, all.at("image")));
+    CHECK(squared_error(values, best) < squared_error(values, usual));
+}
+
+TEST_CASE("tensors that share their values share a range") {
+    ps::Graph graph;
+    const ps::ActivationParams relu{ps::ActivationKind::relu};
+    graph.add("image", ps::InputParams{{2, 4, 4}}, {});
+    graph.add("scale", ps::ScaleParams{.known = true, .factor = 3}, {0});
+    graph.add("a", relu, {1});
+    graph.add("pool", ps::PoolParams{}, {2});
+    graph.add("b", relu, {0});
+    graph.add("half", ps::PoolParams{}, {4});
+    graph.add("both", ps::ConcatParams{}, {3, 5});
+    graph.add("sum", ps::GlobalPoolParams{ps::PoolKind::average}, {6});
+    std::vector<float> values = with_outlier(32, 2.0F);
+    const ps::TensorRanges ranges = ps::calibrate_ranges(graph, ps::random_weights(graph), values);
+    for (const char* name : {"pool", "b", "half", "both"}) CHECK(ranges.at(name) == ranges.at("a"));
+    CHECK(ranges.at("a") != ranges.at("image"));
+    CHECK(ranges.at("sum") != ranges.at("both"));
+    CHECK(ranges.size() == graph.size());
+}
+
+TEST_CASE("values that are not finite have no range, and what is no image is refused") {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{1, 2, 2}}, {});
+    graph.add("scale", ps::ScaleParams{.known = true, .factor = 3e38F}, {0});
+    graph.add("relu", ps::ActivationParams{ps::ActivationKind::relu6}, {1});
+    const std::vector<float> values{1, 2, 3, -4};
+    const ps::Weights weights = ps::random_weights(graph);
+    const ps::TensorRanges ranges = ps::calibrate_ranges(graph, weights, values);
+    CHECK(ranges.contains("image"));
+    CHECK(!ranges.contains("scale"));
+    CHECK(ranges.at("relu") == ps::range_of(0, 6));
+    CHECK_THROWS_WITH_AS((void)ps::calibrate_ranges(graph, weights, std::span(values).first(3)),
+                         "ranges: 3 values are no images of 1x2x2 in batches of 1", ps::error);
+    CHECK_THROWS_AS((void)ps::calibrate_ranges(graph, weights, {}), ps::error);
+}
+
+}  // namespace calibrate_ranges_tests
