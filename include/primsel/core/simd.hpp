@@ -145,6 +145,18 @@ PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     return Floats<Arch>(held);
 }
 
+/// Returns a * b, rounded. No compiler fuses it with a sum, so that it has the same bits on every instruction set.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> rounded_product(Floats<Arch> const& a, Floats<Arch> const& b) {
+    typename Floats<Arch>::register_type product = a * b;
+#if defined(__x86_64__)
+    asm("" : "+v"(product));
+#else
+    asm("" : "+w"(product));
+#endif
+    return Floats<Arch>(product);
+}
+
 #if defined(__AVX512F__)
 namespace core::detail {
 

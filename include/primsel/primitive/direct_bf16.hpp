@@ -1,305 +1,55 @@
 #pragma once
 
-#include <primsel/core/aligned_buffer.hpp>
-#include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/bfloat16.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
-#include <primsel/primitive/detail/tap.hpp>
+#include <primsel/primitive/detail/direct_narrow.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 
 #include <algorithm>
 #include <concepts>
-#include <cstring>
+#include <cstddef>
+#include <limits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace primitive::detail {
 
-/// Direct convolution in bfloat16 with sums in float. A row of output pixels is a matrix whose rows overlap in the
-/// image. With stride 1 the rows of the image follow each other as one long row, and what is computed for its padding
-/// is dropped. An unpadded image in bfloat16 is read in place. Others are copied with their padding, strip by strip if
-/// the copy is large. Pixels of few channels would fill a small part of a cache line: where there are several taps, the
-/// patches of the pixels of each product are copied, too.
-template <Layout From, Layout To>
-struct DirectBf16 {
-    static constexpr Family family = Family::direct;
-    using in_layout = From;
-    using out_layout = To;
-    static constexpr bool fuses_epilogue = true;
-    static constexpr bool strided_output = std::same_as<To, hwc>;
+/// Numbers in bfloat16, with sums in floats.
+struct Bf16Numbers {
+    using Image = hwc_bf16;
+    using Rows = gemm::Bf16Rows;
     static constexpr Precision precision = Precision::bf16;
+    static constexpr Rate rate = Rate::bf16;
     /// Inputs and weights have 8 bits; so has the result in bfloat16.
     static constexpr double error_bound = 0.03;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
-        return s.groups == 1 ? Support::yes() : Support::no("needs one group");
-    }
-    template <class Arch>
-    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return static_cast<std::size_t>(panels(s)) * panel_elements(s) / 2;
-    }
-    /// Writes panels of 32 outputs: for each pair of steps of the depth (fh, fw, c) the pair's weights of every output.
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        auto* to = reinterpret_cast<bfloat16*>(dst);
-        std::fill_n(to, static_cast<std::size_t>(panels(s)) * panel_elements(s), bfloat16{});
-        const std::size_t pixel = copied_pixel(s);
-        for (int k = 0; k < s.k; ++k) {
-            bfloat16* const column = to + static_cast<std::size_t>(k / gemm::dot_columns) * panel_elements(s) +
-                                     static_cast<std::size_t>(k % gemm::dot_columns) * 2;
-            for (int tap = 0; tap < s.fh * s.fw; ++tap) {
-                for (int c = 0; c < s.c; ++c) {
-                    const std::size_t step = static_cast<std::size_t>(tap) * pixel + static_cast<std::size_t>(c);
-                    column[step / 2 * 2 * gemm::dot_columns + step % 2] =
-                        to_bfloat16(kernel[kernel_index(s, k, c, tap / s.fw, tap % s.fw)]);
-                }
-            }
-        }
-    }
-    template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        if (!copies(s)) return 0;
-        if (!in_strips(s)) return copy_floats(s, s.out_h());
-        return workers * (copy_floats(s, rows_of_strip(s)) + patch_floats(s));
-    }
-
-    template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const int rows = rows_of_strip(s);
-        const auto strips = static_cast<std::size_t>((s.out_h() + rows - 1) / rows),
-                   panels_of = static_cast<std::size_t>(panels_inside(s) ? 1 : panels(s));
-        if (copies(s) && in_strips(s)) {
-            args.executor.parallel_for(strips, [&s, &args, rows](std::size_t strip, std::size_t worker) {
-                const int first = static_cast<int>(strip) * rows, count = std::min(rows, s.out_h() - first);
-                float* const copy = args.scratch + worker * (copy_floats(s, rows) + patch_floats(s));
-                for (int i = 0; i < copy_rows(s, count); ++i) copy_row(s, args.src, first, count, i, copy);
-                const Walk walk(s, reinterpret_cast<const bfloat16*>(copy), first, count, copy_step(s, count));
-                const core::AmxScope tiles(walk.tiles);
-                auto* const patch = reinterpret_cast<bfloat16*>(copy + copy_floats(s, rows));
-                if (panels_inside(s)) return products<Arch>(s, args, walk, 0, panels(s), patches(s) ? patch : nullptr);
-                for (int panel = 0; panel < panels(s); ++panel)
-                    products<Arch>(s, args, walk, panel, panel + 1, nullptr);
-            });
-            return;
-        }
-        const auto* image = reinterpret_cast<const bfloat16*>(args.src);
-        if (copies(s)) {
-            image = reinterpret_cast<const bfloat16*>(args.scratch);
-            const auto height = static_cast<std::size_t>(copy_rows(s, s.out_h()));
-            args.executor.parallel_for(height, [&s, &args](std::size_t i, std::size_t) {
-                copy_row(s, args.src, 0, s.out_h(), static_cast<int>(i), args.scratch);
-            });
-        }
-        args.executor.parallel_for(strips * panels_of, [&, rows, image, panels_of](std::size_t block, std::size_t) {
-            const int first = static_cast<int>(block / panels_of) * rows, count = std::min(rows, s.out_h() - first);
-            const std::size_t above = static_cast<std::size_t>(first * s.stride_h) * row_elements(s);
-            const Walk walk(s, image + above, first, count, copies(s) ? copy_step(s, s.out_h()) : s.dilation_h);
-            const core::AmxScope tiles(walk.tiles);
-            const int panel = static_cast<int>(block % panels_of);
-            products<Arch>(s, args, walk, panel, panels_inside(s) ? panels(s) : panel + 1, nullptr);
-        });
-    }
-
-    template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        const double columns = panels(s) * gemm::dot_columns, depth = static_cast<double>(depth_of(s)),
-                     weights = 2 * depth * columns, in = element_bytes<From> * static_cast<double>(s.in_shape().size()),
-                     out = element_bytes<To> * static_cast<double>(s.out_shape().size()),
-                     strips = 1.0 * s.out_h() / rows_of_strip(s);
-        Work work;
-        // Rows are copied with their padding, or patches, a line at a time.
-        const double copied = (patches(s) ? 2 * depth * static_cast<double>(s.out_pixels()) : 2 * in) + in;
-        if (copies(s)) work.add({.rate = Rate::vector, .operations = copied, .bytes = copied, .working_set = copied});
-        return work
-            .add({.rate = Rate::bf16,
-                  .operations = 2 * computed_pixels(s) * depth * columns,
-                  .bytes = in * panels(s) + weights * strips,
-                  .working_set = in + weights})
-            .add({.rate = Rate::vector,
-                  .operations = end_of_product * columns * static_cast<double>(s.out_pixels()),
-                  .bytes = 2 * out,
-                  .working_set = out});
-    }
-
-private:
-    /// Operations that it takes to store, load, finish and narrow a sum: 1x1 convolutions of few channels take five
-    /// times as long as a multiply-add in L1 for each result (a Xeon with AMX).
+    static constexpr int deepest = std::numeric_limits<int>::max();
+    /// 1x1 convolutions of few channels take five times as long as a multiply-add in L1 for each result (a Xeon with
+    /// AMX).
     static constexpr double end_of_product = 10;
-    /// The elements of a cache line.
-    static constexpr std::size_t line_elements = 32;
-    static constexpr bool from_floats = std::same_as<From, hwc>;
-    template <class L>
-    static constexpr double element_bytes = sizeof(element_of<L>);
+    static constexpr std::size_t tail_floats = 0;
 
-    [[nodiscard]] static constexpr int panels(ConvShape const& s) {
-        return (s.k + gemm::dot_columns - 1) / gemm::dot_columns;
-    }
-    [[nodiscard]] static constexpr std::size_t panel_elements(ConvShape const& s) {
-        return depth_of(s) * gemm::dot_columns;
-    }
-    /// Whether all panels follow each other for the same pixels, so that results are written in order. Larger weights
-    /// would not stay in the caches from pixels to pixels.
-    [[nodiscard]] static constexpr bool panels_inside(ConvShape const& s) {
-        return patches(s) || static_cast<std::size_t>(panels(s)) * panel_elements(s) <= l2_floats / 4;
-    }
-    [[nodiscard]] static constexpr bool patches(ConvShape const& s) { return s.c <= 16 && s.fh * s.fw > 1; }
-    [[nodiscard]] static constexpr std::size_t depth_of(ConvShape const& s) {
-        const std::size_t depth = static_cast<std::size_t>(s.fh * s.fw) * copied_pixel(s);
-        return patches(s) ? (depth + line_elements - 1) / line_elements * line_elements : depth;
-    }
-    [[nodiscard]] static constexpr bool copies(ConvShape const& s) { return from_floats || s.padded() || patches(s); }
-    /// The elements of a pixel in a copy.
-    [[nodiscard]] static constexpr std::size_t copied_pixel(ConvShape const& s) {
-        return patches(s) ? static_cast<std::size_t>(s.c) : hwc_bf16::pixel(s.c);
-    }
-    [[nodiscard]] static constexpr std::size_t row_elements(ConvShape const& s) {
-        return static_cast<std::size_t>(s.padded_w()) * copied_pixel(s);
-    }
-    /// The patches of a product. Runs are copied in whole lines, so that the last one is followed by another line.
-    [[nodiscard]] static constexpr std::size_t patch_floats(ConvShape const& s) {
-        return patches(s) ? round_up_floats((gemm::dot_rows * depth_of(s) + line_elements) / 2) : 0;
-    }
-    /// Whether pixels of neighbouring output rows are computed as one row.
-    [[nodiscard]] static constexpr bool flat(ConvShape const& s) {
-        return !patches(s) && s.stride_h == 1 && s.stride_w == 1 && s.padded_w() < 2 * s.out_w();
-    }
-    [[nodiscard]] static constexpr double computed_pixels(ConvShape const& s) {
-        return 1.0 * s.out_h() * (flat(s) ? s.padded_w() : s.out_w());
-    }
-    /// About 512 pixels: each panel is read seldom, and the strip stays in L2.
-    [[nodiscard]] static constexpr int rows_of_strip(ConvShape const& s) {
-        const int pixels = s.out_h() * s.out_w(), strips = (pixels + 511) / 512;
-        return (s.out_h() + strips - 1) / strips;
-    }
-    [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
-        const std::size_t rows = row_elements(s) * static_cast<std::size_t>(copy_rows(s, out_rows));
-        return round_up_floats((rows + 1) / 2 + (patches(s) ? line_elements / 2 : 0));
-    }
-    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
-        return patches(s) || copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
-    }
-    static void copy_row(ConvShape const& s, const float* src, int first, int out_rows, int i, float* copy) noexcept {
-        bfloat16* const dst = reinterpret_cast<bfloat16*>(copy) + static_cast<std::size_t>(i) * row_elements(s);
-        const int h = copied_row(s, first, out_rows, i);
-        if (h < 0 || h >= s.h) {
-            std::fill_n(dst, row_elements(s), bfloat16{});
-            return;
-        }
-        const auto c = static_cast<std::size_t>(s.c), w = static_cast<std::size_t>(s.w);
-        const std::size_t pixel = copied_pixel(s), stored = hwc_bf16::pixel(s.c),
-                          left = static_cast<std::size_t>(s.pad_left) * pixel;
-        std::fill_n(dst, left, bfloat16{});
-        bfloat16* const to = dst + left;
-        if constexpr (from_floats) {
-            const float* from = src + static_cast<std::size_t>(h) * w * c;
-            if (pixel == c) {
-                narrow(from, w * c, to);
-            } else {
-                for (std::size_t x = 0; x < w; ++x) {
-                    narrow(from + x * c, c, to + x * pixel);
-                    std::fill_n(to + x * pixel + c, pixel - c, bfloat16{});
-                }
-            }
-        } else {
-            const auto* from = reinterpret_cast<const bfloat16*>(src) + static_cast<std::size_t>(h) * w * stored;
-            if (pixel == stored) {
-                std::memcpy(to, from, w * pixel * sizeof(bfloat16));
-            } else {
-                for (std::size_t x = 0; x < w; ++x) std::copy_n(from + x * stored, pixel, to + x * pixel);
-            }
-        }
-        std::fill_n(to + w * pixel, static_cast<std::size_t>(s.pad_right) * pixel, bfloat16{});
-    }
-
-    /// Writes the patches of `count` rows of a product one after the other.
-    static void gather(ConvShape const& s, gemm::Bf16Rows const& rows, int count, bfloat16* patch) noexcept {
-        const std::size_t depth = depth_of(s), length = static_cast<std::size_t>(s.fh * s.fw) * copied_pixel(s);
-        for (int i = 0; i < count; ++i) {
-            const bfloat16* const begin = rows.a + static_cast<std::size_t>(i) * rows.a_stride;
-            bfloat16* to = patch + static_cast<std::size_t>(i) * depth;
-            for (int outer = 0; outer < rows.outer; ++outer) {
-                for (int inner = 0; inner < rows.inner; ++inner) {
-                    const bfloat16* from = begin + static_cast<std::size_t>(outer) * rows.outer_step +
-                                           static_cast<std::size_t>(inner) * rows.inner_step;
-                    for (int run = 0; run < rows.run; run += line_elements) {
-                        std::memcpy(to + run, from + run, line_elements * sizeof(bfloat16));
-                    }
-                    to += rows.run;
-                }
-            }
-            std::fill_n(to, depth - length, bfloat16{});
-        }
-    }
-
-    /// How output rows [first, first + count) are computed from the image under them.
-    struct Walk {
-        gemm::Bf16Rows rows;
-        core::AmxTiles tiles{};
-        int first = 0;
-        int lines = 1, line = 0;     ///< lines of so many pixels, of which each width-th begins an output row
-        int at_once = 0, width = 0;  ///< pixels of a product; pixels from one output row to the next
-        std::size_t line_step = 0;
-
-        Walk(ConvShape const& s, const bfloat16* image, int first_row, int count, int step) : first(first_row) {
-            const std::size_t pixel = copied_pixel(s);
-            const bool whole_row = s.dilation_w == 1, one_line = flat(s);
-            rows = {.a = image,
-                    .a_stride = static_cast<std::size_t>(s.stride_w) * pixel,
-                    .outer = s.fh,
-                    .inner = whole_row ? 1 : s.fw,
-                    .run = static_cast<int>(pixel) * (whole_row ? s.fw : 1),
-                    .outer_step = static_cast<std::size_t>(step) * row_elements(s),
-                    .inner_step = static_cast<std::size_t>(s.dilation_w) * pixel};
-            width = one_line ? s.padded_w() : s.out_w();
-            lines = one_line ? 1 : count;
-            line = one_line ? (count - 1) * width + s.out_w() : width;
-            line_step = static_cast<std::size_t>(s.stride_h) * row_elements(s);
-            const int products = (line + gemm::dot_rows - 1) / gemm::dot_rows;
-            at_once = (line + products - 1) / products;
-            if (core::may_use_amx()) {
-                if (at_once > 16) at_once = (at_once + 1) / 2 * 2;
-                if (at_once > line) at_once /= 2;  // an odd line is two products of a tile, which share a pixel
-                tiles.rows = at_once > 16 ? at_once / 2 : at_once;
-                tiles.words = patches(s) ? 16 : std::min(16, rows.run / 2);
-                while (!patches(s) && rows.run / 2 % tiles.words != 0) --tiles.words;
-            }
-        }
+    struct Narrow {
+        bfloat16 zero{};
+        explicit Narrow(TensorRange const&) {}
+        void operator()(const float* src, std::size_t n, bfloat16* dst) const { narrow(src, n, dst); }
     };
-
-    /// Computes panels [first, last) of all pixels of the walk.
+    struct Output {
+        Output(const float* /*kernel*/, std::size_t /*size*/) {}
+        [[nodiscard]] static bfloat16 rounded(float weight) { return to_bfloat16(weight); }
+        static void write_tail(float*, std::size_t) {}
+    };
+    struct Start {
+        const float* operator()(ConvArgs const&, const float*) const { return nullptr; }
+    };
     template <class Arch>
-    static void products(ConvShape const& s, ConvArgs const& args, Walk const& walk, int first, int last,
-                         bfloat16* patch) noexcept {
-        gemm::Bf16Rows rows = walk.rows, product = rows;
-        if (patch != nullptr) product = {.a_stride = depth_of(s), .run = static_cast<int>(depth_of(s))};
-        alignas(alignment) float sums[gemm::dot_rows * gemm::dot_columns];
-        for (int line = 0; line < walk.lines; ++line) {
-            const bfloat16* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
-            for (int done = 0; done < walk.line;) {
-                // The last product begins earlier: it computes some pixels again.
-                const int at = std::min(done, walk.line - walk.at_once);
-                rows.a = begin + static_cast<std::size_t>(at) * walk.rows.a_stride;
-                if (patch != nullptr) {
-                    gather(s, rows, walk.at_once, patch);
-                    product.a = patch;
-                } else {
-                    product.a = rows.a;
-                }
-                for (int panel = first; panel < last; ++panel) {
-                    product.b = reinterpret_cast<const bfloat16*>(args.weights) +
-                                static_cast<std::size_t>(panel) * panel_elements(s);
-                    product.columns = std::min(gemm::dot_columns, s.k - panel * gemm::dot_columns);
-                    product.fetches = line == 0 && done == 0;
-                    gemm::multiply<Arch>(product, walk.at_once, walk.tiles, sums);
-                    finish<Arch>(s, args, walk, panel, line, at, done - at, sums);
-                }
-                done = at + walk.at_once;
-            }
-        }
+    static void multiply(Rows const& rows, int count, core::AmxTiles tiles, float* sums) noexcept {
+        gemm::multiply<Arch>(rows, count, tiles, sums);
     }
+
     /// The end of a product: bias, residual and bounds for 32 columns from `first` on.
-    template <class Arch>
+    template <class Arch, Layout To>
     struct Finish {
         static constexpr bool narrows = std::same_as<To, hwc_bf16>;
         static constexpr int vectors = gemm::dot_columns / lanes<Arch>;
@@ -312,7 +62,7 @@ private:
         int columns, whole, stored;
         V low, high, bias[vectors];
 
-        Finish(ConvShape const& s, ConvArgs const& args, int first)
+        Finish(ConvShape const& s, ConvArgs const& args, int first, const float* /*tail*/)
             : dst(reinterpret_cast<Element*>(args.dst) + first),
               step(narrows ? hwc_bf16::pixel(s.k) : args.pixel_stride(s)),
               columns(std::min(gemm::dot_columns, s.k - first)),
@@ -345,7 +95,7 @@ private:
                 store<Arch>(at, value);
             }
         }
-        /// The column's sums end as those of pixel `pixel`.
+        /// The panel's sums end as those of pixel `pixel`.
         PRIMSEL_INLINE void operator()(const float* sums, std::size_t pixel) const {
             const std::size_t at = pixel * step;
             PRIMSEL_UNROLL
@@ -374,23 +124,10 @@ private:
             std::fill_n(dst + at + columns, stored - columns, Element{});
         }
     };
-
-    /// Stores sums from the one of pixel `from` of a line on; those before were stored already.
-    template <class Arch>
-    static void finish(ConvShape const& s, ConvArgs const& args, Walk const& walk, int panel, int line, int at,
-                       int from, const float* sums) noexcept {
-        const Finish<Arch> end(s, args, panel * gemm::dot_columns);
-        int row = walk.first + line + (at + from) / walk.width, x = (at + from) % walk.width;
-        for (int i = from; i < walk.at_once;) {
-            const auto pixel = static_cast<std::size_t>(row * s.out_w() + x);
-            const int count = std::min(s.out_w() - x, walk.at_once - i);
-            for (int j = 0; j < count; ++j) {
-                end(sums + (i + j) * gemm::dot_columns, pixel + static_cast<std::size_t>(j));
-            }
-            i += walk.width - x, x = 0, ++row;
-        }
-    }
 };
+
+template <Layout From, Layout To>
+using DirectBf16 = DirectNarrow<Bf16Numbers, From, To>;
 
 }  // namespace primitive::detail
 

@@ -1,0 +1,344 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/amx.hpp>
+#include <primsel/core/cache_sizes.hpp>
+#include <primsel/primitive/detail/tap.hpp>
+#include <primsel/primitive/primitive.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
+
+/// Direct convolution of numbers smaller than floats. A row of output pixels is a matrix whose rows overlap in the
+/// image. With stride 1 the rows of the image follow each other as one long row, and what is computed for its padding
+/// is dropped. An unpadded image of such numbers is read in place. Others are copied with their padding, strip by strip
+/// if the copy is large. Pixels of few channels would fill a small part of a cache line: where there are several taps,
+/// the patches of the pixels of each product are copied, too.
+///
+/// Numbers is a type with
+/// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
+/// largest depth whose sums are exact or have that error;
+/// - end_of_product: the operations that it takes to store, load, finish and narrow a sum;
+/// - Narrow(range), which converts floats of the image; its member zero is the element of padding;
+/// - Output(kernel, size), which rounds the weights of an output. It writes tail_floats floats behind the panels;
+/// - Start and Finish: what sums start from, and what they become in the end.
+template <class Numbers, Layout From, Layout To>
+struct DirectNarrow {
+    static constexpr Family family = Family::direct;
+    using in_layout = From;
+    using out_layout = To;
+    static constexpr bool fuses_epilogue = true;
+    static constexpr bool strided_output = std::same_as<To, hwc>;
+    static constexpr Precision precision = Numbers::precision;
+    static constexpr double error_bound = Numbers::error_bound;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.groups != 1) return Support::no("needs one group");
+        return s.c <= Numbers::deepest / s.taps() ? Support::yes() : Support::no("sums of so many products overflow");
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return floats_of(static_cast<std::size_t>(panels(s)) * panel_elements(s)) + Numbers::tail_floats * columns(s);
+    }
+    /// Writes panels of 32 outputs: for each word of the depth (fh, fw, c) the word's weights of every output.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        auto* to = reinterpret_cast<Weight*>(dst);
+        std::fill_n(dst, packed_floats<Arch>(s), 0.0F);
+        const std::size_t pixel = copied_pixel(s), depth = static_cast<std::size_t>(s.c * s.taps());
+        constexpr std::size_t word = Rows::word;
+        for (int k = 0; k < s.k; ++k) {
+            typename Numbers::Output output(kernel + static_cast<std::size_t>(k) * depth, depth);
+            Weight* const column = to + static_cast<std::size_t>(k / gemm::dot_columns) * panel_elements(s) +
+                                   static_cast<std::size_t>(k % gemm::dot_columns) * word;
+            for (int tap = 0; tap < s.fh * s.fw; ++tap) {
+                for (int c = 0; c < s.c; ++c) {
+                    const std::size_t step = static_cast<std::size_t>(tap) * pixel + static_cast<std::size_t>(c);
+                    column[step / word * word * gemm::dot_columns + step % word] =
+                        output.rounded(kernel[kernel_index(s, k, c, tap / s.fw, tap % s.fw)]);
+                }
+            }
+            output.write_tail(dst + floats_of(static_cast<std::size_t>(panels(s)) * panel_elements(s)) + k, columns(s));
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        if (!copies(s)) return 0;
+        if (!in_strips(s)) return copy_floats(s, s.out_h());
+        return workers * (copy_floats(s, rows_of_strip(s)) + patch_floats(s));
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const int rows = rows_of_strip(s);
+        const auto strips = static_cast<std::size_t>((s.out_h() + rows - 1) / rows),
+                   panels_of = static_cast<std::size_t>(panels_inside(s) ? 1 : panels(s));
+        if (copies(s) && in_strips(s)) {
+            args.executor.parallel_for(strips, [&s, &args, rows](std::size_t strip, std::size_t worker) {
+                const int first = static_cast<int>(strip) * rows, count = std::min(rows, s.out_h() - first);
+                float* const copy = args.scratch + worker * (copy_floats(s, rows) + patch_floats(s));
+                for (int i = 0; i < copy_rows(s, count); ++i) copy_row(s, args, first, count, i, copy);
+                const Walk walk(s, reinterpret_cast<const Element*>(copy), first, count, copy_step(s, count));
+                const core::AmxScope tiles(walk.tiles);
+                auto* const patch = reinterpret_cast<Element*>(copy + copy_floats(s, rows));
+                if (panels_inside(s)) return products<Arch>(s, args, walk, 0, panels(s), patches(s) ? patch : nullptr);
+                for (int panel = 0; panel < panels(s); ++panel)
+                    products<Arch>(s, args, walk, panel, panel + 1, nullptr);
+            });
+            return;
+        }
+        const auto* image = reinterpret_cast<const Element*>(args.src);
+        if (copies(s)) {
+            image = reinterpret_cast<const Element*>(args.scratch);
+            const auto height = static_cast<std::size_t>(copy_rows(s, s.out_h()));
+            args.executor.parallel_for(height, [&s, &args](std::size_t i, std::size_t) {
+                copy_row(s, args, 0, s.out_h(), static_cast<int>(i), args.scratch);
+            });
+        }
+        args.executor.parallel_for(strips * panels_of, [&, rows, image, panels_of](std::size_t block, std::size_t) {
+            const int first = static_cast<int>(block / panels_of) * rows, count = std::min(rows, s.out_h() - first);
+            const std::size_t above = static_cast<std::size_t>(first * s.stride_h) * row_elements(s);
+            const Walk walk(s, image + above, first, count, copies(s) ? copy_step(s, s.out_h()) : s.dilation_h);
+            const core::AmxScope tiles(walk.tiles);
+            const int panel = static_cast<int>(block % panels_of);
+            products<Arch>(s, args, walk, panel, panels_inside(s) ? panels(s) : panel + 1, nullptr);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double columns = panels(s) * gemm::dot_columns, depth = static_cast<double>(depth_of(s)),
+                     weights = sizeof(Weight) * depth * columns,
+                     in = element_bytes<From> * static_cast<double>(s.in_shape().size()),
+                     out = element_bytes<To> * static_cast<double>(s.out_shape().size()),
+                     strips = 1.0 * s.out_h() / rows_of_strip(s);
+        Work work;
+        // Rows are copied with their padding, or patches, a line at a time.
+        const double copied =
+            (patches(s) ? sizeof(Element) * depth * static_cast<double>(s.out_pixels()) : 2 * in) + in;
+        if (copies(s)) work.add({.rate = Rate::vector, .operations = copied, .bytes = copied, .working_set = copied});
+        return work
+            .add({.rate = Numbers::rate,
+                  .operations = 2 * computed_pixels(s) * depth * columns,
+                  .bytes = in * panels(s) + weights * strips,
+                  .working_set = in + weights})
+            .add({.rate = Rate::vector,
+                  .operations = Numbers::end_of_product * columns * static_cast<double>(s.out_pixels()),
+                  .bytes = 2 * out,
+                  .working_set = out});
+    }
+
+private:
+    using Image = typename Numbers::Image;
+    using Element = element_of<Image>;
+    using Rows = typename Numbers::Rows;
+    using Weight = std::remove_cvref_t<decltype(*Rows{}.b)>;
+    static constexpr bool from_floats = std::same_as<From, hwc>;
+    /// The elements of a cache line, and of a float.
+    static constexpr std::size_t line_elements = 64 / sizeof(Element), of_float = sizeof(float) / sizeof(Element);
+    [[nodiscard]] static constexpr std::size_t floats_of(std::size_t elements) {
+        return (elements + of_float - 1) / of_float;
+    }
+    template <class L>
+    static constexpr double element_bytes = sizeof(element_of<L>);
+
+    [[nodiscard]] static constexpr int panels(ConvShape const& s) {
+        return (s.k + gemm::dot_columns - 1) / gemm::dot_columns;
+    }
+    /// The outputs of all panels.
+    [[nodiscard]] static constexpr std::size_t columns(ConvShape const& s) {
+        return static_cast<std::size_t>(panels(s)) * gemm::dot_columns;
+    }
+    [[nodiscard]] static constexpr std::size_t panel_elements(ConvShape const& s) {
+        return depth_of(s) * gemm::dot_columns;
+    }
+    /// Whether all panels follow each other for the same pixels, so that results are written in order. Larger weights
+    /// would not stay in the caches from pixels to pixels.
+    [[nodiscard]] static constexpr bool panels_inside(ConvShape const& s) {
+        return patches(s) || static_cast<std::size_t>(panels(s)) * floats_of(panel_elements(s)) <= l2_floats / 8;
+    }
+    [[nodiscard]] static constexpr bool patches(ConvShape const& s) {
+        return s.c <= static_cast<int>(line_elements) / 2 && s.fh * s.fw > 1;
+    }
+    [[nodiscard]] static constexpr std::size_t depth_of(ConvShape const& s) {
+        const std::size_t depth = static_cast<std::size_t>(s.fh * s.fw) * copied_pixel(s);
+        return patches(s) ? (depth + line_elements - 1) / line_elements * line_elements : depth;
+    }
+    [[nodiscard]] static constexpr bool copies(ConvShape const& s) { return from_floats || s.padded() || patches(s); }
+    /// The elements of a pixel in a copy.
+    [[nodiscard]] static constexpr std::size_t copied_pixel(ConvShape const& s) {
+        return patches(s) ? static_cast<std::size_t>(s.c) : Image::pixel(s.c);
+    }
+    [[nodiscard]] static constexpr std::size_t row_elements(ConvShape const& s) {
+        return static_cast<std::size_t>(s.padded_w()) * copied_pixel(s);
+    }
+    /// The patches of a product. Runs are copied in whole lines, so that the last one is followed by another line.
+    [[nodiscard]] static constexpr std::size_t patch_floats(ConvShape const& s) {
+        return patches(s) ? round_up_floats(floats_of(gemm::dot_rows * depth_of(s) + line_elements)) : 0;
+    }
+    /// Whether pixels of neighbouring output rows are computed as one row.
+    [[nodiscard]] static constexpr bool flat(ConvShape const& s) {
+        return !patches(s) && s.stride_h == 1 && s.stride_w == 1 && s.padded_w() < 2 * s.out_w();
+    }
+    [[nodiscard]] static constexpr double computed_pixels(ConvShape const& s) {
+        return 1.0 * s.out_h() * (flat(s) ? s.padded_w() : s.out_w());
+    }
+    /// About 512 pixels: each panel is read seldom, and the strip stays in L2.
+    [[nodiscard]] static constexpr int rows_of_strip(ConvShape const& s) {
+        const int pixels = s.out_h() * s.out_w(), strips = (pixels + 511) / 512;
+        return (s.out_h() + strips - 1) / strips;
+    }
+    [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
+        const std::size_t rows = row_elements(s) * static_cast<std::size_t>(copy_rows(s, out_rows));
+        return round_up_floats(floats_of(rows + (patches(s) ? line_elements : 0)));
+    }
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
+        return patches(s) || copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
+    static void copy_row(ConvShape const& s, ConvArgs const& args, int first, int out_rows, int i,
+                         float* copy) noexcept {
+        Element* const dst = reinterpret_cast<Element*>(copy) + static_cast<std::size_t>(i) * row_elements(s);
+        const int h = copied_row(s, first, out_rows, i);
+        const typename Numbers::Narrow narrow(args.src_range);
+        if (h < 0 || h >= s.h) {
+            std::fill_n(dst, row_elements(s), narrow.zero);
+            return;
+        }
+        const auto c = static_cast<std::size_t>(s.c), w = static_cast<std::size_t>(s.w);
+        const std::size_t pixel = copied_pixel(s), stored = Image::pixel(s.c),
+                          left = static_cast<std::size_t>(s.pad_left) * pixel;
+        std::fill_n(dst, left, narrow.zero);
+        Element* const to = dst + left;
+        if constexpr (from_floats) {
+            const float* from = args.src + static_cast<std::size_t>(h) * w * c;
+            if (pixel == c) {
+                narrow(from, w * c, to);
+            } else {
+                for (std::size_t x = 0; x < w; ++x) {
+                    narrow(from + x * c, c, to + x * pixel);
+                    std::fill_n(to + x * pixel + c, pixel - c, Element{});
+                }
+            }
+        } else {
+            const auto* from = reinterpret_cast<const Element*>(args.src) + static_cast<std::size_t>(h) * w * stored;
+            if (pixel == stored) {
+                std::memcpy(to, from, w * pixel * sizeof(Element));
+            } else {
+                for (std::size_t x = 0; x < w; ++x) std::copy_n(from + x * stored, pixel, to + x * pixel);
+            }
+        }
+        std::fill_n(to + w * pixel, static_cast<std::size_t>(s.pad_right) * pixel, narrow.zero);
+    }
+
+    /// Writes the patches of `count` rows of a product one after the other.
+    static void gather(ConvShape const& s, Rows const& rows, int count, Element* patch) noexcept {
+        const std::size_t depth = depth_of(s), length = static_cast<std::size_t>(s.fh * s.fw) * copied_pixel(s);
+        for (int i = 0; i < count; ++i) {
+            const Element* const begin = rows.a + static_cast<std::size_t>(i) * rows.a_stride;
+            Element* to = patch + static_cast<std::size_t>(i) * depth;
+            for (int outer = 0; outer < rows.outer; ++outer) {
+                for (int inner = 0; inner < rows.inner; ++inner) {
+                    const Element* from = begin + static_cast<std::size_t>(outer) * rows.outer_step +
+                                          static_cast<std::size_t>(inner) * rows.inner_step;
+                    for (int run = 0; run < rows.run; run += line_elements) {
+                        std::memcpy(to + run, from + run, line_elements * sizeof(Element));
+                    }
+                    to += rows.run;
+                }
+            }
+            std::fill_n(to, depth - length, Element{});
+        }
+    }
+
+    /// How output rows [first, first + count) are computed from the image under them.
+    struct Walk {
+        Rows rows;
+        core::AmxTiles tiles{};
+        int first = 0;
+        int lines = 1, line = 0;     ///< lines of so many pixels, of which each width-th begins an output row
+        int at_once = 0, width = 0;  ///< pixels of a product; pixels from one output row to the next
+        std::size_t line_step = 0;
+
+        Walk(ConvShape const& s, const Element* image, int first_row, int count, int step) : first(first_row) {
+            const std::size_t pixel = copied_pixel(s);
+            const bool whole_row = s.dilation_w == 1, one_line = flat(s);
+            rows = {.a = image,
+                    .a_stride = static_cast<std::size_t>(s.stride_w) * pixel,
+                    .outer = s.fh,
+                    .inner = whole_row ? 1 : s.fw,
+                    .run = static_cast<int>(pixel) * (whole_row ? s.fw : 1),
+                    .outer_step = static_cast<std::size_t>(step) * row_elements(s),
+                    .inner_step = static_cast<std::size_t>(s.dilation_w) * pixel};
+            width = one_line ? s.padded_w() : s.out_w();
+            lines = one_line ? 1 : count;
+            line = one_line ? (count - 1) * width + s.out_w() : width;
+            line_step = static_cast<std::size_t>(s.stride_h) * row_elements(s);
+            const int products = (line + gemm::dot_rows - 1) / gemm::dot_rows;
+            at_once = (line + products - 1) / products;
+            if (core::may_use_amx()) {
+                if (at_once > 16) at_once = (at_once + 1) / 2 * 2;
+                if (at_once > line) at_once /= 2;  // an odd line is two products of a tile, which share a pixel
+                tiles.rows = at_once > 16 ? at_once / 2 : at_once;
+                tiles.words = patches(s) ? 16 : std::min(16, rows.run / Rows::word);
+                while (!patches(s) && rows.run / Rows::word % tiles.words != 0) --tiles.words;
+            }
+        }
+    };
+
+    /// Computes panels [first, last) of all pixels of the walk.
+    template <class Arch>
+    static void products(ConvShape const& s, ConvArgs const& args, Walk const& walk, int first, int last,
+                         Element* patch) noexcept {
+        Rows rows = walk.rows, product = rows;
+        if (patch != nullptr) product = {.a_stride = depth_of(s), .run = static_cast<int>(depth_of(s))};
+        alignas(alignment) typename Rows::Sum sums[gemm::dot_rows * gemm::dot_columns];
+        const auto* const panels_of = reinterpret_cast<const Weight*>(args.weights);
+        const float* const tail = args.weights + floats_of(static_cast<std::size_t>(panels(s)) * panel_elements(s));
+        typename Numbers::Start start;
+        for (int line = 0; line < walk.lines; ++line) {
+            const Element* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
+            for (int done = 0; done < walk.line;) {
+                // The last product begins earlier: it computes some pixels again.
+                const int at = std::min(done, walk.line - walk.at_once);
+                rows.a = begin + static_cast<std::size_t>(at) * walk.rows.a_stride;
+                if (patch != nullptr) {
+                    gather(s, rows, walk.at_once, patch);
+                    product.a = patch;
+                } else {
+                    product.a = rows.a;
+                }
+                for (int panel = first; panel < last; ++panel) {
+                    product.b = panels_of + static_cast<std::size_t>(panel) * panel_elements(s);
+                    product.columns = std::min(gemm::dot_columns, s.k - panel * gemm::dot_columns);
+                    product.fetches = line == 0 && done == 0;
+                    product.start = start(args, tail + columns(s) + panel * gemm::dot_columns);
+                    Numbers::template multiply<Arch>(product, walk.at_once, walk.tiles, sums);
+                    finish<Arch>(s, args, walk, panel, line, at, done - at, sums, tail);
+                }
+                done = at + walk.at_once;
+            }
+        }
+    }
+    /// Stores sums from the one of pixel `from` of a line on; those before were stored already.
+    template <class Arch>
+    static void finish(ConvShape const& s, ConvArgs const& args, Walk const& walk, int panel, int line, int at,
+                       int from, const typename Rows::Sum* sums, const float* tail) noexcept {
+        const typename Numbers::template Finish<Arch, To> end(s, args, panel * gemm::dot_columns, tail);
+        int row = walk.first + line + (at + from) / walk.width, x = (at + from) % walk.width;
+        for (int i = from; i < walk.at_once;) {
+            const auto pixel = static_cast<std::size_t>(row * s.out_w() + x);
+            const int count = std::min(s.out_w() - x, walk.at_once - i);
+            for (int j = 0; j < count; ++j) {
+                end(sums + (i + j) * gemm::dot_columns, pixel + static_cast<std::size_t>(j));
+            }
+            i += walk.width - x, x = 0, ++row;
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail

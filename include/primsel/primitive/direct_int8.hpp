@@ -1,0 +1,191 @@
+#pragma once
+
+#include <primsel/core/fixed_string.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/gemm/u8s8_rows.hpp>
+#include <primsel/primitive/detail/direct_narrow.hpp>
+#include <primsel/primitive/primitive.hpp>
+#include <primsel/tensor/bytes.hpp>
+#include <primsel/tensor/hwc_u8.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace primitive::detail {
+
+/// The weights of an output in 8 bits: weight / scale, the nearest from -127 to 127, where scale is max |weight| / 127.
+class Int8Weights {
+public:
+    Int8Weights(const float* kernel, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i) largest_ = std::max(largest_, std::abs(kernel[i]));
+    }
+    [[nodiscard]] float scale() const { return largest_ / 127; }
+    /// The sum of all that were rounded.
+    [[nodiscard]] std::int32_t sum() const { return sum_; }
+    [[nodiscard]] std::int8_t rounded(float weight) {
+        const double value = std::nearbyint(static_cast<double>(weight) * 127 / static_cast<double>(largest_));
+        const auto result = static_cast<std::int8_t>(std::abs(value) <= 127 ? value : 0);
+        sum_ += result;
+        return result;
+    }
+
+private:
+    float largest_ = 0;
+    std::int32_t sum_ = 0;
+};
+
+/// Bytes of a tensor's range by weights in 8 bits, with a scale for each output. With integers i in the sum over all
+/// taps, padding included as zero_point, and all other operations in floats, each rounded:
+///   i = sum (src - src_zero) * weight
+///   result = i * factor + bias                        in floats, where factor = src_scale * weight_scale
+///   result = rint(clamp(i * factor + bias)) + dst_zero, all over dst_scale: see ToBytes.
+/// A residual is added after the bias.
+struct Int8Numbers {
+    using Image = hwc_u8;
+    using Rows = gemm::U8S8Rows;
+    static constexpr Precision precision = Precision::int8;
+    static constexpr Rate rate = Rate::int8;
+    static constexpr double error_bound = 0.1;
+    /// Sums of this many products, and of as many with the zero point, fit 32 bits.
+    static constexpr int deepest = 32768;
+    static constexpr double end_of_product = 20;
+    /// A weight's scale and the sum of the weights.
+    static constexpr std::size_t tail_floats = 2;
+
+    struct Narrow {
+        std::uint8_t zero;
+        ToBytes to;
+        explicit Narrow(TensorRange const& range) : zero(static_cast<std::uint8_t>(range.zero_point)), to(range) {}
+        void operator()(const float* src, std::size_t n, std::uint8_t* dst) const { to_bytes(src, n, to, dst); }
+    };
+    struct Output : Int8Weights {
+        using Int8Weights::Int8Weights;
+        void write_tail(float* dst, std::size_t outputs) const {
+            *dst = scale();
+            const std::int32_t all = sum();
+            std::memcpy(dst + outputs, &all, sizeof(all));
+        }
+    };
+    /// Sums start from what the zero point adds to them, negated.
+    struct Start {
+        alignas(64) std::int32_t values[gemm::dot_columns];
+        const std::int32_t* operator()(ConvArgs const& args, const float* sums_of_weights) {
+            std::memcpy(values, sums_of_weights, sizeof(values));
+            for (std::int32_t& value : values) value *= -args.src_range.zero_point;
+            return values;
+        }
+    };
+
+    template <class Arch>
+    static void multiply(Rows const& rows, int count, core::AmxTiles tiles, std::int32_t* sums) noexcept {
+        gemm::multiply<Arch>(rows, count, tiles, sums);
+    }
+
+    template <class Arch, Layout To>
+    struct Finish {
+        static constexpr bool narrows = std::same_as<To, hwc_u8>;
+        static constexpr int vectors = gemm::dot_columns / lanes<Arch>;
+        using V = Floats<Arch>;
+        using Element = element_of<To>;
+
+        Element* dst;
+        const Element* residual = nullptr;
+        std::size_t step;
+        /// The columns in whole vectors, and all that are stored.
+        int whole, stored;
+        V low, high, residual_factor, residual_zero, factor[vectors], bias[vectors];
+        ByteStore<Arch> bytes;
+
+        Finish(ConvShape const& s, ConvArgs const& args, int first, const float* tail)
+            : dst(reinterpret_cast<Element*>(args.dst) + first),
+              step(narrows ? hwc_u8::pixel(s.k) : args.pixel_stride(s)),
+              stored(std::min(gemm::dot_columns,
+                              static_cast<int>(narrows ? step : static_cast<std::size_t>(s.k)) - first)),
+              low(args.clamp.low),
+              high(args.clamp.high),
+              bytes(to_bytes_of(args)) {
+            whole = stored / lanes<Arch>;
+            if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
+            const float over_scale = narrows ? 1.0F / args.dst_range.scale : 1.0F;
+            residual_factor = broadcast<Arch>(args.residual_range.scale * over_scale);
+            residual_zero = broadcast<Arch>(static_cast<float>(args.residual_range.zero_point));
+            const int columns = std::min(gemm::dot_columns, s.k - first);
+            for (int v = 0; v < vectors; ++v) {
+                const int column = v * lanes<Arch>, rest = columns - column;
+                factor[v] = load<Arch>(tail + first + column) * broadcast<Arch>(args.src_range.scale * over_scale);
+                bias[v] = broadcast<Arch>(0.0F);
+                if (args.bias == nullptr || rest <= 0) continue;
+                const float* const from = args.bias + first + column;
+                const V values = rest >= lanes<Arch> ? load<Arch>(from) : FirstLanes<Arch>(rest).load(from);
+                bias[v] = rounded_product<Arch>(values, broadcast<Arch>(over_scale));
+            }
+        }
+
+        /// The panel's sums end as those of pixel `pixel`.
+        PRIMSEL_INLINE void operator()(const std::int32_t* sums, std::size_t pixel) const {
+            const std::size_t at = pixel * step;
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) {
+                if (v >= whole) break;
+                const int column = v * lanes<Arch>;
+                store_to(dst + at + column,
+                         value(sums + column, v, residual == nullptr ? nullptr : residual + at + column));
+            }
+            const int column = whole * lanes<Arch>, count = stored - column;
+            if (count == 0) return;
+            // The columns that do not fill a vector.
+            Element some[lanes<Arch>]{};
+            if (residual != nullptr) std::copy_n(residual + at + column, count, some);
+            store_to(some, value(sums + column, whole, residual == nullptr ? nullptr : some));
+            std::copy_n(some, count, dst + at + column);
+        }
+
+    private:
+        static ToBytes to_bytes_of(ConvArgs const& args) {
+            return narrows ? ToBytes(args.dst_range, args.clamp) : ToBytes(TensorRange{.scale = 1});
+        }
+        PRIMSEL_INLINE V value(const std::int32_t* sums, int v, const Element* added) const {
+            V result = rounded_product<Arch>(load_integers<Arch>(sums), factor[v]) + bias[v];
+            if (added == nullptr) return result;
+            if constexpr (narrows) {
+                return result + rounded_product<Arch>(load_bytes<Arch>(added) - residual_zero, residual_factor);
+            } else {
+                return result + load<Arch>(added);
+            }
+        }
+        PRIMSEL_INLINE void store_to(Element* at, V const& value) const {
+            if constexpr (narrows) {
+                bytes(at, value);
+            } else {
+                store<Arch>(at, clamp<Arch>(value, low, high));
+            }
+        }
+    };
+};
+
+template <Layout From, Layout To>
+using DirectInt8 = DirectNarrow<Int8Numbers, From, To>;
+
+}  // namespace primitive::detail
+
+/// The direct algorithm in 8 bits, on images in bytes or in floats of a known range, with a result in either.
+struct DirectInt8 : primitive::detail::DirectInt8<hwc_u8, hwc_u8> {
+    static constexpr FixedString id = "direct-int8";
+};
+struct DirectHwcInt8 : primitive::detail::DirectInt8<hwc, hwc_u8> {
+    static constexpr FixedString id = "direct-int8-from-hwc";
+};
+struct DirectInt8Hwc : primitive::detail::DirectInt8<hwc_u8, hwc> {
+    static constexpr FixedString id = "direct-int8-to-hwc";
+};
+struct DirectHwcInt8Hwc : primitive::detail::DirectInt8<hwc, hwc> {
+    static constexpr FixedString id = "direct-int8-within-hwc";
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,121 @@
+// Floats and the bytes of tensors with a TensorRange.
+#pragma once
+
+#include <primsel/core/clamp.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/tensor/range.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How values become the bytes of a tensor: rint(min(max(value * factor, low), high)) + zero_point, where rint rounds
+/// halves to the even neighbour. The bounds are those of bytes and those of the clamp. NaN becomes the lower bound.
+struct ToBytes {
+    float factor, low, high;
+    std::int32_t zero_point;
+
+    explicit ToBytes(TensorRange const& range, Clamp clamp = {})
+        : factor(1.0F / range.scale), zero_point(range.zero_point) {
+        const float least = -static_cast<float>(zero_point), most = 255.0F + least;
+        low = std::clamp(clamp.low * factor, least, most), high = std::clamp(clamp.high * factor, least, most);
+    }
+};
+
+/// Loads as many neighbours as a vector has lanes, as floats from 0 to 255.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_bytes(const std::uint8_t* src) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
+        return Floats<Arch>(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)));
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src));
+        return Floats<Arch>(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)));
+    }
+#endif
+    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) all[i] = static_cast<float>(src[i]);
+    return Floats<Arch>::load_aligned(all);
+}
+
+/// Loads 32-bit integers as floats; larger ones than 2^24 are rounded.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_integers(const std::int32_t* src) {
+    using Register = typename Floats<Arch>::register_type;
+    decltype(Register{} < Register{}) integers;
+    std::memcpy(&integers, src, sizeof(integers));
+    return Floats<Arch>(Register(__builtin_convertvector(integers, Register)));
+}
+
+/// Stores vectors of values that were multiplied by ToBytes::factor.
+template <class Arch>
+class ByteStore {
+public:
+    PRIMSEL_INLINE explicit ByteStore(ToBytes const& to)
+        : low_(to.low), high_(to.high), zero_point_(Integers{} + (to.zero_point - bits_of_magic)) {}
+
+    PRIMSEL_INLINE void operator()(std::uint8_t* dst, Floats<Arch> const& scaled) const {
+        // The addition rounds to integers, which are the lowest bits of the sum.
+        const Register sum = min<Arch>(max<Arch>(scaled, low_), high_) + Floats<Arch>(magic);
+        const Integers bytes = reinterpret_cast<Integers>(sum) + zero_point_;
+#if defined(__AVX512F__)
+        if constexpr (lanes<Arch> == 16) {
+            return _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                                    _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(bytes)));
+        }
+#endif
+#if defined(__AVX2__)
+        if constexpr (lanes<Arch> == 8) {
+            const auto all = reinterpret_cast<__m256i>(bytes);
+            const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+            return _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), _mm_packus_epi16(words, words));
+        }
+#endif
+        for (int i = 0; i < lanes<Arch>; ++i) dst[i] = static_cast<std::uint8_t>(bytes[i]);
+    }
+
+private:
+    using Register = typename Floats<Arch>::register_type;
+    using Integers = decltype(Register{} < Register{});  // g++ forgets the attribute of a constant vector
+    /// Floats of this size are integers.
+    static constexpr float magic = 0x1.8p23F;
+    static constexpr std::int32_t bits_of_magic = 0x4b40'0000;
+
+    Floats<Arch> low_, high_;
+    Integers zero_point_;
+};
+
+/// Converts n neighbours.
+inline void to_bytes(const float* src, std::size_t n, ToBytes const& to, std::uint8_t* dst) noexcept {
+    using Arch = default_arch;
+    constexpr std::size_t width = lanes<Arch>;
+    const ByteStore<Arch> store(to);
+    const auto factor = broadcast<Arch>(to.factor);
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) store(dst + i, load<Arch>(src + i) * factor);
+    if (i == n) return;
+    std::uint8_t some[width];
+    store(some, FirstLanes<Arch>(static_cast<int>(n - i)).load(src + i) * factor);
+    std::copy_n(some, n - i, dst + i);
+}
+/// Converts n neighbours: scale * (byte - zero_point).
+inline void from_bytes(const std::uint8_t* src, std::size_t n, TensorRange const& range, float* dst) noexcept {
+    using Arch = default_arch;
+    constexpr std::size_t width = lanes<Arch>;
+    const auto scale = broadcast<Arch>(range.scale), zero = broadcast<Arch>(static_cast<float>(range.zero_point));
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) store<Arch>(dst + i, (load_bytes<Arch>(src + i) - zero) * scale);
+    if (i == n) return;
+    std::uint8_t some[width]{};
+    std::copy_n(src + i, n - i, some);
+    FirstLanes<Arch>(static_cast<int>(n - i)).store(dst + i, (load_bytes<Arch>(some) - zero) * scale);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
