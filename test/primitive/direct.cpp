@@ -18,6 +18,7 @@ TEST_CASE("direct convolution copies only the rows that a strip reads, whatever 
     // Strips of 1, of 3 and of 10 output rows; dilations below, at and above that, and the last strip is shorter.
     for (const int w : {1000, 300, 180}) {
         for (const int dilation : {2, 5, 6, 19}) {
+            if (quick() && (dilation == 5 || dilation == 6) == (w == 300)) continue;
             ps::ConvShape s = same_shape(15, 5, 41, w, 3);
             s.dilation_h = s.dilation_w = dilation;
             s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = dilation;
