@@ -20,6 +20,7 @@ void add_evaluate(CLI::App& app);
 void add_pretrain(CLI::App& app);
 void add_train(CLI::App& app);
 void add_accuracy(CLI::App& app);
+void add_quantise(CLI::App& app);
 void add_prune(CLI::App& app);
 void add_sensitivity(CLI::App& app);
 void add_sweep(CLI::App& app);

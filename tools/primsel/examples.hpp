@@ -23,6 +23,7 @@ inline constexpr Example examples[] = {
     {"pretrain", "primsel pretrain --profiles bench/profiles/*.csv --convolutions mine.hpp"},
     {"train", "primsel train resnet18 --images x.npy --labels y.npy --epochs 10 --out trained.safetensors"},
     {"accuracy", "primsel accuracy resnet18 --weights trained.safetensors --images x.npy --labels y.npy"},
+    {"quantise", "primsel quantise resnet18 --weights w.safetensors --images x.npy --out ranges.json"},
     {"prune", "primsel prune resnet18 --weights w.safetensors --latency 0.5 --multiple 8 --out thin.onnx"},
     {"sensitivity", "primsel sensitivity resnet56 --weights w.safetensors --images x.npy --labels y.npy --out s.csv"},
     {"sweep",

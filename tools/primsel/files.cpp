@@ -6,11 +6,13 @@
 #include <primsel/onnx/detail/read_tensor.hpp>
 
 #include <sys/stat.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
@@ -110,6 +112,57 @@ std::string names_of(std::vector<DeclaredInput> const& inputs) {
 }
 
 }  // namespace
+
+void add_pixel_options(CLI::App& command, ImageOptions& options, CLI::Option* images) {
+    command.add_option("--mean", options.mean, "Taken from the scaled pixels, for each channel (default 0)")
+        ->needs(images)
+        ->check(finite_number)
+        ->expected(1, 4)
+        ->delimiter(',')
+        ->type_name("R,G,B");
+    command.add_option("--std", options.std, "What they are then divided by, for each channel (default 1)")
+        ->needs(images)
+        ->expected(1, 4)
+        ->delimiter(',')
+        ->check(positive_number)
+        ->type_name("R,G,B");
+    command.add_option("--scale", options.scale, "The factor of the pixels, which are 0 to 255 (default 1/255)")
+        ->needs(images)
+        ->check(finite_number)
+        ->type_name("X");
+    command.add_flag("--no-exif", options.no_exif, "Do not turn images as their EXIF data say")->needs(images);
+}
+
+std::vector<float> read_images(std::string const& path, ImageOptions options, ps::Shape shape) {
+    const std::vector<std::int64_t> dims{shape.c, shape.h, shape.w};
+    const auto check = [&](std::vector<std::int64_t> const& given) {
+        if (given.size() >= 3 && std::equal(given.end() - 3, given.end(), dims.begin())) return;
+        ps::fail(path, ": has ", ps::to_string(given), "; the network takes images of ", shape);
+    };
+    if (path.ends_with(".npy")) {
+        ps::NpyArray array = ps::read_npy(path);
+        check(array.dims);
+        return std::move(array.values);
+    }
+    const std::vector<std::string> endings = image::endings();
+    try {
+        for (auto const& entry : std::filesystem::directory_iterator(path)) {
+            const std::string file = entry.path().string();
+            const bool is_image =
+                std::ranges::any_of(endings, [&](std::string const& end) { return file.ends_with(end); });
+            if (is_image) options.files.push_back(file);
+        }
+    } catch (std::filesystem::filesystem_error const& reason) {
+        ps::fail(path, ": cannot read: ", reason.code().message());
+    }
+    if (options.files.empty()) ps::fail(path, ": has no images: ", image::kinds("and"), " files");
+    std::ranges::sort(options.files);
+    check_channels("--mean", options.mean, shape.c);
+    check_channels("--std", options.std, shape.c);
+    const ps::OnnxTensor images = read_images(options, shape.c);
+    check(images.dims);
+    return {images.floats.begin(), images.floats.end()};
+}
 
 std::vector<GivenInput> read_inputs(Source const& source, std::vector<std::string> const& arguments,
                                     ImageOptions const& images) {

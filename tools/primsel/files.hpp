@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace cli {
 
 /// How an image becomes numbers: (pixel * scale - mean) / std, of one value for all channels or one for each.
@@ -16,6 +21,13 @@ struct ImageOptions {
     float scale = 1.0F / 255.0F;
     bool no_exif = false;
 };
+
+/// --mean, --std, --scale and --no-exif, which need the option that gives images.
+void add_pixel_options(CLI::App& command, ImageOptions& options, CLI::Option* images);
+
+/// The images of an .npy file, or of the files of a folder in the order of their names, one after another in chw order.
+/// Throws error unless all have the shape.
+[[nodiscard]] std::vector<float> read_images(std::string const& path, ImageOptions options, ps::Shape shape);
 
 /// The inputs that are given: FILE for the next that has none, or NAME=FILE; .npy files or TensorProtos of ONNX. Then
 /// the images, for the first input that is left. Throws error for a name that no input has, for an input that is given

@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
         cli::add_pretrain(app);
         cli::add_train(app);
         cli::add_accuracy(app);
+        cli::add_quantise(app);
         cli::add_prune(app);
         cli::add_sensitivity(app);
         cli::add_sweep(app);

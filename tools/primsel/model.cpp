@@ -12,6 +12,7 @@
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/onnx/export.hpp>
 #include <primsel/onnx/replace_weights.hpp>
+#include <primsel/plan/ranges_file.hpp>
 
 #include <sys/stat.h>
 
@@ -235,7 +236,9 @@ std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights co
 
 ps::Graph with_batch(ps::Graph const& graph, int batch) {
     ps::Graph other(batch);
-    for (ps::Node const& node : graph.nodes()) other.add(node.name, node.layer, node.inputs);
+    for (ps::Node const& node : graph.nodes()) {
+        other.set_range(other.add(node.name, node.layer, node.inputs), node.range);
+    }
     other.set_outputs(graph.outputs());
     other.set_shared(graph.shared());
     return other;
@@ -260,6 +263,14 @@ ps::Graph graph_of(Source const& source) { return source.file ? load_onnx(source
 Model load_model(Source const& source, std::vector<GivenInput> const& given) {
     const ps::Timer timer;
     Model model = source.file ? load_onnx(source, given) : load_zoo(source);
+    if (std::string const& file = source.options.ranges; !file.empty()) {
+        const ps::TensorRanges ranges = ps::read_ranges(file);
+        try {
+            model.graph = ps::with_ranges(std::move(model.graph), ranges);
+        } catch (ps::error const& reason) {
+            ps::fail(file, ": has no ranges of ", model.name, ": ", reason.what());
+        }
+    }
     model.simplified = ps::simplify(model.graph);
     model.load_seconds = timer.seconds();
     return model;

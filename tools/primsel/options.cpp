@@ -46,6 +46,13 @@ bool read_option(std::string_view text, T& value) {
     return primsel::read_number(text, value) && primsel::is_finite(value);
 }
 
+[[nodiscard]] std::optional<ps::Precision> precision_of(std::string const& name) {
+    for (const ps::Precision each : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+        if (name == to_string_view(each)) return each;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string finite_number(std::string const& text) {
@@ -186,15 +193,15 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
         ->type_name("NAME");
     command
         .add_option_function<std::string>(
-            "--precision",
-            [&planning](std::string const& name) {
-                planning.precision = name == "bf16" ? ps::Precision::bf16 : ps::Precision::float32;
-            },
-            "The least precise type to multiply in: float32 (default), or bf16 for layers that it makes faster")
+            "--precision", [&planning](std::string const& name) { planning.precision = *precision_of(name); },
+            "The least precise type to multiply in: float32 (default), or bf16 or int8 for layers that it makes "
+            "faster; int8 needs --ranges")
         ->check([](std::string const& name) {
-            return name == "float32" || name == "bf16" ? "" : "expected float32 or bf16, not " + name;
+            return precision_of(name) ? "" : "expected float32, bf16 or int8, not " + name;
         })
         ->type_name("TYPE");
+    command.add_option("--ranges", options.model.ranges, "The ranges of tensors, from `primsel quantise`")
+        ->type_name("F.json");
     command
         .add_option("--max-error", planning.max_error,
                     "Only primitives whose error bound, relative to the RMS of the layer's output, is no larger")

@@ -38,6 +38,8 @@ struct ModelOptions {
     unsigned seed = 1;
     /// A safetensors file, or empty.
     std::string weights;
+    /// A file of ranges, or empty.
+    std::string ranges;
     /// Whether it is loaded to be trained: an .onnx file's nodes in training mode are then the ordinary layers.
     bool trains = false;
 };

@@ -135,23 +135,7 @@ void add_run(CLI::App& app) {
                         "An image of the network's size, one for each of the batch: " + image::kinds("or"))
             ->type_name("P.png")
             ->allow_extra_args(false);
-    command.add_option("--mean", options->image.mean, "Taken from the scaled pixels, for each channel (default 0)")
-        ->needs(image)
-        ->check(finite_number)
-        ->expected(1, 4)
-        ->delimiter(',')
-        ->type_name("R,G,B");
-    command.add_option("--std", options->image.std, "What they are then divided by, for each channel (default 1)")
-        ->needs(image)
-        ->expected(1, 4)
-        ->delimiter(',')
-        ->check(positive_number)
-        ->type_name("R,G,B");
-    command.add_option("--scale", options->image.scale, "The factor of the pixels, which are 0 to 255 (default 1/255)")
-        ->needs(image)
-        ->check(finite_number)
-        ->type_name("X");
-    command.add_flag("--no-exif", options->image.no_exif, "Do not turn images as their EXIF data say")->needs(image);
+    add_pixel_options(command, options->image, image);
     command.add_option("--output", options->output, "Write each output to DIR/<name>.npy")->type_name("DIR");
     command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")
         ->check(CLI::Range(1, 1000000))
