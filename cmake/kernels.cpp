@@ -6,9 +6,8 @@
 template primsel::Machine const& primsel::this_machine_in_all_precisions<primsel::default_arch>();
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 template primsel::Kernels
-primsel::make_kernels<primsel::LowPrecision::primitives, primsel::default_arch, primsel::LayoutsWithBf16>();
-template primsel::Kernels
-primsel::make_kernels<primsel::EveryPrimitive, primsel::default_arch, primsel::LayoutsWithBf16>();
+primsel::make_kernels<primsel::LowPrecision::primitives, primsel::default_arch, primsel::EveryLayout>();
+template primsel::Kernels primsel::make_kernels<primsel::EveryPrimitive, primsel::default_arch, primsel::EveryLayout>();
 template primsel::Kernels primsel::make_kernels<primsel::TrainingPrimitives, primsel::default_arch, primsel::AllLayouts,
                                                 primsel::CompileTraining>();
 template primsel::Kernels

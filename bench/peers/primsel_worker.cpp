@@ -109,7 +109,7 @@ struct Network {
         sizes.image = image;
         const ps::OnnxModel file = ps::load_onnx(options.model, sizes);
         const ps::Graph graph = ps::simplify(file.graph);
-        ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::LayoutsWithBf16>();
+        ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>();
         kernels.machine = &ps::measure::Kept<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);

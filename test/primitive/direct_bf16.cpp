@@ -13,8 +13,8 @@ using namespace laws;
 namespace direct_bf16_tests {
 
 [[nodiscard]] List bf16_primitives() {
-    const ps::Kernels kernels = ps::make_kernels<ps::Bf16Primitives, ps::default_arch, ps::LayoutsWithBf16>();
-    return make_list(kernels.primitives, ps::LayoutsWithBf16{});
+    const ps::Kernels kernels = ps::make_kernels<ps::Bf16Primitives, ps::default_arch, ps::EveryLayout>();
+    return make_list(kernels.primitives, ps::EveryLayout{});
 }
 
 /// A problem whose numbers bfloat16 has.

@@ -53,14 +53,34 @@ void check(ps::Shape shape) {
     CHECK(back == image);
 }
 
+/// By way of bfloat16, in which these values are exact.
+void check_bf16(ps::Shape shape) {
+    CAPTURE(to_string(shape));
+    ps::Sequential here;
+    std::vector<float> image(shape.size()), back(image);
+    for (std::size_t i = 0; i < image.size(); ++i) image[i] = value_at(i);
+    const std::size_t size = ps::hwc_bf16::size(shape) / 2;
+    std::vector<float> wide(size), again(size + 1, 777.0F), bytes(ps::hwc_u8::size(shape) / 4 + 1, 777.0F);
+    ps::transform<ps::chw, ps::hwc_bf16>(shape, image.data(), wide.data(), here);
+    ps::transform<ps::hwc_bf16, ps::hwc_u8>(shape, wide.data(), bytes.data(), here, range);
+    CHECK(bytes.back() == 777.0F);
+    ps::transform<ps::hwc_u8, ps::chw>(shape, bytes.data(), back.data(), here, range);
+    CHECK(back == image);
+    ps::transform<ps::hwc_u8, ps::hwc_bf16>(shape, bytes.data(), again.data(), here, range);
+    CHECK(again.back() == 777.0F);
+    again.pop_back();
+    CHECK(again == wide);
+}
+
 TEST_CASE("images become bytes and floats again in every layout") {
-    for (const int c : {1, 2, 3, 5, 16, 17, 32, 33, 64, 70}) {
+    for (const int c : {1, 2, 3, 5, 16, 17, 32, 33, 64, 70, 300}) {
         for (const int h : {1, 3}) {
             for (const int w : {1, 4, 31, 45}) {
                 const ps::Shape shape{.c = c, .h = h, .w = w};
                 check<ps::chw>(shape);
                 check<ps::hcw>(shape);
                 check<ps::hwc>(shape);
+                check_bf16(shape);
             }
         }
     }

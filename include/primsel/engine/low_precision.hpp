@@ -6,30 +6,38 @@
 #include <primsel/op/bf16.hpp>
 #include <primsel/primitive/depthwise_bf16.hpp>
 #include <primsel/primitive/direct_bf16.hpp>
+#include <primsel/primitive/direct_int8.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_u8.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The layouts of floats and of bfloat16.
-using LayoutsWithBf16 = concatenate<AllLayouts, TypeList<hwc_bf16>>;
+/// AllLayouts, and those of bfloat16 and of bytes.
+using EveryLayout = concatenate<AllLayouts, TypeList<hwc_bf16, hwc_u8>>;
 
 /// The primitives that compute in bfloat16.
 using Bf16Primitives = TypeList<DirectBf16, DirectHwcBf16, DirectBf16Hwc, DirectHwcBf16Hwc, DepthwiseBf16>;
 
-/// AllPrimitives, and those that compute in bfloat16.
-using EveryPrimitive = concatenate<AllPrimitives, Bf16Primitives>;
+/// The primitives that compute in 8 bits.
+using Int8Primitives = TypeList<DirectInt8, DirectHwcInt8, DirectInt8Hwc, DirectHwcInt8Hwc>;
 
-/// Policies of engines whose plans may compute in bfloat16, if PlanOptions::precision allows it.
+/// The primitives that compute in less than floats.
+using LowPrecisionPrimitives = concatenate<Bf16Primitives, Int8Primitives>;
+
+/// AllPrimitives and LowPrecisionPrimitives.
+using EveryPrimitive = concatenate<AllPrimitives, LowPrecisionPrimitives>;
+
+/// Policies of engines whose plans may compute in bfloat16 and in 8 bits, if PlanOptions::precision allows it.
 struct LowPrecision : DefaultPolicies {
-    using primitives = concatenate<DefaultPrimitives, Bf16Primitives>;
-    using layouts = LayoutsWithBf16;
+    using primitives = concatenate<DefaultPrimitives, LowPrecisionPrimitives>;
+    using layouts = EveryLayout;
     using machine = MeasuredInAllPrecisions;
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
 // Programs that take them instantiate these beside engine/instantiate.hpp.
-extern template Kernels make_kernels<LowPrecision::primitives, default_arch, LayoutsWithBf16>();
-extern template Kernels make_kernels<EveryPrimitive, default_arch, LayoutsWithBf16>();
+extern template Kernels make_kernels<LowPrecision::primitives, default_arch, EveryLayout>();
+extern template Kernels make_kernels<EveryPrimitive, default_arch, EveryLayout>();
 #endif
 
 }  // namespace primsel::inline PRIMSEL_ABI
