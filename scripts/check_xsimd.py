@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tests core/simd.hpp and the activations with other versions of xsimd than the installed one, each instruction set of
-this processor with one of them, the widest with all: check_xsimd.py <work folder> <compiler> [<include folder of an xsimd>...]. Without folders it takes the
-headers that releases of pythran carry (xsimd 13.0 and 14.1) from PyPI, and ends with 77 where pip cannot."""
+this processor with one of them, the widest with all: check_xsimd.py <work folder> <compiler> [<include folder of an
+xsimd>...]. Without folders it takes the headers that releases of pythran carry (xsimd 13.0 and 14.1) from PyPI, and ends
+with 77 where pip cannot."""
 import pathlib
 import subprocess
 import sys
