@@ -12,7 +12,7 @@ these targets on every profile of its instruction set: a geometric mean of at mo
 any of them; and, among the primitives of each pair of layouts alone, a mean of at most PAIR_MEAN. Primitives are added
 greedily, whichever brings the targets nearest, and those without which the targets still hold are dropped, Winograd's
 first, which take longest to compile. Winograd's transforms of less than half a vector are not considered. Every list has
-KEPT, because all layers of the profiles have square kernels and one group.
+KEPT, because all layers of the profiles have square kernels and one group, and those of few input channels are rare.
 """
 import argparse
 import math
@@ -29,8 +29,9 @@ SETS = {16: "avx512", 8: "avx2", 4: "sse4_2"}
 MEAN, WORST = 0.0025, 1.08
 PAIR_MEAN = 0.05
 
-# For groups, for kernels of one row or column, and in each pair of layouts one that supports any convolution.
-KEPT = """direct-sum2d direct-hwc direct-chw-hwc depthwise-chw depthwise-hwc grouped-hwc indirect mec-col
+# For groups, for kernels of one row or column, for few input channels, and in each pair of layouts one that supports any
+# convolution.
+KEPT = """direct-sum2d direct-hwc direct-chw-hwc direct-chw depthwise-chw depthwise-hwc grouped-hwc indirect mec-col
     im2row-copy-short-abt-ki winograd-4-1x3-vec-16 winograd-4-3x1-vec-16 winograd-2-1x7-vec-16
     winograd-2-7x1-vec-16""".split()
 
@@ -39,7 +40,7 @@ def layouts_of(primitive):
     """The layouts that a primitive reads and writes."""
     if primitive == "mec-col":
         return "hcw", "hwc"
-    from_chw = ("direct-sum2d", "direct-chw-hwc", "depthwise-chw", "im2row-scan", "im2col", "kn2row-as", "kn2row-aa-ab",
+    from_chw = ("direct-sum2d", "direct-chw", "depthwise-chw", "im2row-scan", "im2col", "kn2row-as", "kn2row-aa-ab",
                 "kn2row-aa-atb", "conv-1x1-gemm-ab-ki", "conv-1x1-gemm-atb")
     to_hwc = ("direct-hwc", "direct-chw-hwc", "depthwise-hwc", "grouped-hwc", "indirect", "im2win", "mec-row", "winograd")
     reads_chw = primitive.startswith(from_chw) and primitive not in ("kn2row-aa-abt", "kn2row-aa-atbt")
@@ -133,7 +134,10 @@ def choose(profiles, lanes):
 def all_ids():
     """Every primitive, in the order of AllPrimitives, as the newest profile lists them."""
     path = TOP / "bench" / "profiles" / "zen5-avx512.csv"
-    return next(line for line in path.open() if not line.startswith("#")).strip().split(",")[5:]
+    ids = next(line for line in path.open() if not line.startswith("#")).strip().split(",")[5:]
+    if "direct-chw" not in ids:  # younger than the profile
+        ids.insert(ids.index("direct-chw-hwc") + 1, "direct-chw")
+    return ids
 
 
 def spelling(primitive, lanes):
@@ -146,7 +150,8 @@ def spelling(primitive, lanes):
         return f"{wide // lanes} * lanes" if wide > lanes else "lanes" if wide == lanes else f"lanes / {lanes // wide}"
 
     named = {"direct-sum2d": "DirectSum2d", "direct-hwc": "DirectHwc", "direct-chw-hwc": "DirectChwHwc",
-             "depthwise-chw": "DepthwiseChw", "depthwise-hwc": "DepthwiseHwc", "grouped-hwc": "GroupedHwc",
+             "direct-chw": "DirectChw", "depthwise-chw": "DepthwiseChw", "depthwise-hwc": "DepthwiseHwc",
+             "grouped-hwc": "GroupedHwc",
              "indirect": "Indirect", "im2win": "Im2Win", "mec-col": "MecCol", "mec-row-partition": "MecRowPartition",
              "kn2row": "Kn2Row<>", "kn2col": "Kn2Col<>", "kn2row-as": "Kn2AccumulateShift<true>",
              "kn2col-as": "Kn2AccumulateShift<false>"}
@@ -179,6 +184,7 @@ def header(lists):
 #include <primsel/primitive/conv1x1.hpp>
 #include <primsel/primitive/depthwise.hpp>
 #include <primsel/primitive/direct.hpp>
+#include <primsel/primitive/direct_chw.hpp>
 #include <primsel/primitive/grouped.hpp>
 #include <primsel/primitive/im2.hpp>
 #include <primsel/primitive/im2win.hpp>

@@ -17,8 +17,8 @@ using ps::GemmForm, ps::GemmOut, ps::Im2, ps::Patch, ps::PatchCopy, ps::Winograd
 
 /// One or more of each way to sum: what else there is differs in how it copies.
 using Summing =
-    ps::TypeList<ps::DirectSum2d, ps::DirectHwc, ps::DirectChwHwc, ps::Indirect, ps::Im2Win, ps::GroupedHwc,
-                 Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
+    ps::TypeList<ps::DirectSum2d, ps::DirectHwc, ps::DirectChwHwc, ps::DirectChw, ps::Indirect, ps::Im2Win,
+                 ps::GroupedHwc, Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
                  Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
                  Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,
                  Im2<Patch::col, PatchCopy::scan, GemmForm::atbt, GemmOut::ik>,

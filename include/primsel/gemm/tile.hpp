@@ -34,6 +34,8 @@ struct TileArgs {
     /// them.
     const std::ptrdiff_t* places = nullptr;
     const float* b = nullptr;
+    /// The distance of each row of B from b, if B is no panel but rows of an image, and A one run; or null.
+    const std::ptrdiff_t* places_of_b = nullptr;
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
@@ -148,24 +150,30 @@ struct Fetch {
     std::size_t step;
 };
 
-/// Adds the products of some columns of A with as many rows of B. next(step) returns the offset of a column in the rows
-/// of A.
+/// Adds the products of one column of A and one row of B.
+template <class Arch, int rows, int vectors>
+PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], std::ptrdiff_t at,
+                                const float* b) noexcept {
+    Floats<Arch> row_of_b[vectors];
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        const auto element = broadcast<Arch>(a[row][at]);
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+    }
+}
+
+/// Adds the products of some columns of A with as many rows of a panel B. next(step) returns the offset of a column in
+/// the rows of A.
 template <class Arch, int rows, int vectors, class Next>
 PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                  std::ptrdiff_t steps, Next next) noexcept {
     PRIMSEL_UNROLL_TWICE
     for (std::ptrdiff_t step = 0; step < steps; ++step) {
-        Floats<Arch> row_of_b[vectors];
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+        add_product<Arch>(sums, a, next(step), b);
         b += vectors * lanes<Arch>;
-        const std::ptrdiff_t at = next(step);
-        PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            const auto element = broadcast<Arch>(a[row][at]);
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
-        }
     }
 }
 
@@ -190,7 +198,10 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
         fetch.at += fetch.step;
         return step;
     };
-    if (t.places != nullptr) {
+    if (t.places_of_b != nullptr) {
+        begin_rows(0);
+        for (std::ptrdiff_t step = 0; step < t.run; ++step) add_product<Arch>(sums, a, step, t.b + t.places_of_b[step]);
+    } else if (t.places != nullptr) {
         begin_rows(0);
         add_products<Arch>(sums, a, t.b, t.outer * t.inner * t.run,
                            [place = t.places](std::ptrdiff_t) mutable { return *place++; });

@@ -7,6 +7,7 @@
 #include <primsel/primitive/default_primitives.hpp>
 #include <primsel/primitive/depthwise.hpp>
 #include <primsel/primitive/direct.hpp>
+#include <primsel/primitive/direct_chw.hpp>
 #include <primsel/primitive/grouped.hpp>
 #include <primsel/primitive/im2.hpp>
 #include <primsel/primitive/im2win.hpp>
@@ -65,8 +66,8 @@ using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Prim
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
 /// Primitives that the papers did not measure.
 using OtherPrimitives =
-    TypeList<DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
-             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+    TypeList<DirectHwc, DirectChwHwc, DirectChw, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win,
+             Winograd<6, 3, 16>, WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
              WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;

@@ -50,8 +50,7 @@ public:
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const auto size = traits::sizes(s);
-        return Work{}.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
+        return traits::template products_work<G, Arch>(s, 4.0 * static_cast<double>(s.in_pixels()) * s.group_c());
     }
 };
 

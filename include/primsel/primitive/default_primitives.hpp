@@ -7,6 +7,7 @@
 #include <primsel/primitive/conv1x1.hpp>
 #include <primsel/primitive/depthwise.hpp>
 #include <primsel/primitive/direct.hpp>
+#include <primsel/primitive/direct_chw.hpp>
 #include <primsel/primitive/grouped.hpp>
 #include <primsel/primitive/im2.hpp>
 #include <primsel/primitive/im2win.hpp>
@@ -47,6 +48,7 @@ struct ChosenPrimitives<16> {
         MecCol,
         DirectHwc,
         DirectChwHwc,
+        DirectChw,
         DepthwiseChw,
         DepthwiseHwc,
         GroupedHwc,
@@ -79,6 +81,7 @@ struct ChosenPrimitives<8> {
         MecCol,
         DirectHwc,
         DirectChwHwc,
+        DirectChw,
         DepthwiseChw,
         DepthwiseHwc,
         GroupedHwc,
@@ -113,6 +116,7 @@ struct ChosenPrimitives<4> {
         MecRowPartition,
         DirectHwc,
         DirectChwHwc,
+        DirectChw,
         DepthwiseChw,
         DepthwiseHwc,
         GroupedHwc,

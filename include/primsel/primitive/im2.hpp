@@ -80,7 +80,6 @@ public:
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const auto size = traits::sizes(s);
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
         Work work;
@@ -94,7 +93,7 @@ public:
             work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
                 .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = patches});
         }
-        return work.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
+        return work.append(traits::template products_work<G, Arch>(s), 1);
     }
 
 private:

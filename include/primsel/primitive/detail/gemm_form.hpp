@@ -52,6 +52,19 @@ struct FormTraits {
         return kernel_is_a ? Sizes{s.group_k(), pixels, s.depth()} : Sizes{pixels, s.group_k(), s.depth()};
     }
 
+    /// Returns the work of the products of all groups. Each group writes a part of the result of its own, and `beside`
+    /// bytes are read with it.
+    template <class G, class Arch>
+    [[nodiscard]] static Work products_work(ConvShape const& s, double beside = 0) {
+        const Sizes size = sizes(s);
+        Work of_group = G::template work<Arch>(size.m, size.n, size.k);
+        const double others = s.groups - 1, result = 4.0 * static_cast<double>(s.out_pixels()) * s.group_k();
+        for (Phase& phase : of_group.phases) {
+            if (phase.rate == Rate::gemm) phase.working_set += others * (result + beside);
+        }
+        return Work{}.append(of_group, s.groups);
+    }
+
     /// Computes one group of the convolution: dst = clamp(kernel x patches + bias + residual). `patch_stride` is the
     /// distance in floats between the stored rows of patches.
     template <class G, class Arch>
