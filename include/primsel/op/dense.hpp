@@ -115,9 +115,13 @@ private:
     static constexpr std::size_t block = 512;
     /// The number of images whose sums in double fit on the stack.
     static constexpr std::size_t most_images = 48;
-    /// Returns the number of images that meet all panels before the next ones do: a multiple of most_images. They stay
-    /// in L2, and are many if the weights do not, which every part reads.
+    /// Returns the number of images that meet all panels before the next ones do: a multiple or half of most_images.
+    /// They stay in L2, and are many if the weights do not, which every part reads. Short images are fewer: a panel
+    /// writes few bytes of each image's outputs, and those of many images leave the caches before the next panel
+    /// continues them.
     [[nodiscard]] static std::size_t part_images(std::size_t k, std::size_t depth) {
+        constexpr std::size_t short_depth = 256;
+        if (depth <= short_depth) return most_images / 2;
         constexpr std::size_t l2 = l2_floats, least = 2 * most_images;
         return k * depth <= l2 / 2 ? least : std::max(least, l2 / depth / most_images * most_images);
     }
