@@ -177,6 +177,22 @@ TEST_CASE("a reshape costs nothing and an image that is reshaped is read in chw 
     for (std::size_t i = 0; i < 24; ++i) CHECK(results[0][i] == static_cast<float>(i % 8 * 3 + i / 8));
 }
 
+TEST_CASE("a reshaped image stays as the caller made it, whoever reads it") {
+    ps::Graph graph(2);
+    const std::size_t image = graph.add("image", ps::InputParams{ps::Shape{.c = 2, .h = 3, .w = 4}}, {});
+    const std::size_t reshape = graph.add("reshape", ps::ReshapeParams{ps::Shape{.c = 4, .h = 2, .w = 3}}, {image});
+    const std::size_t positive = graph.add("positive", ps::ActivationParams{ps::ActivationKind::abs}, {reshape});
+    const std::size_t sum = graph.add("sum", ps::AddParams{}, {positive, reshape});
+    const std::size_t again = graph.add("again", ps::ReshapeParams{ps::Shape{.c = 1, .h = 1, .w = 24}}, {reshape});
+    graph.set_outputs({sum, again});
+    const std::vector<float> values = ramp(48, -30.0F);
+    const std::vector<std::vector<float>> images{values};
+    const auto results = results_of(graph, {}, images);
+    CHECK(images[0] == values);
+    CHECK(results[1] == values);
+    for (std::size_t i = 0; i < 48; ++i) CHECK(results[0][i] == std::max(0.0F, 2 * values[i]));
+}
+
 TEST_CASE("a batch gives each image's bits, whichever steps take one image and whichever all") {
     const ps::Kernels kernels = ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>();
     // Large images and small weights first, then the other way round; what the first part made is read in the last.

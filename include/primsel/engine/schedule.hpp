@@ -364,6 +364,10 @@ private:
             fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
                  planned.out_layout);
         }
+        if (renames_image(step, op)) {
+            tensor_[step.node] = step.src[0];
+            return;
+        }
         std::size_t scratch = no_tensor;
         if (op.scratch_bytes != nullptr) {
             const std::size_t bytes = op.scratch_bytes(node.layer, step.src_shapes, workers_);
@@ -375,6 +379,18 @@ private:
         step.dst = tensor_[step.node] = may_overwrite(step, op) ? step.src[0] : destination(step.node);
         step.work = OpStep{.op = &op, .layer = node.layer, .clamp = node.epilogue.clamp, .scratch = scratch};
         add(std::move(step));
+    }
+    /// Returns whether the step would copy the caller's image to give it another name or shape. Nothing writes to that
+    /// image, so whoever reads the result can read the image.
+    [[nodiscard]] bool renames_image(ScheduledStep const& step, OpEntry const& op) const {
+        const std::size_t src = step.src[0];
+        Node const& node = graph_[step.node];
+        if (!op.in_place || src >= result_.inputs || tensor_[node.inputs[0]] != src || step.src.size() != 1)
+            return false;
+        const OpCounts counts = op.work(node.layer, step.src_shapes, step.dst_shape);
+        return counts.operations + counts.scalars + counts.bytes == 0 && node.epilogue.clamp == Clamp{} &&
+               std::ranges::find(outputs_, step.node) == outputs_.end() &&
+               step.src_shapes[0].size() == step.dst_shape.size();
     }
     /// In place where nobody reads the input later.
     [[nodiscard]] bool may_overwrite(ScheduledStep const& step, OpEntry const& op) const {
