@@ -26,6 +26,7 @@ TEST_CASE("matmul with a second matrix whose panels are copied agrees with the r
             laws::check(ps::MatMulParams{}, {{channels, m, 1100}, {m == 18 ? channels : 1, 1100, n}}, 2e-4);
         }
     }
+    for (const int channels : {1, 2}) laws::check(ps::MatMulParams{}, {{2, 194, 50}, {channels, 50, 256}}, 2e-5);
 }
 
 TEST_CASE("matmul of known matrices") {

@@ -72,9 +72,12 @@ private:
         const auto h = static_cast<std::size_t>(inputs[0].h);
         return inputs[1].c == 1 ? static_cast<std::size_t>(inputs[0].c) * h : h;
     }
-    /// Returns whether panels of b are copied: several tiles read them, and L2 does not keep b between two tiles.
+    /// Returns whether panels of b are copied. Several tiles read them, and L2 does not keep b between two tiles; or
+    /// many tiles read them, and L1 does not keep a panel: rows that are a multiple of a KiB apart share a quarter of
+    /// its sets.
     [[nodiscard]] static bool copies_panels(std::size_t m, Shape b) {
-        return m > 2 * tile_rows && b.pixels() > 2 * static_cast<std::size_t>(l2_floats);
+        if (m > 2 * tile_rows && b.pixels() > 2 * static_cast<std::size_t>(l2_floats)) return true;
+        return m >= 32 * tile_rows && b.w % 256 == 0 && b.h > 48;
     }
     template <class Arch>
     [[nodiscard]] static std::size_t panel_floats(Shape b) {

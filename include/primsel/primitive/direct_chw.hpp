@@ -61,21 +61,24 @@ struct DirectChw {
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double in = 4.0 * static_cast<double>(s.in_shape().size()),
                      out = 4.0 * static_cast<double>(s.out_shape().size());
+        double read = in;
         Work work;
         if (!in_place<Arch>(s)) {
-            const double copied =
-                1.0 * s.c * strip_count<Arch>(s) * copied_rows(s, strip_rows<Arch>(s)) * row_floats<Arch>(s);
+            // Rows that a stride skips are not read.
+            const double rows = 1.0 * strip_count<Arch>(s) * copied_rows(s, strip_rows<Arch>(s)),
+                         copied = s.c * rows * row_floats<Arch>(s);
+            read = 4 * copied;
             work.add({.rate = Rate::vector,
                       .operations = s.stride_w == 1 ? 0 : copied,
-                      .bytes = 8 * copied,
+                      .bytes = in * std::min(1.0, rows / s.h) + read,
                       .working_set = in});
         }
         const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
         const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
-                         .bytes = in + 2 * out,
-                         .working_set = in + out});
+                         .bytes = read + 2 * out,
+                         .working_set = read + out});
     }
 
 private:
