@@ -7,6 +7,7 @@
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/activation.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/narrow.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 
@@ -18,22 +19,6 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
-
-/// Images of an op in hwc_bf16.
-struct Bf16Images {
-    bfloat16* data;
-    Shape shape;
-    std::size_t pixel, image;
-
-    Bf16Images(const float* src, Shape of)
-        : data(reinterpret_cast<bfloat16*>(const_cast<float*>(src))),
-          shape(of),
-          pixel(hwc_bf16::pixel(of.c)),
-          image(hwc_bf16::size(of)) {}
-    [[nodiscard]] bfloat16* at(std::size_t i, std::ptrdiff_t h, std::ptrdiff_t w) const {
-        return data + i * image + static_cast<std::size_t>(h * shape.w + w) * pixel;
-    }
-};
 
 /// Stores n elements.
 template <class Arch>
@@ -51,28 +36,9 @@ PRIMSEL_INLINE Floats<Arch> load_some(const bfloat16* src, std::size_t n) {
     return load_wide<Arch>(all);
 }
 
-/// The taps of a window along one axis that lie in the image.
-struct WindowTaps {
-    std::ptrdiff_t begin, first, last, dilation;
-    float counted;  ///< the taps that an average counts
-
-    [[nodiscard]] std::ptrdiff_t operator[](std::ptrdiff_t tap) const { return begin + tap * dilation; }
-};
-[[nodiscard]] inline WindowTaps window_taps(std::ptrdiff_t out, std::ptrdiff_t in, std::ptrdiff_t size,
-                                            std::ptrdiff_t step, std::ptrdiff_t dilation, std::ptrdiff_t before,
-                                            std::ptrdiff_t after, bool count_pad) {
-    const std::ptrdiff_t begin = out * step - before;
-    // Returns the number of taps that lie before a place.
-    const auto taps_before = [=](std::ptrdiff_t place) {
-        return std::clamp((place - begin + dilation - 1) / dilation, std::ptrdiff_t{0}, size);
-    };
-    const std::ptrdiff_t first = begin < 0 ? taps_before(0) : 0, last = taps_before(in);
-    return {begin, first, last, dilation, static_cast<float>(count_pad ? taps_before(in + after) : last - first)};
-}
-
 /// Reduces the pixels of a window to one.
 template <class Arch>
-void pool_bf16(PoolKind kind, Bf16Images const& src, std::size_t image, WindowTaps const& down,
+void pool_bf16(PoolKind kind, NarrowImages<hwc_bf16> const& src, std::size_t image, WindowTaps const& down,
                WindowTaps const& across, bfloat16* dst) noexcept {
     const float share = 1.0F / (down.counted * across.counted);
     for (std::size_t c = 0; c < src.pixel; c += lanes<Arch>) {
@@ -94,43 +60,22 @@ void pool_bf16(PoolKind kind, Bf16Images const& src, std::size_t image, WindowTa
     }
 }
 
-/// Counts of an op that reads and writes bfloat16.
-[[nodiscard]] inline OpCounts bf16_counts(double operations, std::span<const Shape> inputs, Shape output) {
-    double bytes = 2.0 * static_cast<double>(hwc_bf16::size(output));
-    for (Shape const& shape : inputs) bytes += 2.0 * static_cast<double>(hwc_bf16::size(shape));
-    return {.operations = operations, .rows = static_cast<double>(output.pixels()), .bytes = bytes};
-}
-
 }  // namespace op::detail
 
 template <>
 struct OpIn<PoolParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
-        return op::detail::bf16_counts(
+        return op::detail::narrow_counts<hwc_bf16>(
             1.0 * params.window.h * params.window.w * static_cast<double>(hwc_bf16::size(output)), inputs, output);
     }
     template <class Arch>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
-        const op::detail::Bf16Images src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
-        const auto rows = static_cast<std::size_t>(dst.shape.h);
-        const auto pool_row = [&](std::size_t image, std::ptrdiff_t h) {
-            const auto down =
-                op::detail::window_taps(h, src.shape.h, params.window.h, params.stride.h, params.dilation.h,
-                                        params.padding.top, params.padding.bottom, params.count_include_pad);
-            for (std::ptrdiff_t w = 0; w < dst.shape.w; ++w) {
-                const auto across =
-                    op::detail::window_taps(w, src.shape.w, params.window.w, params.stride.w, params.dilation.w,
-                                            params.padding.left, params.padding.right, params.count_include_pad);
-                op::detail::pool_bf16<Arch>(params.kind, src, image, down, across, dst.at(image, h, w));
-            }
-        };
-        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * rows, dst.image / rows,
-                               [&](std::size_t first, std::size_t last) {
-                                   for (std::size_t row = first; row < last; ++row) {
-                                       pool_row(row / rows, static_cast<std::ptrdiff_t>(row % rows));
-                                   }
-                               });
+        op::detail::for_windows<hwc_bf16>(
+            params, args,
+            [&params](auto const& src, std::size_t image, auto const& down, auto const& across, bfloat16* dst) {
+                op::detail::pool_bf16<Arch>(params.kind, src, image, down, across, dst);
+            });
     }
 };
 
@@ -138,16 +83,14 @@ template <>
 struct OpIn<GlobalPoolParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(GlobalPoolParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::bf16_counts(static_cast<double>(hwc_bf16::size(inputs[0])), inputs, output);
+        return op::detail::narrow_counts<hwc_bf16>(static_cast<double>(hwc_bf16::size(inputs[0])), inputs, output);
     }
     template <class Arch>
     static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
-        const op::detail::Bf16Images src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
-        const auto all = [](std::ptrdiff_t in) { return op::detail::window_taps(0, in, in, 1, 1, 0, 0, false); };
-        args.executor.parallel_for(static_cast<std::size_t>(args.batch), [&](std::size_t image, std::size_t) {
-            op::detail::pool_bf16<Arch>(params.kind, src, image, all(src.shape.h), all(src.shape.w),
-                                        dst.at(image, 0, 0));
-        });
+        op::detail::for_images<hwc_bf16>(
+            args, [&params](auto const& src, std::size_t image, auto const& down, auto const& across, bfloat16* dst) {
+                op::detail::pool_bf16<Arch>(params.kind, src, image, down, across, dst);
+            });
     }
 };
 
@@ -158,11 +101,12 @@ struct OpIn<AddParams, hwc_bf16> {
 
     template <class Arch>
     [[nodiscard]] static OpCounts work(AddParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::bf16_counts(static_cast<double>(inputs.size() * hwc_bf16::size(output)), inputs, output);
+        return op::detail::narrow_counts<hwc_bf16>(static_cast<double>(inputs.size() * hwc_bf16::size(output)), inputs,
+                                                   output);
     }
     template <class Arch>
     static void run(AddParams const&, OpArgs const& args) noexcept {
-        const op::detail::Bf16Images dst(args.dst, args.dst_shape);
+        const op::detail::NarrowImages<hwc_bf16> dst(args.dst, args.dst_shape);
         const auto low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
         const auto channels = static_cast<std::size_t>(dst.shape.c);
         op::detail::for_ranges(
@@ -187,30 +131,13 @@ template <>
 struct OpIn<ConcatParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(ConcatParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::bf16_counts(0, inputs, output);
+        return op::detail::narrow_counts<hwc_bf16>(0, inputs, output);
     }
     template <class Arch>
     static void run(ConcatParams const& params, OpArgs const& args) noexcept {
-        const op::detail::Bf16Images dst(args.dst, args.dst_shape);
-        // Runs of the result, to which each input gives a part.
-        const std::size_t runs = params.axis == Axis::c   ? dst.shape.pixels()
-                                 : params.axis == Axis::w ? static_cast<std::size_t>(dst.shape.h)
-                                                          : 1,
-                          length = dst.image / runs;
-        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * runs, length,
-                               [&](std::size_t first, std::size_t last) {
-                                   for (std::size_t run = first; run < last; ++run) {
-                                       bfloat16* to = dst.data + run * length;
-                                       for (std::size_t i = 0; i < args.src.size(); ++i) {
-                                           const op::detail::Bf16Images src(args.src[i], args.src_shape[i]);
-                                           const std::size_t part = src.image / runs;
-                                           const auto channels = static_cast<std::size_t>(src.shape.c);
-                                           to = std::copy_n(src.data + run * part,
-                                                            params.axis == Axis::c ? channels : part, to);
-                                       }
-                                       std::fill(to, dst.data + (run + 1) * length, bfloat16{});
-                                   }
-                               });
+        op::detail::concatenate_narrow<hwc_bf16>(
+            params, args,
+            [](std::size_t, const bfloat16* src, std::size_t n, bfloat16* dst) { std::copy_n(src, n, dst); });
     }
 };
 
@@ -222,11 +149,11 @@ struct OpIn<ActivationParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape> inputs, Shape output) {
         const OpCounts of_floats = Op<ActivationParams>::work<Arch, hwc>(params, inputs, output);
-        return op::detail::bf16_counts(of_floats.operations, inputs, output);
+        return op::detail::narrow_counts<hwc_bf16>(of_floats.operations, inputs, output);
     }
     template <class Arch>
     static void run(ActivationParams const& params, OpArgs const& args) noexcept {
-        const op::detail::Bf16Images src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
+        const op::detail::NarrowImages<hwc_bf16> src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
         const auto channels = static_cast<std::size_t>(src.shape.c);
         op::detail::for_ranges(
             args.executor, static_cast<std::size_t>(args.batch) * src.shape.pixels(), src.pixel,

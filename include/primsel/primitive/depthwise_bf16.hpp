@@ -16,6 +16,8 @@ namespace primitive::detail {
 /// Pixels of hwc_bf16, for DepthwiseBlocks.
 struct Bf16Pixels {
     using Element = bfloat16;
+    template <class Arch>
+    using Block = FloatSums<Arch, Bf16Pixels>;
     [[nodiscard]] static constexpr std::size_t size(int channels) { return hwc_bf16::pixel(channels); }
     template <class Arch>
     PRIMSEL_INLINE static Floats<Arch> load(const bfloat16* src) {

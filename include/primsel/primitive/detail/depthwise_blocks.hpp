@@ -9,9 +9,40 @@
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
+/// A block of DepthwiseBlocks whose sums are results: those of one vector of channels.
+template <class Arch, class Pixels>
+struct FloatSums {
+    using V = Floats<Arch>;
+    using Element = typename Pixels::Element;
+    ConvArgs const& args;
+    std::size_t at;  ///< the first channel
+    int channels;
+
+    [[nodiscard]] PRIMSEL_INLINE V load(const Element* src) const { return Pixels::template load<Arch>(src); }
+    /// Returns the values from which sums start.
+    [[nodiscard]] PRIMSEL_INLINE V start() const {
+        return args.bias == nullptr ? broadcast<Arch>(0.0F) : Pixels::template bias<Arch>(args.bias, at, channels);
+    }
+
+    /// Stores results. A residual is added to what `of` returns.
+    struct End {
+        V low, high;
+        [[nodiscard]] PRIMSEL_INLINE V of(V const& sum) const { return sum; }
+        [[nodiscard]] PRIMSEL_INLINE V residual(const Element* src) const { return Pixels::template load<Arch>(src); }
+        PRIMSEL_INLINE void store(Element* dst, V const& value) const {
+            Pixels::template store<Arch>(dst, clamp<Arch>(value, low, high));
+        }
+    };
+    [[nodiscard]] PRIMSEL_INLINE End end(const float* /*behind the weights*/) const {
+        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)};
+    }
+};
+
 /// Pixels of floats, for DepthwiseBlocks.
 struct FloatPixels {
     using Element = float;
+    template <class Arch>
+    using Block = FloatSums<Arch, FloatPixels>;
     /// Returns the elements of a pixel, and of the packed weights of a tap.
     [[nodiscard]] static constexpr std::size_t size(int channels) { return static_cast<std::size_t>(channels); }
     template <class Arch>
@@ -148,13 +179,13 @@ private:
         // The columns of padding on each side, at most `beside`.
         const int left = -first, right = first + in_columns - s.w;
         Floats<Arch> weights[size * size];
-        const Floats<Arch> bias =
-            args.bias == nullptr ? broadcast<Arch>(0.0F) : Pixels::template bias<Arch>(args.bias, at, s.k);
+        const typename Pixels::template Block<Arch> block{args, at, s.k};
+        const Floats<Arch> start = block.start();
         Floats<Arch> sums[rows][columns];
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
-            for (int c = 0; c < columns; ++c) sums[r][c] = bias;
+            for (int c = 0; c < columns; ++c) sums[r][c] = start;
         }
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
@@ -170,7 +201,7 @@ private:
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = Pixels::template load<Arch>(lines[i] + pixel);
+                const Floats<Arch> x = block.load(lines[i] + pixel);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -182,16 +213,20 @@ private:
                 }
             }
         }
-        const Floats<Arch> low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
+        const auto end = block.end(args.weights + size * size * channels);
         const auto* const residual = reinterpret_cast<const Element*>(args.residual);
         Element* const dst = reinterpret_cast<Element*>(args.dst) + to;
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int c = 0; c < columns; ++c) sums[r][c] = end.of(sums[r][c]);
+        }
         if (residual != nullptr) {
             PRIMSEL_UNROLL
             for (int r = 0; r < rows; ++r) {
                 PRIMSEL_UNROLL
                 for (int c = 0; c < columns; ++c) {
-                    sums[r][c] +=
-                        Pixels::template load<Arch>(residual + to + static_cast<std::size_t>(r) * row + c * channels);
+                    sums[r][c] += end.residual(residual + to + static_cast<std::size_t>(r) * row + c * channels);
                 }
             }
         }
@@ -199,8 +234,7 @@ private:
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                Pixels::template store<Arch>(dst + static_cast<std::size_t>(r) * row + c * channels,
-                                             clamp<Arch>(sums[r][c], low, high));
+                end.store(dst + static_cast<std::size_t>(r) * row + c * channels, sums[r][c]);
             }
         }
     }

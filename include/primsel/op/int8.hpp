@@ -1,0 +1,254 @@
+// Layers that run in hwc_u8, so that tensors between convolutions in 8 bits need not become floats.
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/layer/activation.hpp>
+#include <primsel/layer/combine.hpp>
+#include <primsel/layer/pool.hpp>
+#include <primsel/op/activation.hpp>
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/narrow.hpp>
+#include <primsel/op/op.hpp>
+#include <primsel/tensor/bytes.hpp>
+#include <primsel/tensor/hwc_u8.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace op::detail {
+
+/// What becomes of each byte.
+using ByteTable = std::array<std::uint8_t, 256>;
+/// Returns the table of a function of floats, run(floats, n).
+template <class Run>
+[[nodiscard]] ByteTable byte_table(TensorRange const& from, TensorRange const& to, Run const& run) noexcept {
+    ByteTable table;
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(i);
+    alignas(alignment) float values[256];
+    from_bytes(table.data(), table.size(), from, values);
+    run(values, table.size());
+    to_bytes(values, table.size(), ToBytes(to), table.data());
+    return table;
+}
+/// Converts n neighbours from one range to another.
+inline void change_range(const std::uint8_t* src, std::size_t n, TensorRange const& from, TensorRange const& to,
+                         std::uint8_t* dst) noexcept {
+    const ToBytes bytes(to);
+    alignas(alignment) float values[64];
+    for (std::size_t at = 0; at < n; at += std::size(values)) {
+        const std::size_t some = std::min(std::size(values), n - at);
+        from_bytes(src + at, some, from, values);
+        to_bytes(values, some, bytes, dst + at);
+    }
+}
+inline void look_up(ByteTable const& table, const std::uint8_t* src, std::size_t n, std::uint8_t* dst) noexcept {
+    for (std::size_t i = 0; i < n; ++i) dst[i] = table[src[i]];
+}
+
+/// Loads and stores n elements, or as many as a vector has.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_some_bytes(const std::uint8_t* src, std::size_t n) {
+    if (n >= lanes<Arch>) return load_bytes<Arch>(src);
+    std::uint8_t all[lanes<Arch>]{};
+    std::copy_n(src, n, all);
+    return load_bytes<Arch>(all);
+}
+template <class Arch>
+PRIMSEL_INLINE void store_some_bytes(ByteStore<Arch> const& store, std::uint8_t* dst, Floats<Arch> const& value,
+                                     std::size_t n) {
+    if (n >= lanes<Arch>) return store(dst, value);
+    std::uint8_t all[lanes<Arch>];
+    store(all, value);
+    std::copy_n(all, n, dst);
+}
+
+/// The largest of a window's pixels, `bytes` bytes from c on.
+template <std::size_t bytes>
+void max_of_window(NarrowImages<hwc_u8> const& src, std::size_t image, WindowTaps const& down, WindowTaps const& across,
+                   std::size_t c, std::uint8_t* dst) noexcept {
+    std::uint8_t most[bytes]{};
+    for (std::ptrdiff_t y = down.first; y < down.last; ++y) {
+        for (std::ptrdiff_t x = across.first; x < across.last; ++x) {
+            const std::uint8_t* const from = src.at(image, down[y], across[x]) + c;
+            for (std::size_t i = 0; i < bytes; ++i) most[i] = std::max(most[i], from[i]);
+        }
+    }
+    std::memcpy(dst, most, bytes);
+}
+/// The mean of a window's pixels: the sum of src - src_zero, times src_scale / (counted taps * dst_scale).
+template <class Arch>
+void mean_of_window(NarrowImages<hwc_u8> const& src, std::size_t image, WindowTaps const& down,
+                    WindowTaps const& across, TensorRange const& range, ToBytes const& to, std::uint8_t* dst) noexcept {
+    const ByteStore<Arch> store(to);
+    const auto zero = broadcast<Arch>(static_cast<float>(range.zero_point)),
+               factor = broadcast<Arch>(range.scale * to.factor / (down.counted * across.counted));
+    for (std::size_t c = 0; c < src.pixel; c += lanes<Arch>) {
+        const std::size_t n = src.pixel - c;
+        auto sum = broadcast<Arch>(0.0F);
+        for (std::ptrdiff_t y = down.first; y < down.last; ++y) {
+            for (std::ptrdiff_t x = across.first; x < across.last; ++x) {
+                sum += load_some_bytes<Arch>(src.at(image, down[y], across[x]) + c, n) - zero;
+            }
+        }
+        store_some_bytes<Arch>(store, dst + c, sum * factor, n);
+    }
+}
+/// Reduces the pixels of a window to one.
+template <class Arch>
+class BytePool {
+public:
+    BytePool(PoolKind kind, OpArgs const& args)
+        : kind_(kind), range_(args.src_range[0]), dst_range_(args.dst_range), to_(args.dst_range) {}
+    void operator()(NarrowImages<hwc_u8> const& src, std::size_t image, WindowTaps const& down,
+                    WindowTaps const& across, std::uint8_t* dst) const noexcept {
+        if (kind_ != PoolKind::max) return mean_of_window<Arch>(src, image, down, across, range_, to_, dst);
+        switch (src.pixel) {
+            case 4:
+                max_of_window<4>(src, image, down, across, 0, dst);
+                break;
+            case 8:
+                max_of_window<8>(src, image, down, across, 0, dst);
+                break;
+            case 16:
+                max_of_window<16>(src, image, down, across, 0, dst);
+                break;
+            case 32:
+                max_of_window<32>(src, image, down, across, 0, dst);
+                break;
+            default:
+                for (std::size_t c = 0; c < src.pixel; c += 64) {
+                    max_of_window<64>(src, image, down, across, c, dst + c);
+                }
+        }
+        if (range_ != dst_range_) change_range(dst, src.pixel, range_, dst_range_, dst);
+    }
+
+private:
+    PoolKind kind_;
+    TensorRange range_, dst_range_;
+    ToBytes to_;
+};
+
+}  // namespace op::detail
+
+template <>
+struct OpIn<PoolParams, hwc_u8> {
+    template <class Arch>
+    [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
+        // A vector holds four times as many bytes as floats.
+        const double vectors = params.kind == PoolKind::max ? 0.25 : 1;
+        return op::detail::narrow_counts<hwc_u8>(
+            vectors * params.window.h * params.window.w * static_cast<double>(hwc_u8::size(output)), inputs, output);
+    }
+    template <class Arch>
+    static void run(PoolParams const& params, OpArgs const& args) noexcept {
+        op::detail::for_windows<hwc_u8>(params, args, op::detail::BytePool<Arch>(params.kind, args));
+    }
+};
+
+template <>
+struct OpIn<GlobalPoolParams, hwc_u8> {
+    template <class Arch>
+    [[nodiscard]] static OpCounts work(GlobalPoolParams const& params, std::span<const Shape> inputs, Shape output) {
+        const double vectors = params.kind == PoolKind::max ? 0.25 : 1;
+        return op::detail::narrow_counts<hwc_u8>(vectors * static_cast<double>(hwc_u8::size(inputs[0])), inputs,
+                                                 output);
+    }
+    template <class Arch>
+    static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
+        op::detail::for_images<hwc_u8>(args, op::detail::BytePool<Arch>(params.kind, args));
+    }
+};
+
+/// Adds (src - src_zero) * (src_scale / dst_scale) of the inputs in their order, in floats.
+template <>
+struct OpIn<AddParams, hwc_u8> {
+    static constexpr bool in_place = true;
+
+    template <class Arch>
+    [[nodiscard]] static OpCounts work(AddParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::detail::narrow_counts<hwc_u8>(3.0 * static_cast<double>(inputs.size() * hwc_u8::size(output)),
+                                                 inputs, output);
+    }
+    template <class Arch>
+    static void run(AddParams const&, OpArgs const& args) noexcept {
+        const op::detail::NarrowImages<hwc_u8> dst(args.dst, args.dst_shape);
+        const ToBytes to(args.dst_range, args.clamp);
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * dst.shape.pixels(), dst.pixel,
+            [&](std::size_t first, std::size_t last) {
+                const ByteStore<Arch> store(to);
+                for (std::size_t at = first * dst.pixel, end = last * dst.pixel; at < end; at += lanes<Arch>) {
+                    const std::size_t n = end - at;
+                    auto sum = broadcast<Arch>(0.0F);
+                    for (std::size_t i = 0; i < args.src.size(); ++i) {
+                        TensorRange const& range = args.src_range[i];
+                        const auto* const src = reinterpret_cast<const std::uint8_t*>(args.src[i]);
+                        const auto zero = broadcast<Arch>(static_cast<float>(range.zero_point));
+                        sum += rounded_product<Arch>(op::detail::load_some_bytes<Arch>(src + at, n) - zero,
+                                                     broadcast<Arch>(range.scale * to.factor));
+                    }
+                    op::detail::store_some_bytes<Arch>(store, dst.data + at, sum, n);
+                }
+            });
+    }
+};
+
+template <>
+struct OpIn<ConcatParams, hwc_u8> {
+    template <class Arch>
+    [[nodiscard]] static OpCounts work(ConcatParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::detail::narrow_counts<hwc_u8>(0, inputs, output);
+    }
+    template <class Arch>
+    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
+        op::detail::concatenate_narrow<hwc_u8>(
+            params, args, [&args](std::size_t i, const std::uint8_t* src, std::size_t n, std::uint8_t* dst) {
+                if (args.src_range[i] == args.dst_range) {
+                    std::copy_n(src, n, dst);
+                } else {
+                    op::detail::change_range(src, n, args.src_range[i], args.dst_range, dst);
+                }
+            });
+    }
+};
+
+/// By a table of the results of all bytes.
+template <>
+struct OpIn<ActivationParams, hwc_u8> {
+    static constexpr bool in_place = true;
+
+    template <class Arch>
+    [[nodiscard]] static OpCounts work(ActivationParams const&, std::span<const Shape> inputs, Shape output) {
+        OpCounts counts = op::detail::narrow_counts<hwc_u8>(0, inputs, output);
+        counts.scalars = static_cast<double>(hwc_u8::size(output));
+        return counts;
+    }
+    template <class Arch>
+    static void run(ActivationParams const& params, OpArgs const& args) noexcept {
+        const op::detail::NarrowImages<hwc_u8> src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
+        const op::detail::ByteTable table =
+            op::detail::byte_table(args.src_range[0], args.dst_range, [&params](float* values, std::size_t n) {
+                Sequential here;
+                const float* const from = values;
+                const Shape shape{.c = static_cast<int>(n), .h = 1, .w = 1};
+                Op<ActivationParams>::run<Arch, hwc>(
+                    params,
+                    {.src = {&from, 1}, .src_shape = {&shape, 1}, .dst = values, .dst_shape = shape, .executor = here});
+            });
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * src.shape.pixels(), src.pixel,
+                               [&](std::size_t first, std::size_t last) {
+                                   op::detail::look_up(table, src.data + first * src.pixel, (last - first) * src.pixel,
+                                                       dst.data + first * src.pixel);
+                               });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
