@@ -1,5 +1,7 @@
 // peers/primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs default|measured] [--plan FILE]
-// [--max-error E] [--precision float32|bf16]
+// [--max-error E] [--precision float32|bf16|int8]
+//
+// With int8, the ranges of tensors are those of the input; finding them counts as loading.
 //
 // primsel among the engines that engines.py and layers.py compare: loads the model, plans, and runs it once on the
 // processors 0 to THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as
@@ -8,6 +10,7 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/cost/semi_empirical.hpp>
+#include <primsel/engine/calibrate_ranges.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/engine/program.hpp>
@@ -63,6 +66,8 @@ Options parse(int argc, char** argv) {
             options.plan = argv[i + 1];
         else if (option == "--max-error")
             options.planning.max_error = std::strtod(argv[i + 1], nullptr);
+        else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::int8))
+            options.planning.precision = ps::Precision::int8;
         else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::bf16))
             options.planning.precision = ps::Precision::bf16;
         else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::float32))
@@ -104,10 +109,13 @@ struct Network {
     std::vector<std::vector<float>> results;
 
     /// Loads a file for images of this extent, where it leaves extents open.
-    static Network load(Options const& options, ps::Extent image) {
+    static Network load(Options const& options, ps::Extent image, std::vector<ps::NpyArray> const& inputs) {
         ps::OnnxOptions sizes;
         sizes.image = image;
-        const ps::OnnxModel file = ps::load_onnx(options.model, sizes);
+        ps::OnnxModel file = ps::load_onnx(options.model, sizes);
+        if (options.planning.precision == ps::Precision::int8) {
+            file.graph = ps::with_ranges(file.graph, ps::calibrate_ranges(file.graph, file.weights, inputs[0].values));
+        }
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>();
         kernels.machine = &ps::measure::Kept<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
@@ -165,7 +173,7 @@ void work(Options const& options) {
     reset_peak();
     const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");
     const double start = now();
-    Network network = Network::load(options, image);
+    Network network = Network::load(options, image, inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (inputs.size() != network.program.in_shapes().size() ||
             inputs[i].values.size() != network.program.in_floats(i))

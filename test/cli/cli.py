@@ -25,6 +25,7 @@ from pages import Pages
 from plans import Compare, Explain, Plan
 from profiles import Profile
 from pruning import Prune, Pruning, Sensitivity
+from quantise import Quantise
 from runs import Run
 from shells import Completion, Manual
 from sweeps import Sweeps

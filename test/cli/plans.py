@@ -67,7 +67,7 @@ class Plan(Cli):
             self.assertFalse(bf16 & {layer["primitive"] for layer in self.json("plan", NET, *options)["layers"]})
         run = self.json("run", NET, "--precision", "bf16", "--repeat", 1)
         self.assertGreater(run["predicted_ms"], 0)
-        self.refuse(2, ["--precision", "expected float32 or bf16, not int4"], "plan", NET, "--precision", "int4")
+        self.refuse(2, ["--precision", "expected float32, bf16 or int8, not int4"], "plan", NET, "--precision", "int4")
 
         # Patches take the most memory.
         arena = lambda *more: self.json("run", "resnet56", "--repeat", 1, *more)["arena_bytes"]
