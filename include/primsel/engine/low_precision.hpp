@@ -4,7 +4,9 @@
 #include <primsel/engine/policies.hpp>
 #include <primsel/machine/all_precisions.hpp>
 #include <primsel/op/bf16.hpp>
+#include <primsel/op/int8.hpp>
 #include <primsel/primitive/depthwise_bf16.hpp>
+#include <primsel/primitive/depthwise_int8.hpp>
 #include <primsel/primitive/direct_bf16.hpp>
 #include <primsel/primitive/direct_int8.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
@@ -19,7 +21,7 @@ using EveryLayout = concatenate<AllLayouts, TypeList<hwc_bf16, hwc_u8>>;
 using Bf16Primitives = TypeList<DirectBf16, DirectHwcBf16, DirectBf16Hwc, DirectHwcBf16Hwc, DepthwiseBf16>;
 
 /// The primitives that compute in 8 bits.
-using Int8Primitives = TypeList<DirectInt8, DirectHwcInt8, DirectInt8Hwc, DirectHwcInt8Hwc>;
+using Int8Primitives = TypeList<DirectInt8, DirectHwcInt8, DirectInt8Hwc, DirectHwcInt8Hwc, DepthwiseInt8>;
 
 /// The primitives that compute in less than floats.
 using LowPrecisionPrimitives = concatenate<Bf16Primitives, Int8Primitives>;
