@@ -76,7 +76,7 @@ private:
         }
         return {border(first), border(last)};
     }
-    /// Of the bounds times 1, 0.95, ..., 0.3, those with the least sum of squared differences.
+    /// Returns the bounds times 1, 0.95, ... or 0.3, whichever has the least sum of squared differences.
     [[nodiscard]] std::pair<float, float> least_error() const {
         std::pair<float, float> best{low_, high_};
         double least = std::numeric_limits<double>::infinity();
