@@ -117,7 +117,7 @@ void to_layout(ps::Shape shape, std::vector<float> const& chw, float* dst, ps::T
     ps::transform<ps::chw, L>(shape, chw.data(), dst, here, range);
 }
 
-/// What the primitive makes of the layer, as `expected`; empty if it writes where it may not.
+/// Returns the result of the primitive, as `expected`; empty if it writes where it may not.
 template <class P>
 std::vector<float> actual(Layer const& layer, laws::Epilogue const& epilogue, ps::ExecutorRef executor,
                           laws::Watch watch) {

@@ -24,7 +24,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
 
-/// What becomes of each byte.
+/// Maps each byte.
 using ByteTable = std::array<std::uint8_t, 256>;
 /// Returns the table of a function of floats, run(floats, n).
 template <class Run>
