@@ -112,7 +112,7 @@ struct U8S8Words {
     }
 };
 
-/// The same numbers in 16 bits. A word of four became two: the first holds its first and third number.
+/// The same numbers in 16 bits. A word of four became two: one holds its first and third number, one the others.
 using WideRows = DotRows<std::int16_t, std::int16_t, std::int32_t>;
 template <class V>
 struct WideWords {
@@ -142,32 +142,36 @@ struct WideWords {
 template <class V>
 struct Widened {
     static constexpr int most_words = 32;
-    // In 32-bit words of two numbers.
-    alignas(64) std::uint32_t rows[dot_rows][2 * most_words];
-    alignas(64) std::uint32_t columns[most_words][2][dot_columns];
+    // The first and third numbers of all words, then the second and fourth.
+    alignas(64) std::uint32_t rows[dot_rows][2][most_words];
+    alignas(64) std::int16_t columns[2 * most_words * 2 * dot_columns];
     int words = 0;
 
     void add_row(int row, const std::uint8_t* src, int count) {
-        std::uint32_t* const to = rows[row] + 2 * words;
+        std::uint32_t *const even = rows[row][0] + words, *const odd = rows[row][1] + words;
         for (int i = 0; i < count; ++i) {
             const auto four = static_cast<std::uint32_t>(word_at(src + 4 * i));
-            to[2 * i] = four & 0xff'00ffU, to[2 * i + 1] = four >> 8U & 0xff'00ffU;
+            even[i] = four & 0xff'00ffU, odd[i] = four >> 8U & 0xff'00ffU;
         }
     }
     void set_columns(const std::int8_t* src) {
-        for (int i = 0; i < words; ++i, src += 4 * dot_columns) {
-            for (int column = 0; column < dot_columns; ++column) {
-                const auto four = static_cast<std::uint32_t>(word_at(src + 4 * column));
-                columns[i][0][column] = sign_extended(four), columns[i][1][column] = sign_extended(four >> 8U);
-            }
+        const int pairs = words * 2 * dot_columns;
+        std::int16_t *const even = columns, *const odd = columns + pairs;
+        for (int i = 0; i < pairs; ++i) {
+            std::int16_t two = 0;
+            std::memcpy(&two, src + 2 * i, sizeof(two));
+            even[i] = static_cast<std::int16_t>(static_cast<std::int16_t>(two << 8) >> 8);
+            odd[i] = static_cast<std::int16_t>(two >> 8);
         }
     }
     void multiply(U8S8Rows const& t, int count, const std::int8_t* b, bool first, std::int32_t* sums) {
         set_columns(b);
-        WideRows wide{.a = reinterpret_cast<const std::int16_t*>(rows[0]),
+        WideRows wide{.a = reinterpret_cast<const std::int16_t*>(rows[0][0]),
                       .a_stride = 4 * most_words,
-                      .run = 4 * words,
-                      .b = reinterpret_cast<const std::int16_t*>(columns[0][0]),
+                      .inner = 2,
+                      .run = 2 * words,
+                      .inner_step = 2 * most_words,
+                      .b = columns,
                       .columns = t.columns,
                       .start = t.start};
         using Words = WideWords<V>;
@@ -176,13 +180,6 @@ struct Widened {
         wide.start = nullptr;
         dot_tiles<Words, Words::rows>(wide, count, part);
         for (int i = 0; i < count * dot_columns; ++i) sums[i] += part[i];
-    }
-
-private:
-    /// Extends the signs of bytes 0 and 2 to 16 bits.
-    PRIMSEL_INLINE static std::uint32_t sign_extended(std::uint32_t four) {
-        const std::uint32_t low = (four & 0xffU) ^ 0x80U, high = (four >> 16U & 0xffU) ^ 0x80U;
-        return ((low - 0x80U) & 0xffffU) | (high - 0x80U) << 16U;
     }
 };
 template <class V>
