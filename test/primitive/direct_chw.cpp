@@ -18,6 +18,7 @@ std::vector<ps::ConvShape> shapes() {
     all.push_back({.c = 3, .k = 13, .h = 9, .w = 11});
     all.push_back({.c = 6, .k = 8, .h = 131, .w = 257, .groups = 2});
     all.push_back({.c = 260, .k = 3, .h = 23, .w = 37});
+    all.push_back({.c = 40, .k = 9, .h = 71, .w = 1, .stride_w = 2});
     // Vectors that run across rows: strides and columns of taps.
     all.push_back({.c = 10, .k = 12, .h = 21, .w = 19, .stride_h = 2, .stride_w = 3, .groups = 2});
     all.push_back({.c = 9, .k = 7, .h = 150, .w = 97, .fh = 5, .pad_top = 4, .pad_bottom = 4, .dilation_h = 2});

@@ -68,8 +68,10 @@ struct DirectChw {
             const double rows = 1.0 * strip_count<Arch>(s) * copied_rows(s, strip_rows<Arch>(s)),
                          copied = s.c * rows * row_floats<Arch>(s);
             read = 4 * copied;
-            work.add({.rate = Rate::vector,
-                      .operations = s.stride_w == 1 ? 0 : copied,
+            // Starting the copy of a part of a row takes as long as some eight single elements. Strides above 2 copy
+            // one by one.
+            work.add({.rate = Rate::scalar,
+                      .operations = 8 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied),
                       .bytes = in * std::min(1.0, rows / s.h) + read,
                       .working_set = in});
         }
@@ -97,7 +99,8 @@ private:
     }
     template <class Arch>
     [[nodiscard]] static constexpr bool in_place(ConvShape const& s) {
-        return s.taps() == 1 && !s.strided() && !s.padded() && s.out_pixels() >= gemm::panel_width<Arch>;
+        const bool all_pixels = s.taps() == 1 && !s.padded() && s.in_pixels() == s.out_pixels();
+        return all_pixels && s.out_pixels() >= gemm::panel_width<Arch>;
     }
     /// Returns the parts of a copied row: columns w, w + stride, ... form part w.
     [[nodiscard]] static constexpr int row_parts(ConvShape const& s) { return std::min(s.stride_w, s.span_w()); }
@@ -186,6 +189,8 @@ private:
                     std::fill_n(dst, begin, 0.0F);
                     if (s.stride_w == 1) {
                         std::copy(row + offset + begin, row + offset + in.end, dst + begin);
+                    } else if (s.stride_w == 2) {  // which the compiler vectorises
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * 2];
                     } else {
                         for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * s.stride_w];
                     }
