@@ -118,7 +118,7 @@ struct Network {
         }
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>();
-        kernels.machine = &ps::measure::Kept<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
+        kernels.machine = &ps::measure::KeptSpeeds<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);
         ps::Program program(graph, kernels, plan, file.weights, options.threads, executor);

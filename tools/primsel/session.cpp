@@ -226,7 +226,7 @@ ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::siz
 ps::Kernels kernels_of(Model const& model) { return model.backward.empty() ? kernels() : training_kernels(); }
 ps::Kernels kernels() {
     ps::Kernels all = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>();
-    all.machine = &ps::measure::Kept<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
+    all.machine = &ps::measure::KeptSpeeds<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
     return all;
 }
 double relative_clock() { return ps::relative_clock<ps::default_arch>(kernels().machine()); }

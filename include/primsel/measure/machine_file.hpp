@@ -120,7 +120,7 @@ template <class Measure, class Peak>
 /// PRIMSEL_MACHINE=renew measures again and replaces it. Measured: the policy that measures, MeasuredMachine or
 /// MeasuredInAllPrecisions.
 template <class Measured>
-struct Kept {
+struct KeptSpeeds {
     /// Throws error where PRIMSEL_MACHINE is something else.
     template <class Arch>
     [[nodiscard]] static Machine const& speeds() {
@@ -137,6 +137,6 @@ struct Kept {
         return machine;
     }
 };
-using KeptMachine = Kept<MeasuredMachine>;
+using KeptMachine = KeptSpeeds<MeasuredMachine>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::measure
