@@ -305,12 +305,7 @@ public:
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
-        // The row that taps add to stays in cache; its first tap and its last one reach the result in memory.
-        const double in = 4.0 * static_cast<double>(s.in_shape().size()),
-                     out = 4.0 * static_cast<double>(s.out_shape().size());
-        return Work{}
-            .append(one_row, 1.0 * s.taps() * s.out_h())
-            .add({.rate = Rate::vector, .operations = 0, .bytes = in + 2 * out, .working_set = in + out});
+        return Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
     }
 
 private:
