@@ -1028,6 +1028,7 @@ namespace primsel::inline PRIMSEL_ABI {
 enum class Rate {
     gemm,       ///< register-tiled multiply-adds: near the FMA peak
     bf16,       ///< the same of bfloat16 numbers, in the fastest way that the machine has
+    int8,       ///< the same of bytes with sums in integers
     registers,  ///< vector additions and multiplications of values in registers
     vector,     ///< vector arithmetic on streamed data
     scalar,     ///< scalar arithmetic, one element at a time
@@ -3447,6 +3448,12 @@ using AnyLayer =
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
                  AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
 
+/// As std::variant's, which compiles as slowly as std::visit.
+[[nodiscard]] constexpr bool operator==(AnyLayer const& a, AnyLayer const& b) {
+    return a.index() == b.index() &&
+           core::visit([&b]<class Params>(Params const& params) { return params == std::get<Params>(b); }, a);
+}
+
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
 inline constexpr bool is_kind_of_layer = false;
@@ -3496,6 +3503,8 @@ struct Machine {
     double matmul_flops = 9e9;  ///< operations per second of a product of cached matrices (SimdGemm)
     /// Operations per second of a product of cached matrices in bfloat16 with sums in floats; 0 means unknown.
     double bf16_flops = 0;
+    /// The same of bytes with sums in integers. Both are measured only for programs that use them.
+    double int8_flops = 0;
     double vector_flops = 5e9;  ///< vector operations on cached data per second
     double scalar_flops = 1e9;  ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
@@ -3563,6 +3572,35 @@ namespace machine::detail {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/op_args.hpp
 
+// primsel/tensor/range.hpp
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The values that the bytes of a tensor stand for: byte q is scale * (q - zero_point). Unknown if the scale is 0; then
+/// no layout of bytes can hold the tensor.
+struct TensorRange {
+    float scale = 0;
+    std::int32_t zero_point = 0;  ///< from 0 to 255, the byte of 0
+
+    [[nodiscard]] constexpr bool known() const { return scale > 0; }
+    friend constexpr bool operator==(TensorRange const&, TensorRange const&) = default;
+};
+
+/// Returns the range whose bytes reach from low to high and to 0. Both must be finite. The bound nearer to 0 may move
+/// by half a step, since 0 is the value of a byte.
+[[nodiscard]] constexpr TensorRange range_of(float low, float high) {
+    low = std::min(low, 0.0F), high = std::max(high, 0.0F);
+    if (low == high) return {.scale = 1, .zero_point = 0};
+    const float scale = std::max(high / 255 - low / 255, std::numeric_limits<float>::min());
+    return {.scale = scale, .zero_point = std::min(static_cast<std::int32_t>(-low / scale + 0.5F), 255)};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <cstddef>
 #include <span>
 
@@ -3585,6 +3623,9 @@ struct OpArgs {
     /// Room that belongs to the op while it runs; null where it asks for none.
     float* scratch = nullptr;
     ExecutorRef executor;
+    /// The ranges of the inputs and of the result, in a layout of bytes.
+    std::span<const TensorRange> src_range{};
+    TensorRange dst_range{};
 };
 
 /// The weights of a layer as they are stored. The kernel of a dense layer is k x (c * h * w) in chw order. For batch
@@ -3692,11 +3733,13 @@ enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
     return names[static_cast<std::size_t>(family)];
 }
 
-/// The type in which a primitive multiplies; sums are floats.
-enum class Precision { float32, bf16 };
+/// The type in which a primitive multiplies, from the most to the least precise. Sums of bytes are integers, others
+/// floats.
+enum class Precision { float32, bf16, int8 };
 
 [[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
-    return precision == Precision::bf16 ? "bf16" : "float32";
+    constexpr std::string_view names[] = {"float32", "bf16", "int8"};
+    return names[static_cast<std::size_t>(precision)];
 }
 
 /// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
@@ -3731,6 +3774,8 @@ struct ConvArgs {
     /// scratch_floats floats, aligned to a cache line.
     float* scratch = nullptr;
     ExecutorRef executor;
+    /// The ranges of tensors in layouts of bytes.
+    TensorRange src_range{}, dst_range{}, residual_range{};
 
     [[nodiscard]] std::size_t pixel_stride(ConvShape const& shape) const {
         return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(shape.k);
@@ -3830,13 +3875,15 @@ struct LayoutEntry {
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
     /// Stores values that are given in chw order.
-    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept;
     /// The pass after a convolution that fuses nothing; null in a layout whose elements are not floats.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
 
     /// is_dense of a strided layout; true for other layouts.
     bool (*dense)(Shape);
+    /// Whether only tensors of known ranges may be in this layout.
+    bool needs_range = false;
 
     [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
     /// Throws error if a layer's result is not dense in this layout, on which the ops rely.
@@ -3850,7 +3897,8 @@ struct LayoutEntry {
 
 /// A transform from one layout to another.
 struct TransformEntry {
-    void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    /// The range is the tensor's, for layouts that need it.
+    void (*run)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept;
     /// Returns whether both layouts place every element of the shape alike, so that no transform need run.
     bool (*same_placement)(Shape);
     OpCounts (*work)(Shape);
@@ -4196,6 +4244,8 @@ struct Node {
     std::vector<std::size_t> inputs;
     Shape shape;
     Epilogue epilogue;
+    /// The range of the result, if it is known: where it is, plans may store the result as bytes.
+    TensorRange range{};
     friend bool operator==(Node const&, Node const&) = default;
 };
 
@@ -4251,7 +4301,7 @@ public:
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
         const Shape shape = output(layer, own);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(epilogue)});
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(epilogue), {}});
         return nodes_.size() - 1;
     }
 
@@ -4259,6 +4309,9 @@ public:
     [[nodiscard]] Node const& operator[](std::size_t position) const { return nodes_[position]; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     [[nodiscard]] int batch() const { return batch_; }
+
+    /// Sets the range of a layer's result.
+    void set_range(std::size_t position, TensorRange range) { nodes_.at(position).range = range; }
 
     /// Position of the layer. Throws error when there is none.
     [[nodiscard]] std::size_t find(std::string_view name) const {
@@ -5686,15 +5739,27 @@ struct hwc : tensor::detail::Strided<hwc> {
 using AllLayouts = TypeList<chw, hcw, hwc>;
 
 /// A layout L that converts images from layout Other itself, by `L::transform_from(Other{}, shape, src, dst,
-/// executor)`. That function may assume nothing about the contents of dst and must zero its padding.
+/// executor)`. That function may assume nothing about the contents of dst and must zero its padding. It may take the
+/// tensor's TensorRange as one more argument.
 template <class L, class Other>
 concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
     { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
+} || requires(Shape shape, const float* src, float* dst, ExecutorRef executor, TensorRange range) {
+    { L::transform_from(Other{}, shape, src, dst, executor, range) } noexcept;
 };
-/// A layout L that converts images to layout Other itself, by `L::transform_to(Other{}, shape, src, dst, executor)`.
+/// A layout L that converts images to layout Other itself, by `L::transform_to(Other{}, shape, src, dst, executor)`,
+/// perhaps with a TensorRange as one more argument.
 template <class L, class Other>
 concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
     { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
+} || requires(Shape shape, const float* src, float* dst, ExecutorRef executor, TensorRange range) {
+    { L::transform_to(Other{}, shape, src, dst, executor, range) } noexcept;
+};
+/// A layout whose elements have a meaning only by the tensor's range: its transform_from(chw{}, ...) takes a
+/// TensorRange. Plans use it for tensors of known ranges alone.
+template <class L>
+concept NeedsRange = requires(Shape shape, const float* src, float* dst, ExecutorRef executor, TensorRange range) {
+    L::transform_from(chw{}, shape, src, dst, executor, range);
 };
 
 /// Returns whether two layouts place every element of the shape at the same offset, as all do for 1x1 images. A
@@ -5794,10 +5859,11 @@ inline constexpr std::size_t most_strip_layers = 4;
     const ConvTask task = *conv_task(graph, node);
     return !task.packs && rows_read_image(task.shape);
 }
-/// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc.
+/// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc. Strips
+/// have no ranges.
 [[nodiscard]] inline bool joins_strips(Kernels const& kernels, PrimitiveEntry const& entry) {
-    return entry.by_rows && entry.fuses_epilogue && kernels.layouts[entry.in_layout].name == hwc::name &&
-           kernels.layouts[entry.out_layout].name == hwc::name;
+    return entry.by_rows && entry.fuses_epilogue && entry.precision != Precision::int8 &&
+           kernels.layouts[entry.in_layout].name == hwc::name && kernels.layouts[entry.out_layout].name == hwc::name;
 }
 /// Whether a layer can be in a chain by the primitive that the plan chose for it.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, Kernels const& kernels, PlannedLayer const& planned,
@@ -6498,6 +6564,8 @@ private:
                 return machine.matmul_flops;
             case Rate::bf16:
                 return machine.bf16_flops > 0 ? machine.bf16_flops : machine.matmul_flops / 4;
+            case Rate::int8:
+                return machine.int8_flops > 0 ? machine.int8_flops : machine.matmul_flops / 4;
             case Rate::registers:
                 // Winograd's transforms reach half of the FMA peak: they do one operation where a multiply-add does
                 // two. Among the shares 0.3 to 0.8, 0.5 has the least regret
@@ -6798,8 +6866,9 @@ struct PlanOptions {
     std::optional<Family> family = std::nullopt;
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
-    /// The least precise type in which a primitive may multiply. With bf16 the plan takes bfloat16 where it is faster;
-    /// an engine has such primitives if its policies list them (LowPrecision).
+    /// The least precise type in which a primitive may multiply. With bf16 the plan takes bfloat16 where it is faster,
+    /// with int8 also bytes where ranges are known; an engine has such primitives if its policies list them
+    /// (LowPrecision).
     Precision precision = Precision::float32;
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
@@ -6941,6 +7010,10 @@ private:
         if (is_nan(options_.max_error) || !(options_.max_error >= 0)) {
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
+        const auto has_range = [](Node const& node) { return node.range.known(); };
+        if (options_.precision == Precision::int8 && std::ranges::none_of(graph_.nodes(), has_range)) {
+            fail("plan: precision int8 needs ranges of tensors, and the network has none: see docs/plan/precision.md");
+        }
         if (options_.primitive.empty()) return;
         PrimitiveEntry const& entry = kernels_.primitives[kernels_.find(options_.primitive)];
         if (options_.family && entry.family != *options_.family) {
@@ -6978,13 +7051,30 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    /// Whether results may be rounded to the elements of a layout.
-    [[nodiscard]] bool allows(std::size_t layout) const {
-        return options_.precision != Precision::float32 || kernels_.layouts[layout].element_bytes >= sizeof(float);
+    /// Whether the tensors that node i reads and writes may be in this layout.
+    [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
+        LayoutEntry const& entry = kernels_.layouts[layout];
+        if (options_.precision == Precision::float32 && entry.element_bytes < sizeof(float)) return false;
+        return !entry.needs_range || (options_.precision == Precision::int8 && ranges_[i].all);
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task) const {
+    /// The ranges that are known of a node's tensors: of its first input, and of all.
+    struct KnownRanges {
+        bool input = false, all = false;
+        friend bool operator==(KnownRanges const&, KnownRanges const&) = default;
+    };
+    [[nodiscard]] KnownRanges known_ranges(Node const& node) const {
+        const auto known = [this](std::size_t input) { return graph_[input].range.known(); };
+        return {!node.inputs.empty() && known(node.inputs[0]),
+                node.range.known() && std::ranges::all_of(node.inputs, known)};
+    }
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, std::size_t i, ConvTask const& task) const {
+        Node const& node = graph_[i];
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (entry.precision > options_.precision) return "its precision is below the allowed one";
+        if (entry.precision == Precision::int8 && !ranges_[i].input) return "the range of its input is unknown";
+        if (kernels_.layouts[entry.out_layout].needs_range && !ranges_[i].all) {
+            return "the range of its result, or of what is added to it, is unknown";
+        }
         if (options_.exact_support && entry.mixes_pixels) return "it mixes pixels that outputs do not depend on";
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
@@ -7020,7 +7110,7 @@ private:
         int nearest = 2;
         for (PrimitiveEntry const& entry : kernels_.primitives) {
             std::string id(options_.keep_candidates ? entry.id : std::string_view());
-            candidates_[i].push_back({std::move(id), 0, refusal(entry, graph_[i], task)});
+            candidates_[i].push_back({std::move(id), 0, refusal(entry, i, task)});
             if (candidates_[i].back().refusal.empty()) nearest = std::min(nearest, distance(entry));
         }
         for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
@@ -7044,7 +7134,8 @@ private:
             return before.shape == node.shape && before.layer == node.layer &&
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
-                   before.epilogue.changes_result() == node.epilogue.changes_result() && !is_named(before);
+                   ranges_[other] == ranges_[i] && before.epilogue.changes_result() == node.epilogue.changes_result() &&
+                   !is_named(before);
         });
         return found == asked.end() ? i : *found;
     }
@@ -7057,6 +7148,7 @@ private:
             Node const& node = graph_[i];
             const auto task = conv_task(graph_, i);
             packs.push_back(task && task->packs);
+            ranges_.push_back(known_ranges(node));
             alike_.push_back(first_alike(i, asked, packs));
             if (alike_[i] != i) continue;
             asked.push_back(i);
@@ -7090,7 +7182,7 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (allows(layout)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
+                    if (allows(layout, i)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -7120,7 +7212,7 @@ private:
             } else {
                 bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout)) continue;
+                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout, i)) continue;
                     runs = true;
                     const double seconds = op_seconds(layout);
                     if (seconds == infinite) continue;
@@ -7197,6 +7289,7 @@ private:
     std::vector<TransformQuery> transforms_;
     std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
     std::vector<std::size_t> alike_, shape_of_;
+    std::vector<KnownRanges> ranges_;
     std::vector<std::vector<Candidate>> candidates_;
     std::vector<std::size_t> transform_of_;  // the query of a shape, from a layout to another
 };
@@ -7529,7 +7622,8 @@ private:
 }  // namespace network
 
 /// Returns a 64-bit FNV-1a hash as sixteen hexadecimal digits. It covers the batch, the names, parameters, inputs and
-/// epilogues of the layers, and the outputs. It ignores weights and which of them are trainable or shared.
+/// epilogues of the layers, known ranges, and the outputs. It ignores weights and which of them are trainable or
+/// shared.
 [[nodiscard]] inline std::string fingerprint(Graph const& graph) {
     network::Fingerprint print;
     print.add(graph.batch());
@@ -7543,6 +7637,7 @@ private:
         if (node.epilogue.kernel != KernelPart{}) {
             print.add(node.epilogue.kernel.whole), print.add(node.epilogue.kernel.first);
         }
+        if (node.range.known()) print.add(node.range.scale), print.add(node.range.zero_point);
         print.add(node.epilogue.folded.size());
         for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
@@ -8005,6 +8100,10 @@ private:
             fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
                  planned.out_layout);
         }
+        if (renames_image(step, op)) {
+            tensor_[step.node] = step.src[0];
+            return;
+        }
         std::size_t scratch = no_tensor;
         if (op.scratch_bytes != nullptr) {
             const std::size_t bytes = op.scratch_bytes(node.layer, step.src_shapes, workers_);
@@ -8016,6 +8115,18 @@ private:
         step.dst = tensor_[step.node] = may_overwrite(step, op) ? step.src[0] : destination(step.node);
         step.work = OpStep{.op = &op, .layer = node.layer, .clamp = node.epilogue.clamp, .scratch = scratch};
         add(std::move(step));
+    }
+    /// Returns whether the step would copy the caller's image to give it another name or shape. Nothing writes to that
+    /// image, so whoever reads the result can read the image.
+    [[nodiscard]] bool renames_image(ScheduledStep const& step, OpEntry const& op) const {
+        const std::size_t src = step.src[0];
+        Node const& node = graph_[step.node];
+        if (!op.in_place || src >= result_.inputs || tensor_[node.inputs[0]] != src || step.src.size() != 1)
+            return false;
+        const OpCounts counts = op.work(node.layer, step.src_shapes, step.dst_shape);
+        return counts.operations + counts.scalars + counts.bytes == 0 && node.epilogue.clamp == Clamp{} &&
+               std::ranges::find(outputs_, step.node) == outputs_.end() &&
+               step.src_shapes[0].size() == step.dst_shape.size();
     }
     /// In place where nobody reads the input later.
     [[nodiscard]] bool may_overwrite(ScheduledStep const& step, OpEntry const& op) const {
@@ -8518,6 +8629,8 @@ private:
         ScheduledStep step;
         PackedWeights weights{};
         std::vector<const float*> src_data{};  // of an OpStep; filled in at each run
+        std::vector<TensorRange> src_ranges{};
+        TensorRange dst_range{};
         std::optional<engine::detail::Strips> strips{};
     };
 
@@ -8582,7 +8695,7 @@ private:
         const PreparedWeights values = prepare_weights(node, weights);
         Sequential here;
         for (std::size_t i = 0; i < images; ++i) {
-            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here);
+            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here, node.range);
         }
         return settled(all, node);
     }
@@ -8651,6 +8764,9 @@ private:
     [[nodiscard]] PackedStep pack(ScheduledStep step, Graph const& graph, Weights const& weights,
                                   const float*& last_bias, ExecutorRef packing) {
         PackedStep result{std::move(step)};
+        Node const& node = graph[result.step.node];
+        for (const std::size_t input : node.inputs) result.src_ranges.push_back(graph[input].range);
+        result.dst_range = node.range;
         if (const auto* conv = std::get_if<ConvStep>(&result.step.work)) {
             result.weights = pack_conv(conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
         } else if (const auto* strips = std::get_if<StripsStep>(&result.step.work)) {
@@ -8801,7 +8917,10 @@ private:
                                              .dst = at(packed.step.dst, image) + step.written.offset,
                                              .dst_stride = step.written.stride,
                                              .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                             .executor = executor});
+                                             .executor = executor,
+                                             .src_range = packed.src_ranges.front(),
+                                             .dst_range = packed.dst_range,
+                                             .residual_range = packed.src_ranges.back()});
         }
     }
     void run(StripsStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
@@ -8824,7 +8943,7 @@ private:
         const std::size_t end = first + static_cast<std::size_t>(images);
         for (std::size_t image = first; image < end; ++image) {
             step.transform->run(packed.step.dst_shape, at(packed.step.src[0], image), at(packed.step.dst, image),
-                                executor);
+                                executor, packed.dst_range);
         }
     }
     void run(OpStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
@@ -8839,7 +8958,9 @@ private:
                                   .weights = packed.weights.values,
                                   .clamp = step.clamp,
                                   .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                  .executor = executor});
+                                  .executor = executor,
+                                  .src_range = packed.src_ranges,
+                                  .dst_range = packed.dst_range});
     }
 
     int batch_;
@@ -10751,10 +10872,12 @@ public:
     void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
     /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
     void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
+    /// Sets the range of the layer's result. Other changes of a layer leave its range as it is.
+    void set_range(std::size_t layer, TensorRange range) { nodes_[known(layer)].range = range; }
     /// Adds a layer that no other layer reads yet, and returns its number. Throws error if an input does not exist.
     std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}, {}});
         readers_.emplace_back();
         removed_.push_back(false);
         link(nodes_.size() - 1);
@@ -10878,6 +11001,7 @@ private:
             std::vector<std::size_t> inputs;
             for (const std::size_t input : node.inputs) inputs.push_back(build.position[input]);
             build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.epilogue);
+            build.graph.set_range(build.position[layer], node.range);
             build.state[layer] = State::placed;
             stack.pop_back();
         }
@@ -11479,9 +11603,15 @@ private:
         if (auto* norm = as<StandardizeParams>(before); norm != nullptr && (norm->scales || norm->shifts)) return false;
         if (changes(before)) return false;
         epilogue.folded.push_back(std::move(folded));
-        edit_.set_epilogue(before, std::move(epilogue));
-        edit_.remove(i);
+        become_part(i, before, std::move(epilogue));
         return true;
+    }
+
+    /// Layer i is computed in the epilogue of its only input.
+    void become_part(std::size_t i, std::size_t before, Epilogue epilogue) {
+        edit_.set_epilogue(before, std::move(epilogue));
+        edit_.set_range(before, edit_[i].range);
+        edit_.remove(i);
     }
 
     /// A border of zeros becomes the convolution's or average pooling's own.
@@ -11619,6 +11749,7 @@ private:
         epilogue.residual = true;
         epilogue.clamp = edit_[add].epilogue.clamp;
         edit_.set_epilogue(conv, std::move(epilogue));
+        edit_.set_range(conv, edit_[add].range);
         edit_.replace_readers(add, conv);
         edit_.remove(add);
         edit_.rewire(conv, {first_input(conv), other});
@@ -11637,8 +11768,7 @@ private:
             epilogue.clamp = {activation->alpha, activation->beta};
         else
             return false;
-        edit_.set_epilogue(first_input(i), std::move(epilogue));
-        edit_.remove(i);
+        become_part(i, first_input(i), std::move(epilogue));
         return true;
     }
 
@@ -11997,6 +12127,18 @@ PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     asm("" : "+v"(held));
 #endif
     return Floats<Arch>(held);
+}
+
+/// Returns a * b, rounded. No compiler fuses it with a sum, so that it has the same bits on every instruction set.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> rounded_product(Floats<Arch> const& a, Floats<Arch> const& b) {
+    typename Floats<Arch>::register_type product = a * b;
+#if defined(__x86_64__)
+    asm("" : "+v"(product));
+#else
+    asm("" : "+w"(product));
+#endif
+    return Floats<Arch>(product);
 }
 
 #if defined(__AVX512F__)
@@ -13246,6 +13388,8 @@ struct TileArgs {
     /// them.
     const std::ptrdiff_t* places = nullptr;
     const float* b = nullptr;
+    /// The distance of each row of B from b, if B is no panel but rows of an image, and A one run; or null.
+    const std::ptrdiff_t* places_of_b = nullptr;
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
@@ -13360,24 +13504,30 @@ struct Fetch {
     std::size_t step;
 };
 
-/// Adds the products of some columns of A with as many rows of B. next(step) returns the offset of a column in the rows
-/// of A.
+/// Adds the products of one column of A and one row of B.
+template <class Arch, int rows, int vectors>
+PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], std::ptrdiff_t at,
+                                const float* b) noexcept {
+    Floats<Arch> row_of_b[vectors];
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        const auto element = broadcast<Arch>(a[row][at]);
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+    }
+}
+
+/// Adds the products of some columns of A with as many rows of a panel B. next(step) returns the offset of a column in
+/// the rows of A.
 template <class Arch, int rows, int vectors, class Next>
 PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                  std::ptrdiff_t steps, Next next) noexcept {
     PRIMSEL_UNROLL_TWICE
     for (std::ptrdiff_t step = 0; step < steps; ++step) {
-        Floats<Arch> row_of_b[vectors];
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+        add_product<Arch>(sums, a, next(step), b);
         b += vectors * lanes<Arch>;
-        const std::ptrdiff_t at = next(step);
-        PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            const auto element = broadcast<Arch>(a[row][at]);
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
-        }
     }
 }
 
@@ -13402,7 +13552,10 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
         fetch.at += fetch.step;
         return step;
     };
-    if (t.places != nullptr) {
+    if (t.places_of_b != nullptr) {
+        begin_rows(0);
+        for (std::ptrdiff_t step = 0; step < t.run; ++step) add_product<Arch>(sums, a, step, t.b + t.places_of_b[step]);
+    } else if (t.places != nullptr) {
         begin_rows(0);
         add_products<Arch>(sums, a, t.b, t.outer * t.inner * t.run,
                            [place = t.places](std::ptrdiff_t) mutable { return *place++; });
@@ -16629,9 +16782,13 @@ private:
     static constexpr std::size_t block = 512;
     /// The number of images whose sums in double fit on the stack.
     static constexpr std::size_t most_images = 48;
-    /// Returns the number of images that meet all panels before the next ones do: a multiple of most_images. They stay
-    /// in L2, and are many if the weights do not, which every part reads.
+    /// Returns the number of images that meet all panels before the next ones do: a multiple or half of most_images.
+    /// They stay in L2, and are many if the weights do not, which every part reads. Short images are fewer: a panel
+    /// writes few bytes of each image's outputs, and those of many images leave the caches before the next panel
+    /// continues them.
     [[nodiscard]] static std::size_t part_images(std::size_t k, std::size_t depth) {
+        constexpr std::size_t short_depth = 256;
+        if (depth <= short_depth) return most_images / 2;
         constexpr std::size_t l2 = l2_floats, least = 2 * most_images;
         return k * depth <= l2 / 2 ? least : std::max(least, l2 / depth / most_images * most_images);
     }
@@ -18254,9 +18411,12 @@ private:
         const auto h = static_cast<std::size_t>(inputs[0].h);
         return inputs[1].c == 1 ? static_cast<std::size_t>(inputs[0].c) * h : h;
     }
-    /// Returns whether panels of b are copied: several tiles read them, and L2 does not keep b between two tiles.
+    /// Returns whether panels of b are copied. Several tiles read them, and L2 does not keep b between two tiles; or
+    /// many tiles read them, and L1 does not keep a panel: rows that are a multiple of a KiB apart share a quarter of
+    /// its sets.
     [[nodiscard]] static bool copies_panels(std::size_t m, Shape b) {
-        return m > 2 * tile_rows && b.pixels() > 2 * static_cast<std::size_t>(l2_floats);
+        if (m > 2 * tile_rows && b.pixels() > 2 * static_cast<std::size_t>(l2_floats)) return true;
+        return m >= 32 * tile_rows && b.w % 256 == 0 && b.h > 48;
     }
     template <class Arch>
     [[nodiscard]] static std::size_t panel_floats(Shape b) {
@@ -20280,17 +20440,25 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
 /// padding, dst's padding is zeroed. The result does not depend on the executor. A layout may bring a conversion of its
-/// own (TransformsFrom, TransformsTo), which replaces the copy of single elements.
+/// own (TransformsFrom, TransformsTo), which replaces the copy of single elements. The range is that of the image, for
+/// layouts that need it.
 template <Layout From, Layout To>
-void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+void transform(Shape shape, const float* src, float* dst, ExecutorRef executor,
+               TensorRange const& range = {}) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
                w = static_cast<std::size_t>(shape.w), pixels = shape.pixels();
     if (same_placement<From, To>(shape)) {
         std::memcpy(dst, src, From::size(shape) * sizeof(element_of<From>));
     } else if constexpr (TransformsFrom<To, From>) {
-        To::transform_from(From{}, shape, src, dst, executor);
+        if constexpr (requires { To::transform_from(From{}, shape, src, dst, executor, range); })
+            To::transform_from(From{}, shape, src, dst, executor, range);
+        else
+            To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
-        From::transform_to(To{}, shape, src, dst, executor);
+        if constexpr (requires { From::transform_to(To{}, shape, src, dst, executor, range); })
+            From::transform_to(To{}, shape, src, dst, executor, range);
+        else
+            From::transform_to(To{}, shape, src, dst, executor);
     } else if constexpr (tensor::moves_rows<From, To>) {
         tensor::move_rows<From, To>(shape, src, dst, executor);
     } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
@@ -22518,382 +22686,6 @@ inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/machine/measure_machine.hpp
 
-// primsel/gemm/bf16_rows.hpp
-// Products of rows of bfloat16 with a panel of 32 columns: on the matrix unit, by dot products of pairs, or by floats.
-
-// primsel/core/amx.hpp
-// The matrix unit of some processors: eight tiles of 16 rows of 64 bytes.
-
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
-#define PRIMSEL_HAS_AMX 1
-#include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#else
-#define PRIMSEL_HAS_AMX 0
-#endif
-
-#include <cstdint>
-
-namespace primsel::inline PRIMSEL_ABI::core {
-
-/// Returns whether this process may use the matrix unit. The kernel is asked at the first call.
-[[nodiscard]] inline bool may_use_amx() noexcept {
-#if PRIMSEL_HAS_AMX
-    constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    static const bool allowed = ::syscall(SYS_arch_prctl, request, tile_data) == 0;
-    return allowed;
-#else
-    return false;
-#endif
-}
-
-/// The sizes of the tiles of a product: sums in tiles 0 to 3, rows of the first matrix in tiles 4 and 5, of the second
-/// in tiles 6 and 7.
-struct AmxTiles {
-    int rows = 0;   ///< of a tile of the first matrix, at most 16
-    int words = 0;  ///< of 4 bytes, of a row of the first matrix, at most 16
-    friend bool operator==(AmxTiles const&, AmxTiles const&) = default;
-};
-
-#if PRIMSEL_HAS_AMX
-/// Has all that was written before in memory. g++ does not know that loads of tiles, and of their sizes, read memory.
-PRIMSEL_INLINE void seen_by_tiles() noexcept { asm volatile("" : : : "memory"); }
-
-/// The calling thread's tiles, while this lives.
-class AmxScope {
-public:
-    /// Does nothing for tiles without rows.
-    explicit AmxScope(AmxTiles tiles) noexcept : used_(tiles.rows != 0) {
-        if (!used_) return;
-        struct alignas(64) {
-            std::uint8_t palette = 1, start = 0, reserved[14]{};
-            std::uint16_t row_bytes[16]{};
-            std::uint8_t rows[16]{};
-        } config;
-        for (int i = 0; i < 8; ++i) {
-            config.row_bytes[i] = static_cast<std::uint16_t>(i == 4 || i == 5 ? 4 * tiles.words : 64);
-            config.rows[i] = static_cast<std::uint8_t>(i < 6 ? tiles.rows : tiles.words);
-        }
-        seen_by_tiles();
-        _tile_loadconfig(&config);
-    }
-    AmxScope(AmxScope const&) = delete;
-    AmxScope& operator=(AmxScope const&) = delete;
-    ~AmxScope() {
-        if (used_) _tile_release();
-    }
-
-private:
-    bool used_;
-};
-#else
-class AmxScope {
-public:
-    explicit AmxScope(AmxTiles) noexcept {}
-};
-#endif
-
-}  // namespace primsel::inline PRIMSEL_ABI::core
-// primsel/core/bfloat16.hpp
-
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A float's upper half: its sign, its exponent and the first seven bits of its fraction.
-struct bfloat16 {
-    std::uint16_t bits = 0;
-    friend constexpr bool operator==(bfloat16, bfloat16) = default;
-};
-
-[[nodiscard]] constexpr float to_float(bfloat16 value) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
-}
-
-/// Returns the nearest bfloat16; of two equally near ones the even one. NaN stays NaN.
-[[nodiscard]] constexpr bfloat16 to_bfloat16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t nearest = (bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U, quiet = bits >> 16U | 0x40U;
-    return {static_cast<std::uint16_t>((bits & 0x7fff'ffffU) > 0x7f80'0000U ? quiet : nearest)};
-}
-
-/// Converts n neighbours.
-inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
-    for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
-}
-
-/// Loads as many neighbours as a vector has lanes.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
-        return Floats<Arch>(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16)));
-    }
-#endif
-    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
-    widen(src, lanes<Arch>, all);
-    return Floats<Arch>::load_aligned(all);
-}
-/// Rounds as to_bfloat16 does, but for subnormal numbers, which may become zero.
-template <class Arch>
-PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-#if defined(__AVX512BF16__)
-        const auto result = std::bit_cast<__m256i>(_mm512_cvtneps_pbh(value));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), result);
-#else
-        const __m512i bits = _mm512_castps_si512(value), upper = _mm512_srli_epi32(bits, 16);
-        const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
-        const __m512i rounded =
-            _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd), 16);
-        const __mmask16 nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-        const __m512i result = _mm512_mask_or_epi32(rounded, nan, upper, _mm512_set1_epi32(0x40));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), _mm512_cvtepi32_epi16(result));
-#endif
-        return;
-    }
-#endif
-    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
-    value.store_aligned(all);
-    for (int i = 0; i < lanes<Arch>; ++i) dst[i] = to_bfloat16(all[i]);
-}
-
-/// Converts n neighbours.
-inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
-    constexpr std::size_t width = lanes<default_arch>;
-    std::size_t i = 0;
-    for (; i + width <= n; i += width) store_narrow<default_arch>(dst + i, load<default_arch>(src + i));
-    for (; i < n; ++i) dst[i] = to_bfloat16(src[i]);
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
-namespace primsel::inline PRIMSEL_ABI::gemm {
-
-/// The columns of a panel.
-inline constexpr int bf16_columns = 32;
-/// The most rows of a product.
-inline constexpr int bf16_rows = 32;
-
-/// Rows of a matrix A, and a panel of a matrix B. The depth is walked as outer x inner x run, as in TileArgs; distances
-/// and run are numbers of elements, and run is even. A step of the panel holds two elements for each column, those of
-/// two steps of the depth.
-struct Bf16Rows {
-    const bfloat16* a = nullptr;
-    std::size_t a_stride = 0;
-    int outer = 1, inner = 1, run = 0;
-    std::size_t outer_step = 0, inner_step = 0;
-    const bfloat16* b = nullptr;
-    /// The number of columns that are needed.
-    int columns = bf16_columns;
-    /// Whether the panel is read for the first time: what follows in memory is prefetched.
-    bool fetches = false;
-};
-
-namespace detail {
-
-/// The first and the second of each pair of a vector's bfloat16 numbers.
-template <class Arch>
-struct Pairs {
-    Floats<Arch> first, second;
-
-    PRIMSEL_INLINE static Pairs load(const bfloat16* src) {
-        Words words;
-        std::memcpy(&words, src, sizeof(words));
-        return of(words);
-    }
-    PRIMSEL_INLINE static Pairs broadcast(const bfloat16* src) {
-        std::uint32_t word = 0;
-        std::memcpy(&word, src, sizeof(word));
-        return {primsel::broadcast<Arch>(std::bit_cast<float>(word << 16U)),
-                primsel::broadcast<Arch>(std::bit_cast<float>(word & 0xffff'0000U))};
-    }
-
-private:
-    using Register = typename Floats<Arch>::register_type;
-    using Words [[gnu::vector_size(sizeof(Register))]] = std::uint32_t;
-    PRIMSEL_INLINE static Pairs of(Words const& words) {
-        return {Floats<Arch>(reinterpret_cast<Register>(words << 16U)),
-                Floats<Arch>(reinterpret_cast<Register>(words & 0xffff'0000U))};
-    }
-};
-
-/// Adds the product of one pair of each row of A with a vector of columns of B.
-template <class Arch, int rows, int vectors>
-PRIMSEL_INLINE void add_pairs(Floats<Arch> (&sums)[rows][vectors], const bfloat16* const (&a)[rows], std::ptrdiff_t at,
-                              const bfloat16* b) noexcept {
-#if defined(__AVX512BF16__)
-    if constexpr (lanes<Arch> == 16) {
-        __m512i row_of_b[vectors];
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) row_of_b[v] = _mm512_loadu_si512(b + v * 32);
-        PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            int pair = 0;
-            std::memcpy(&pair, a[row] + at, sizeof(pair));
-            const __m512i element = _mm512_set1_epi32(pair);
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
-                // In assembly, as clang 16 cannot compile the intrinsic.
-                __m512 sum = sums[row][v];
-                asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(element), "v"(row_of_b[v]));
-                sums[row][v] = Floats<Arch>(sum);
-            }
-        }
-        return;
-    }
-#endif
-    Pairs<Arch> row_of_b[vectors];
-    PRIMSEL_UNROLL
-    for (int v = 0; v < vectors; ++v) row_of_b[v] = Pairs<Arch>::load(b + v * 2 * lanes<Arch>);
-    PRIMSEL_UNROLL
-    for (int row = 0; row < rows; ++row) {
-        const auto element = Pairs<Arch>::broadcast(a[row] + at);
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) {
-            sums[row][v] = fma<Arch>(element.first, row_of_b[v].first, sums[row][v]);
-            sums[row][v] = fma<Arch>(element.second, row_of_b[v].second, sums[row][v]);
-        }
-    }
-}
-
-template <class Arch, int rows, int vectors>
-PRIMSEL_NOINLINE void bf16_tile(Bf16Rows const& t, const bfloat16* first, const bfloat16* b, float* sums_of) noexcept {
-    Floats<Arch> sums[rows][vectors];
-    PRIMSEL_UNROLL
-    for (int row = 0; row < rows; ++row) {
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
-    }
-    for (int outer = 0; outer < t.outer; ++outer) {
-        for (int inner = 0; inner < t.inner; ++inner) {
-            const bfloat16* a[rows];
-            const bfloat16* at =
-                first + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row, at += t.a_stride) a[row] = at;
-            for (std::ptrdiff_t i = 0; i < t.run; i += 2, b += 2 * bf16_columns) add_pairs<Arch>(sums, a, i, b);
-        }
-    }
-    PRIMSEL_UNROLL
-    for (int row = 0; row < rows; ++row) {
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) store<Arch>(sums_of + row * bf16_columns + v * lanes<Arch>, sums[row][v]);
-    }
-}
-
-template <class Arch>
-inline constexpr int bf16_tile_vectors = registers<Arch> == 32 ? 2 : 1;
-template <class Arch>
-inline constexpr int bf16_tile_rows = registers<Arch> == 32 ? 8 : 4;
-
-/// Computes `rows` rows by tiles, and the rest by smaller ones.
-template <class Arch, int most = bf16_tile_rows<Arch>>
-void bf16_tiles(Bf16Rows const& t, int rows, float* sums) noexcept {
-    constexpr int vectors = bf16_tile_vectors<Arch>, width = vectors * lanes<Arch>;
-    const int whole = rows / most * most;
-    for (int row = 0; row < whole; row += most) {
-        const bfloat16* a = t.a + static_cast<std::size_t>(row) * t.a_stride;
-        for (int column = 0; column < t.columns; column += width) {
-            bf16_tile<Arch, most, vectors>(t, a, t.b + 2 * column, sums + row * bf16_columns + column);
-        }
-    }
-    if constexpr (most > 1) {
-        Bf16Rows rest = t;
-        rest.a += static_cast<std::size_t>(whole) * t.a_stride;
-        if (whole < rows) bf16_tiles<Arch, most / 2>(rest, rows - whole, sums + whole * bf16_columns);
-    }
-}
-
-#if PRIMSEL_HAS_AMX
-/// How far ahead panels are prefetched: the matrix unit takes a microsecond for so many elements.
-inline constexpr std::size_t fetch_ahead = 8192;
-PRIMSEL_INLINE void fetch(const bfloat16* at, int words) {
-    for (int i = 0; i < words; ++i, at += 2 * bf16_columns) {
-        __builtin_prefetch(at, 0, 2);
-        __builtin_prefetch(at + bf16_columns, 0, 2);
-    }
-}
-
-/// Computes one or two tiles of rows by one or two tiles of columns.
-template <bool two_rows, bool two_columns>
-PRIMSEL_NOINLINE void amx_tile(Bf16Rows const& t, core::AmxTiles tiles, float* sums) noexcept {
-    core::seen_by_tiles();
-    _tile_zero(0);
-    if constexpr (two_columns) _tile_zero(1);
-    if constexpr (two_rows) _tile_zero(2);
-    if constexpr (two_rows && two_columns) _tile_zero(3);
-    const std::size_t a_stride = t.a_stride * sizeof(bfloat16),
-                      next = static_cast<std::size_t>(tiles.rows) * t.a_stride;
-    const bfloat16* b = t.b;
-    for (int outer = 0; outer < t.outer; ++outer) {
-        for (int inner = 0; inner < t.inner; ++inner) {
-            const bfloat16* a =
-                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            for (int i = 0; i < t.run; i += 2 * tiles.words, a += 2 * tiles.words) {
-                if (t.fetches) fetch(b + fetch_ahead, tiles.words);
-                _tile_loadd(6, b, 4 * bf16_columns);
-                _tile_loadd(4, a, a_stride);
-                _tile_dpbf16ps(0, 4, 6);
-                if constexpr (two_columns) {
-                    _tile_loadd(7, b + bf16_columns, 4 * bf16_columns);
-                    _tile_dpbf16ps(1, 4, 7);
-                }
-                if constexpr (two_rows) {
-                    _tile_loadd(5, a + next, a_stride);
-                    _tile_dpbf16ps(2, 5, 6);
-                    if constexpr (two_columns) _tile_dpbf16ps(3, 5, 7);
-                }
-                b += static_cast<std::size_t>(tiles.words) * 2 * bf16_columns;
-            }
-        }
-    }
-    constexpr std::size_t row = bf16_columns * sizeof(float);
-    _tile_stored(0, sums, row);
-    if constexpr (two_columns) _tile_stored(1, sums + 16, row);
-    if constexpr (two_rows) {
-        float* below = sums + tiles.rows * bf16_columns;
-        _tile_stored(2, below, row);
-        if constexpr (two_columns) _tile_stored(3, below + 16, row);
-    }
-}
-#endif
-
-}  // namespace detail
-
-/// Computes sums[row][column] = A B in floats, for at most bf16_rows rows, without the columns that are not needed.
-/// With the matrix unit, `tiles` says how the calling thread's tiles are configured: they have as many rows as the
-/// product, or half as many, and a run is a multiple of their words. Products are exact; the order of their sums
-/// depends on the instruction set.
-template <class Arch>
-void multiply_bf16(Bf16Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles, float* sums) noexcept {
-#if PRIMSEL_HAS_AMX
-    if (tiles.rows != 0) {
-        const bool two_columns = t.columns > 16;
-        if (rows > tiles.rows) {
-            return two_columns ? detail::amx_tile<true, true>(t, tiles, sums)
-                               : detail::amx_tile<true, false>(t, tiles, sums);
-        }
-        return two_columns ? detail::amx_tile<false, true>(t, tiles, sums)
-                           : detail::amx_tile<false, false>(t, tiles, sums);
-    }
-#endif
-    detail::bf16_tiles<Arch>(t, rows, sums);
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::gemm
 // primsel/machine/evict.hpp
 
 #include <cstddef>
@@ -23033,32 +22825,6 @@ double measure_product() {
     });
 }
 
-/// Measures the product of 192 rows with 192 columns of a depth of 192 in bfloat16.
-template <class Arch>
-double measure_bf16_product() {
-    constexpr std::size_t size = 192;
-    constexpr auto rows = static_cast<std::size_t>(gemm::bf16_rows),
-                   columns = static_cast<std::size_t>(gemm::bf16_columns);
-    // A float has room for two.
-    AlignedBuffer a(size * size / 2), b(size * size / 2), sums(rows * columns);
-    auto *const a_of = reinterpret_cast<bfloat16*>(a.data()), *const b_of = reinterpret_cast<bfloat16*>(b.data());
-    std::fill_n(a_of, size * size, to_bfloat16(0.5F));
-    std::fill_n(b_of, size * size, to_bfloat16(0.25F));
-    const core::AmxTiles tiles = core::may_use_amx() ? core::AmxTiles{16, 16} : core::AmxTiles{};
-    const core::AmxScope scope(tiles);
-    return best_rate(0.0005, 2.0 * size * size * size, [&] {
-        for (std::size_t panel = 0; panel < size; panel += columns) {
-            for (std::size_t row = 0; row < size; row += rows) {
-                gemm::multiply_bf16<Arch>(
-                    {.a = a_of + row * size, .a_stride = size, .run = static_cast<int>(size), .b = b_of + panel * size},
-                    gemm::bf16_rows, tiles, sums.data());
-            }
-        }
-        volatile float used = sums.data()[0];
-        (void)used;
-    });
-}
-
 /// Runs multiply-adds on data in L1. It is not inlined and keeps its pointers in registers: a store of a vector may
 /// alias any pointer in memory, which the compiler would then reload each time.
 template <class Arch>
@@ -23147,6 +22913,7 @@ Machine measure_machine() {
                     .half_flops = 0,
                     .matmul_flops = 0,
                     .bf16_flops = 0,
+                    .int8_flops = 0,
                     .vector_flops = 0,
                     .scalar_flops = 0,
                     .bandwidth = {},
@@ -23160,7 +22927,6 @@ Machine measure_machine() {
         // Takes about Machine::idle_seconds and uses only registers and L1.
         raise(machine.fma_flops, measure_fma<Arch>(0.001));
         raise(machine.half_flops, measure_half<Arch>(0.0003, machine.fma_flops));
-        raise(machine.bf16_flops, measure_bf16_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
         idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
@@ -23268,7 +23034,8 @@ constexpr LayoutEntry make_layout_entry() {
                       .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr,
-                      .dense = [](Shape) { return true; }};
+                      .dense = [](Shape) { return true; },
+                      .needs_range = NeedsRange<L>};
     if constexpr (StridedLayout<L>) entry.dense = &is_dense<L>;
     if constexpr (std::same_as<element_of<L>, float>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
@@ -23368,6 +23135,19 @@ struct FormTraits {
     [[nodiscard]] static constexpr Sizes sizes(ConvShape const& s) {
         const int pixels = static_cast<int>(s.out_pixels());
         return kernel_is_a ? Sizes{s.group_k(), pixels, s.depth()} : Sizes{pixels, s.group_k(), s.depth()};
+    }
+
+    /// Returns the work of the products of all groups. Each group writes a part of the result of its own, and `beside`
+    /// bytes are read with it.
+    template <class G, class Arch>
+    [[nodiscard]] static Work products_work(ConvShape const& s, double beside = 0) {
+        const Sizes size = sizes(s);
+        Work of_group = G::template work<Arch>(size.m, size.n, size.k);
+        const double others = s.groups - 1, result = 4.0 * static_cast<double>(s.out_pixels()) * s.group_k();
+        for (Phase& phase : of_group.phases) {
+            if (phase.rate == Rate::gemm) phase.working_set += others * (result + beside);
+        }
+        return Work{}.append(of_group, s.groups);
     }
 
     /// Computes one group of the convolution: dst = clamp(kernel x patches + bias + residual). `patch_stride` is the
@@ -23479,8 +23259,7 @@ public:
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const auto size = traits::sizes(s);
-        return Work{}.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
+        return traits::template products_work<G, Arch>(s, 4.0 * static_cast<double>(s.in_pixels()) * s.group_c());
     }
 };
 
@@ -23498,9 +23277,40 @@ public:
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
+/// A block of DepthwiseBlocks whose sums are results: those of one vector of channels.
+template <class Arch, class Pixels>
+struct FloatSums {
+    using V = Floats<Arch>;
+    using Element = typename Pixels::Element;
+    ConvArgs const& args;
+    std::size_t at;  ///< the first channel
+    int channels;
+
+    [[nodiscard]] PRIMSEL_INLINE V load(const Element* src) const { return Pixels::template load<Arch>(src); }
+    /// Returns the values from which sums start.
+    [[nodiscard]] PRIMSEL_INLINE V start() const {
+        return args.bias == nullptr ? broadcast<Arch>(0.0F) : Pixels::template bias<Arch>(args.bias, at, channels);
+    }
+
+    /// Stores results. A residual is added to what `of` returns.
+    struct End {
+        V low, high;
+        [[nodiscard]] PRIMSEL_INLINE V of(V const& sum) const { return sum; }
+        [[nodiscard]] PRIMSEL_INLINE V residual(const Element* src) const { return Pixels::template load<Arch>(src); }
+        PRIMSEL_INLINE void store(Element* dst, V const& value) const {
+            Pixels::template store<Arch>(dst, clamp<Arch>(value, low, high));
+        }
+    };
+    [[nodiscard]] PRIMSEL_INLINE End end(const float* /*behind the weights*/) const {
+        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)};
+    }
+};
+
 /// Pixels of floats, for DepthwiseBlocks.
 struct FloatPixels {
     using Element = float;
+    template <class Arch>
+    using Block = FloatSums<Arch, FloatPixels>;
     /// Returns the elements of a pixel, and of the packed weights of a tap.
     [[nodiscard]] static constexpr std::size_t size(int channels) { return static_cast<std::size_t>(channels); }
     template <class Arch>
@@ -23637,13 +23447,13 @@ private:
         // The columns of padding on each side, at most `beside`.
         const int left = -first, right = first + in_columns - s.w;
         Floats<Arch> weights[size * size];
-        const Floats<Arch> bias =
-            args.bias == nullptr ? broadcast<Arch>(0.0F) : Pixels::template bias<Arch>(args.bias, at, s.k);
+        const typename Pixels::template Block<Arch> block{args, at, s.k};
+        const Floats<Arch> start = block.start();
         Floats<Arch> sums[rows][columns];
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
-            for (int c = 0; c < columns; ++c) sums[r][c] = bias;
+            for (int c = 0; c < columns; ++c) sums[r][c] = start;
         }
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
@@ -23659,7 +23469,7 @@ private:
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = Pixels::template load<Arch>(lines[i] + pixel);
+                const Floats<Arch> x = block.load(lines[i] + pixel);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -23671,16 +23481,20 @@ private:
                 }
             }
         }
-        const Floats<Arch> low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
+        const auto end = block.end(args.weights + size * size * channels);
         const auto* const residual = reinterpret_cast<const Element*>(args.residual);
         Element* const dst = reinterpret_cast<Element*>(args.dst) + to;
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int c = 0; c < columns; ++c) sums[r][c] = end.of(sums[r][c]);
+        }
         if (residual != nullptr) {
             PRIMSEL_UNROLL
             for (int r = 0; r < rows; ++r) {
                 PRIMSEL_UNROLL
                 for (int c = 0; c < columns; ++c) {
-                    sums[r][c] +=
-                        Pixels::template load<Arch>(residual + to + static_cast<std::size_t>(r) * row + c * channels);
+                    sums[r][c] += end.residual(residual + to + static_cast<std::size_t>(r) * row + c * channels);
                 }
             }
         }
@@ -23688,8 +23502,7 @@ private:
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                Pixels::template store<Arch>(dst + static_cast<std::size_t>(r) * row + c * channels,
-                                             clamp<Arch>(sums[r][c], low, high));
+                end.store(dst + static_cast<std::size_t>(r) * row + c * channels, sums[r][c]);
             }
         }
     }
@@ -24763,6 +24576,277 @@ struct DirectChwHwc : primitive::detail::DirectFrom<chw> {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/direct_chw.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Direct convolution from chw to chw on the register tile: some kernels, whose weights are broadcast, times vectors of
+/// neighbouring output pixels. Images are copied with their padding, strip by strip. With a stride, columns that the
+/// same tap reads are neighbours in the copy. A 1x1 convolution of stride 1 reads the image in place. Every kernel
+/// writes the pixels of a strip in order, which suits layers of few input channels, whose time is that of their
+/// stores.
+struct DirectChw {
+    static constexpr FixedString id = "direct-chw";
+    static constexpr Family family = Family::direct;
+    using in_layout = chw;
+    using out_layout = chw;
+    static constexpr bool fuses_epilogue = true;
+
+    /// Each output is one running sum: 2.6e-5 at a depth of 8192 channels x 9.
+    static constexpr double error_bound = 5e-5;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return place_floats(s) + workers * copy_floats<Arch>(s, strip_rows<Arch>(s));
+    }
+
+    /// Parallel over groups and strips; of few strips, also over kernels.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        auto* places = ::new (static_cast<void*>(args.scratch)) std::ptrdiff_t[static_cast<std::size_t>(s.depth())];
+        const int rows = strip_rows<Arch>(s), strips = strip_count<Arch>(s);
+        fill_places<Arch>(s, rows, places);
+        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * strips,
+                   most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
+                   shares = parts < 2 * threads ? std::min(threads, most) : 1;
+        args.executor.parallel_for(
+            static_cast<std::size_t>(parts * shares), [=, &s, &args](std::size_t i, std::size_t worker) {
+                const int part = static_cast<int>(i) / shares, share = static_cast<int>(i) % shares;
+                float* copy = args.scratch + place_floats(s) + worker * copy_floats<Arch>(s, rows);
+                run_strip<Arch>(s, args,
+                                {.group = part / strips,
+                                 .strip = part % strips,
+                                 .first_k = static_cast<int>(1LL * s.group_k() * share / shares),
+                                 .last_k = static_cast<int>(1LL * s.group_k() * (share + 1) / shares)},
+                                places, copy);
+            });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double in = 4.0 * static_cast<double>(s.in_shape().size()),
+                     out = 4.0 * static_cast<double>(s.out_shape().size());
+        double read = in;
+        Work work;
+        if (!in_place<Arch>(s)) {
+            // Rows that a stride skips are not read.
+            const double rows = 1.0 * strip_count<Arch>(s) * copied_rows(s, strip_rows<Arch>(s)),
+                         copied = s.c * rows * row_floats<Arch>(s);
+            read = 4 * copied;
+            // Starting the copy of a part of a row takes as long as some eight single elements. Strides above 2 copy
+            // one by one.
+            work.add({.rate = Rate::scalar,
+                      .operations = 8 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied),
+                      .bytes = in * std::min(1.0, rows / s.h) + read,
+                      .working_set = in});
+        }
+        const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
+        const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
+        return work.add({.rate = Rate::gemm,
+                         .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
+                         .bytes = read + 2 * out,
+                         .working_set = read + out});
+    }
+
+private:
+    /// A strip of a group's rows, or of its pixels if the image is read in place, and the kernels to compute.
+    struct Part {
+        int group, strip, first_k, last_k;
+    };
+    /// The floats of a strip. It stays in L2 beside the lines of the result that are being written; a smaller one would
+    /// leave shorter runs of the result to each kernel.
+    static constexpr std::size_t strip_floats = l2_floats / 8 * 3;
+
+    /// Returns whether the rows of the copy follow each other as those of the result do, so that vectors run across
+    /// rows.
+    [[nodiscard]] static constexpr bool is_flat(ConvShape const& s) {
+        return s.fw == 1 && (s.fh == 1 || s.stride_h == 1);
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr bool in_place(ConvShape const& s) {
+        const bool all_pixels = s.taps() == 1 && !s.padded() && s.in_pixels() == s.out_pixels();
+        return all_pixels && s.out_pixels() >= gemm::panel_width<Arch>;
+    }
+    /// Returns the parts of a copied row: columns w, w + stride, ... form part w.
+    [[nodiscard]] static constexpr int row_parts(ConvShape const& s) { return std::min(s.stride_w, s.span_w()); }
+    /// Returns the floats of one part of a copied row. Vectors beyond the result read zeros.
+    template <class Arch>
+    [[nodiscard]] static constexpr int part_floats(ConvShape const& s) {
+        if (is_flat(s)) return s.out_w();
+        return gemm::padded_columns<Arch>(s.out_w()) + (s.span_w() - 1) / s.stride_w;
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr int row_floats(ConvShape const& s) {
+        return row_parts(s) * part_floats<Arch>(s);
+    }
+    /// Returns the copied rows of a channel. A kernel of one row skips those between.
+    [[nodiscard]] static constexpr int copied_rows(ConvShape const& s, int rows) {
+        return s.fh == 1 ? rows : copy_rows(s, rows);
+    }
+    [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int rows) {
+        return primitive::detail::copy_rows(s, rows);
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t plane_floats(ConvShape const& s, int rows) {
+        return static_cast<std::size_t>(copied_rows(s, rows)) * static_cast<std::size_t>(row_floats<Arch>(s));
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t copy_floats(ConvShape const& s, int rows) {
+        if (in_place<Arch>(s)) return 0;
+        return round_up_floats(static_cast<std::size_t>(s.group_c()) * plane_floats<Arch>(s, rows) +
+                               gemm::panel_width<Arch>);
+    }
+    [[nodiscard]] static std::size_t place_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.depth()) * (sizeof(std::ptrdiff_t) / sizeof(float)));
+    }
+    /// Returns the output rows of a strip.
+    template <class Arch>
+    [[nodiscard]] static int strip_rows(ConvShape const& s) {
+        const auto channels = static_cast<std::size_t>(s.group_c());
+        const std::size_t first = channels * plane_floats<Arch>(s, 1),
+                          more = channels * plane_floats<Arch>(s, 2) - first;
+        // Neighbouring strips copy the rows that they share twice.
+        const std::size_t least = static_cast<std::size_t>(2 * s.fh);
+        const std::size_t rows = std::max(strip_floats > first ? (strip_floats - first) / more + 1 : 1, least);
+        const auto all = static_cast<std::size_t>(s.out_h()), strips = (all + rows - 1) / std::min(rows, all);
+        return static_cast<int>((all + strips - 1) / strips);
+    }
+    template <class Arch>
+    [[nodiscard]] static int strip_count(ConvShape const& s) {
+        const auto pixels = s.out_pixels();
+        if (!in_place<Arch>(s)) return (s.out_h() + strip_rows<Arch>(s) - 1) / strip_rows<Arch>(s);
+        const std::size_t width = gemm::panel_width<Arch>,
+                          most = std::max(strip_floats / static_cast<std::size_t>(s.group_c()), width);
+        return static_cast<int>(std::max<std::size_t>(pixels / most, 1));
+    }
+
+    /// Writes the distance of each weight's first pixel from the first pixel of a row.
+    template <class Arch>
+    static void fill_places(ConvShape const& s, int rows, std::ptrdiff_t* places) noexcept {
+        const auto plane = static_cast<std::ptrdiff_t>(in_place<Arch>(s) ? s.in_pixels() : plane_floats<Arch>(s, rows));
+        const std::ptrdiff_t row = row_floats<Arch>(s), part = part_floats<Arch>(s),
+                             step = s.fh == 1 ? 1 : primitive::detail::copy_step(s, rows);
+        for (std::ptrdiff_t c = 0; c < s.group_c(); ++c) {
+            for (std::ptrdiff_t fh = 0; fh < s.fh; ++fh) {
+                for (int fw = 0; fw < s.fw; ++fw) {
+                    const int column = fw * s.dilation_w;
+                    *places++ = c * plane + fh * step * row + column % s.stride_w * part + column / s.stride_w;
+                }
+            }
+        }
+    }
+
+    template <class Arch>
+    static void copy_strip(ConvShape const& s, const float* src, int first, int rows, float* copy) noexcept {
+        const int part = part_floats<Arch>(s);
+        const std::size_t plane = plane_floats<Arch>(s, rows);
+        for (int c = 0; c < s.group_c(); ++c, src += s.in_pixels(), copy += plane) {
+            float* dst = copy;
+            for (int i = 0; i < copied_rows(s, rows); ++i) {
+                const int h =
+                    s.fh == 1 ? (first + i) * s.stride_h - s.pad_top : primitive::detail::copied_row(s, first, rows, i);
+                const float* row = src + static_cast<std::ptrdiff_t>(h) * s.w;
+                for (int p = 0; p < row_parts(s); ++p, dst += part) {
+                    const int offset = p - s.pad_left;
+                    const auto in = h < 0 || h >= s.h ? primitive::detail::Range{}
+                                                      : primitive::detail::inside(offset, s.stride_w, s.w, part);
+                    const int begin = std::min(in.begin, in.end);
+                    std::fill_n(dst, begin, 0.0F);
+                    if (s.stride_w == 1) {
+                        std::copy(row + offset + begin, row + offset + in.end, dst + begin);
+                    } else if (s.stride_w == 2) {  // which the compiler vectorises
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * 2];
+                    } else {
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * s.stride_w];
+                    }
+                    std::fill(dst + in.end, dst + part, 0.0F);
+                }
+            }
+        }
+        std::fill_n(copy, gemm::panel_width<Arch>, 0.0F);
+    }
+
+    template <class Arch>
+    static void run_strip(ConvShape const& s, ConvArgs const& args, Part const& part, const std::ptrdiff_t* places,
+                          float* copy) noexcept {
+        const float* src = args.src + static_cast<std::size_t>(part.group * s.group_c()) * s.in_pixels();
+        const int depth = s.depth(), pixels = static_cast<int>(s.out_pixels());
+        gemm::TileArgs t{.a = args.weights,
+                         .run = depth,
+                         .b = copy,
+                         .places_of_b = places,
+                         .c_stride = s.out_pixels(),
+                         .clamp = args.clamp};
+        int lines = 1, columns = 0, first = 0;
+        std::size_t row_step = 0;
+        if (in_place<Arch>(s)) {
+            const long long strips = strip_count<Arch>(s);
+            const auto begin_of = [&](int strip) {
+                return strip == strips ? pixels : static_cast<int>(pixels * strip / strips / lanes<Arch> * lanes<Arch>);
+            };
+            first = begin_of(part.strip), columns = begin_of(part.strip + 1) - first;
+            t.b = src + first;
+        } else {
+            const int all = strip_rows<Arch>(s), row = part.strip * all, rows = std::min(all, s.out_h() - row);
+            copy_strip<Arch>(s, src, row, all, copy);
+            first = row * s.out_w();
+            lines = is_flat(s) ? 1 : rows, columns = is_flat(s) ? rows * s.out_w() : s.out_w();
+            row_step =
+                static_cast<std::size_t>(s.fh == 1 ? 1 : s.stride_h) * static_cast<std::size_t>(row_floats<Arch>(s));
+        }
+        const int kernels = part.last_k - part.first_k,
+                  tiles = (kernels + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>;
+        int k = part.group * s.group_k() + part.first_k;
+        const float* rows_of_a[8];
+        for (int i = 0; i < tiles; ++i) {
+            const int count = kernels / tiles + (i < kernels % tiles ? 1 : 0);
+            const std::size_t at = static_cast<std::size_t>(k) * s.out_pixels() + static_cast<std::size_t>(first);
+            for (int row = 0; row < count; ++row) {
+                rows_of_a[row] = args.weights + static_cast<std::size_t>(k + row) * static_cast<std::size_t>(depth);
+            }
+            gemm::TileArgs line = t;
+            line.c = args.dst + at;
+            line.row_bias = args.bias == nullptr ? nullptr : args.bias + k;
+            line.residual = args.residual == nullptr ? nullptr : args.residual + at;
+            for (int l = 0; l < lines; ++l) {
+                multiply_line<Arch>(line, rows_of_a, count, columns, in_place<Arch>(s));
+                line.b += row_step;
+                line.c += columns;
+                if (line.residual != nullptr) line.residual += columns;
+            }
+            k += count;
+        }
+    }
+
+    /// Computes `columns` neighbouring pixels of some kernels, in tiles of nearly equal width.
+    template <class Arch>
+    static void multiply_line(gemm::TileArgs t, const float* const* rows_of_a, int rows, int columns,
+                              bool overlaps) noexcept {
+        constexpr int most = gemm::panel_vectors<Arch>;
+        const int vectors = (columns + lanes<Arch> - 1) / lanes<Arch>, tiles = (vectors + most - 1) / most;
+        for (int i = 0; i < tiles; ++i) {
+            const int width = (vectors / tiles + (i < vectors % tiles ? 1 : 0)) * lanes<Arch>;
+            // The image ends behind the last pixel: the last tile overlaps the one before and computes the same bits.
+            const int back = overlaps && width > columns ? width - columns : 0;
+            t.b -= back, t.c -= back;
+            if (t.residual != nullptr) t.residual -= back;
+            t.columns = std::min(width, columns + back);
+            gemm::with_vectors<Arch>(width, [&]<int count>(std::integral_constant<int, count>) {
+                gemm::tile_kernels<Arch, count>[static_cast<std::size_t>(rows - 1)](t, rows_of_a, {t.b, 0});
+            });
+            t.b += width, t.c += width, columns -= width - back;
+            if (t.residual != nullptr) t.residual += width;
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/grouped.hpp
 
 // primsel/primitive/detail/pixel_pointers.hpp
@@ -25202,7 +25286,6 @@ public:
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const auto size = traits::sizes(s);
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
         Work work;
@@ -25216,7 +25299,7 @@ public:
             work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
                 .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = patches});
         }
-        return work.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
+        return work.append(traits::template products_work<G, Arch>(s), 1);
     }
 
 private:
@@ -27403,6 +27486,7 @@ struct ChosenPrimitives<16> {
         MecCol,
         DirectHwc,
         DirectChwHwc,
+        DirectChw,
         DepthwiseChw,
         DepthwiseHwc,
         GroupedHwc,
@@ -27435,6 +27519,7 @@ struct ChosenPrimitives<8> {
         MecCol,
         DirectHwc,
         DirectChwHwc,
+        DirectChw,
         DepthwiseChw,
         DepthwiseHwc,
         GroupedHwc,
@@ -27469,6 +27554,7 @@ struct ChosenPrimitives<4> {
         MecRowPartition,
         DirectHwc,
         DirectChwHwc,
+        DirectChw,
         DepthwiseChw,
         DepthwiseHwc,
         GroupedHwc,
@@ -27542,8 +27628,8 @@ using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Prim
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
 /// Primitives that the papers did not measure.
 using OtherPrimitives =
-    TypeList<DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
-             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+    TypeList<DirectHwc, DirectChwHwc, DirectChw, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win,
+             Winograd<6, 3, 16>, WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
              WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
@@ -30095,7 +30181,10 @@ private:
                             .weights = packed.data(),
                             .dst = dst.data(),
                             .scratch = scratch.data(),
-                            .executor = executor_};
+                            .executor = executor_,
+                            .src_range = range_,
+                            .dst_range = range_,
+                            .residual_range = range_};
         double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
         const double seconds = time(packed.span(), 4 * best, [&] {
             if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
@@ -30112,7 +30201,7 @@ private:
         fill(dst.span());
         return time({}, 1e9, [&] {
             for (int i = 0; i < query.run.batch; ++i) {
-                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_, range_);
             }
         });
     }
@@ -30140,6 +30229,7 @@ private:
             fill(buffers.emplace_back(batch * shape.size()).span());
             src.push_back(buffers.back().data());
         }
+        const std::vector<TensorRange> ranges(src.size(), range_);
         AlignedBuffer weights(
             op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
@@ -30152,9 +30242,13 @@ private:
                           .batch = query.run.batch,
                           .weights = weights.data(),
                           .scratch = scratch.data(),
-                          .executor = executor_};
+                          .executor = executor_,
+                          .src_range = ranges,
+                          .dst_range = range_};
         return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }
+
+    static constexpr TensorRange range_ = range_of(-3, 3);  // of most normal values
 
     std::size_t runs_;
     Sequential executor_;
