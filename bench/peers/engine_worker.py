@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""engine_worker.py ENGINE MODEL INPUT.npy THREADS [bf16]: one inference engine, for engines.py to compare with others.
+"""engine_worker.py ENGINE MODEL INPUT.npy THREADS [PRECISION]: one inference engine, for engines.py to compare with others.
 
 Imports the engine, loads the model and runs it once on the processors 0 to THREADS - 1, then prints the line
 `ready {...}`: JSON with the engine's version; import_end and answered, the seconds of the monotonic clock when
@@ -11,8 +11,9 @@ output PATH    writes the logits of the last run as .npy; ok
 memory         JSON: peak_kib, the largest resident memory since before loading; held_kib, the anonymous memory now
 quit           ends
 
-MODEL is a file in the engine's own format. Every engine computes in float32, or OpenVINO in bfloat16 where told to, on as many threads as it is told, and is
-told the input's sizes before it loads or prepares. MNN runs with precision "high": of its documented "low", "normal"
+MODEL is a file in the engine's own format. PRECISION is float32 (default), which every engine has; bf16, which OpenVINO has; or
+int8 for a quantised MODEL, of which OpenVINO computes the rest in bfloat16 where the processor has it. Every engine runs on as
+many threads as it is told, and is told the input's sizes before it loads or prepares. MNN runs with precision "high": of its documented "low", "normal"
 and "high" the one that allows no half floats.
 """
 import contextlib
@@ -144,7 +145,14 @@ class TorchScript:
         return self.net(self.image).numpy()
 
 
-ENGINES_IN_BF16 = {"openvino": OpenVinoBf16}
+class OpenVinoInt8(OpenVino):
+    def load(self, model, image, threads):
+        capabilities = self.module.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        self.precision = "bf16" if "BF16" in capabilities else "f32"
+        super().load(model, image, threads)
+
+
+ENGINES_IN = {"bf16": {"openvino": OpenVinoBf16}, "int8": {"onnxruntime": OnnxRuntime, "openvino": OpenVinoInt8}}
 ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "mnn": Mnn, "ncnn": Ncnn, "torchscript": TorchScript}
 
 
@@ -204,7 +212,7 @@ def main():
 
     pin(threads)
     image = numpy.ascontiguousarray(numpy.load(image_path), numpy.float32)
-    engine = (ENGINES_IN_BF16 if sys.argv[5:] == ["bf16"] else ENGINES)[name]()
+    engine = ENGINES_IN.get("".join(sys.argv[5:]), ENGINES)[name]()
     reset_peak()
     before, before_anon = status_kib("VmRSS"), status_kib("RssAnon")
     import_end = time.monotonic()

@@ -11,7 +11,8 @@ but exit status 3, and the same command measures again what was noisy.
 
 What is measured is kept in --json, so that a command that was broken off goes on where it was; what was measured with
 other versions, settings or another build of primsel is measured again. report.py prints the tables from that file. An
-engine that is not to be had is a column of dashes, with the reason below.
+engine that is not to be had is a column of dashes, with the reason below. In int8 all are calibrated on the image that they
+run: primsel by itself, the others by ONNX Runtime's static quantiser (quantise_onnx.py).
 
 PyTorch and torchvision come from the interpreter --torch, 1.13 or newer (Debian: python3-torch, python3-torchvision).
 With --startup also the time from process start to first answer is measured, one thread, the files in the file cache.
@@ -33,8 +34,8 @@ import prepare
 import report
 from worker import Gone, Worker, progress
 
-ENGINES_IN_BF16 = ["openvino"]
 ENGINES = ["onnxruntime", "openvino", "mnn", "ncnn", "torchscript"]
+ENGINES_IN = {"float32": ENGINES, "bf16": ["openvino"], "int8": ["onnxruntime", "openvino"]}
 WARM_UP = 2
 
 
@@ -53,8 +54,8 @@ def parse():
                         help="how primsel plans; a column for each (analytical)")
     parser.add_argument("--plans", type=pathlib.Path, metavar="DIR",
                         help="another column: primsel by the plans DIR/NAME.json that `primsel plan --save` wrote")
-    parser.add_argument("--precision", choices=("float32", "bf16"), default="float32",
-                        help="of all engines that have it; with bf16, primsel in float32 has a column, too")
+    parser.add_argument("--precision", choices=tuple(ENGINES_IN), default="float32",
+                        help="of all engines that have it; else than in float32, primsel in float32 has a column, too")
     parser.add_argument("--max-error", type=float, help="of primsel's primitives, as `primsel run` takes it")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--turn", type=float, default=0.25, metavar="SECONDS")
@@ -66,9 +67,10 @@ def parse():
     options = parser.parse_args()
     options.work = options.work.resolve()
     options.onnx = (options.onnx or options.work / "onnx").resolve()
-    options.json = options.json or options.work / ("engines.json" if options.precision == "float32" else "engines-bf16.json")
+    options.json = options.json or options.work / (
+        "engines.json" if options.precision == "float32" else f"engines-{options.precision}.json")
     options.net = [net for net in report.NETS if net in (options.net or report.NETS)]
-    engines = ENGINES if options.precision == "float32" else ENGINES_IN_BF16
+    engines = ENGINES_IN[options.precision]
     options.engine = [engine for engine in engines if engine in (options.engine or engines)]
     options.threads = sorted(set(options.threads or (1, 2)))
     for cpus in options.threads:
@@ -149,10 +151,10 @@ class Bench:
             command = [self.program, model, self.image_of(net), threads, *way]
         else:
             python = self.options.torch if engine == "torchscript" else self.python
-            model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net)
+            model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net, self.options.precision)
             script = prepare.HERE / "engine_worker.py"
             command = [python, "-B", script, engine, model, self.image_of(net), threads]
-            command += ["bf16"] if self.options.precision == "bf16" else []
+            command += [self.options.precision]
         return Worker(command, threads, self.options.work / f"{engine.replace(':', '_')}.log")
 
     def present(self):

@@ -122,8 +122,14 @@ def convert_ncnn(python, onnx, dst):
 CONVERTERS = {"mnn": ("mnn", convert_mnn), "ncnn": ("ncnn.param", convert_ncnn)}
 
 
-def model_of(engine, python, onnx, models, net):
+def model_of(engine, python, onnx, models, net, precision="float32"):
     """The file that the engine loads; converted, if it is not there yet. Throws RuntimeError."""
+    if precision == "int8":
+        quantised = models / f"{net}.int8.onnx"
+        if not quantised.exists():
+            say(f"quantising {net}")
+            call(python, HERE / "quantise_onnx.py", onnx / f"{net}.onnx", onnx / f"{net}.224.input.npy", quantised)
+        return quantised
     if engine == "torchscript":
         return models / f"{net}.pt"
     if engine not in CONVERTERS:

@@ -31,10 +31,11 @@ TEST_CASE("ranges that are none are refused, and where they are is said") {
             CHECK(std::string(reason.what()).find("r.json") == 0);
         }
     };
-    refused(R"({"name": "a", "scale": 0, "zero_point": 1})", "expected a positive float, not 0");
-    refused(R"({"name": "a", "scale": 1e-60, "zero_point": 1})", "expected a positive float");
-    refused(R"({"name": "a", "scale": 1e60, "zero_point": 1})", "expected a positive float");
-    refused(R"({"name": "a", "scale": -1, "zero_point": 1})", "expected a positive float");
+    refused(R"({"name": "a", "scale": 0, "zero_point": 1})", "expected a positive normal float, not 0");
+    for (const char* scale : {"1e-60", "1e-40", "1e60", "-1"}) {
+        refused(ps::join(R"({"name": "a", "scale": )", scale, R"(, "zero_point": 1})"),
+                "expected a positive normal float");
+    }
     refused(R"({"name": "a", "scale": 1, "zero_point": 256})", "256");
     refused(R"({"name": "a", "scale": 1})", "zero_point");
     refused(R"({"scale": 1, "zero_point": 1})", "name");

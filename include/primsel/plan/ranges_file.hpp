@@ -49,8 +49,9 @@ inline void write_ranges(std::string const& path, TensorRanges const& ranges) {
     for (JsonCursor const& tensor : root["tensors"].elements()) {
         const TensorRange range{.scale = static_cast<float>(tensor["scale"].number()),
                                 .zero_point = static_cast<std::int32_t>(tensor["zero_point"].integer(0, 255))};
-        if (!range.known() || range.scale > std::numeric_limits<float>::max()) {
-            tensor["scale"].fail("expected a positive float, not ", tensor["scale"].number());
+        // The reciprocal of a subnormal scale may be no float.
+        if (!(range.scale >= std::numeric_limits<float>::min() && range.scale <= std::numeric_limits<float>::max())) {
+            tensor["scale"].fail("expected a positive normal float, not ", tensor["scale"].number());
         }
         if (!ranges.emplace(tensor["name"].string(), range).second) tensor["name"].fail("is given twice");
     }
