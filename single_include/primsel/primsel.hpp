@@ -3448,12 +3448,6 @@ using AnyLayer =
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
                  AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
 
-/// As std::variant's, which compiles as slowly as std::visit.
-[[nodiscard]] constexpr bool operator==(AnyLayer const& a, AnyLayer const& b) {
-    return a.index() == b.index() &&
-           core::visit([&b]<class Params>(Params const& params) { return params == std::get<Params>(b); }, a);
-}
-
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
 inline constexpr bool is_kind_of_layer = false;
