@@ -270,12 +270,12 @@ TEST_CASE("profiler: the nominal speed is one that the machine has now and then"
 namespace {
 
 ps::Kernels profiled_kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
-constexpr ps::measure::ProfileOptions quick{.runs = 1, .seconds = 1e-3, .learn_seconds = 1e-3};
+constexpr ps::measure::ProfileOptions brief{.runs = 1, .seconds = 1e-3, .learn_seconds = 1e-3};
 
 }  // namespace
 
 TEST_CASE("profiler: every primitive that supports a configuration takes time, others take none") {
-    ps::measure::Profiler<> profiler(profiled_kernels(), quick);
+    ps::measure::Profiler<> profiler(profiled_kernels(), brief);
     const auto names = profiler.primitives();
     REQUIRE(names.size() == profiled_kernels().primitives.size());
     for (const ps::learn::ConvConfiguration at :
@@ -310,7 +310,7 @@ TEST_CASE("profiler: the primitives of a step of training take time, all images 
 }
 
 TEST_CASE("profiler: every change of layout takes time unless nothing moves") {
-    ps::measure::Profiler<> profiler(profiled_kernels(), quick);
+    ps::measure::Profiler<> profiler(profiled_kernels(), brief);
     const auto names = profiler.layout_pairs();
     CHECK(names ==
           std::vector<std::string>{"chw-to-hcw", "chw-to-hwc", "hcw-to-chw", "hcw-to-hwc", "hwc-to-chw", "hwc-to-hcw"});
@@ -321,7 +321,7 @@ TEST_CASE("profiler: every change of layout takes time unless nothing moves") {
 }
 
 TEST_CASE("profiler: what needs too much memory is left out") {
-    ps::measure::ProfileOptions options = quick;
+    ps::measure::ProfileOptions options = brief;
     options.max_bytes = 4000;
     ps::measure::Profiler<> profiler(profiled_kernels(), options);
     const auto small = profiler.convolution({2, 2, 4, 1, 1}), large = profiler.convolution({16, 16, 16, 1, 1});
@@ -340,11 +340,11 @@ TEST_CASE("profiler: its thread stays on one processor and is free again afterwa
     };
     const int before = processors();
     {
-        ps::measure::Profiler<> profiler(profiled_kernels(), quick);
+        ps::measure::Profiler<> profiler(profiled_kernels(), brief);
         CHECK(processors() == 1);
     }
     CHECK(processors() == before);
-    ps::measure::ProfileOptions nowhere = quick;
+    ps::measure::ProfileOptions nowhere = brief;
     nowhere.cpu = CPU_SETSIZE - 1;
     CHECK_THROWS_WITH_AS(ps::measure::Profiler<>(profiled_kernels(), nowhere),
                          "processor 1023: this thread may not run there", ps::error);
