@@ -12,9 +12,11 @@ using namespace laws;
 
 namespace direct_bf16_tests {
 
+using Layouts = ps::TypeList<ps::chw, ps::hwc, ps::hwc_bf16>;
+
 [[nodiscard]] List bf16_primitives() {
-    const ps::Kernels kernels = ps::make_kernels<ps::Bf16Primitives, ps::default_arch, ps::EveryLayout>();
-    return make_list(kernels.primitives, ps::EveryLayout{});
+    const ps::Kernels kernels = ps::make_kernels<ps::Bf16Primitives, ps::default_arch, Layouts>();
+    return make_list(kernels.primitives, Layouts{});
 }
 
 /// A problem whose numbers bfloat16 has.
