@@ -24636,7 +24636,7 @@ struct DirectChw {
             // Starting the copy of a part of a row takes as long as some eight single elements. Strides above 2 copy
             // one by one.
             work.add({.rate = Rate::scalar,
-                      .operations = 8 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied),
+                      .operations = 8.0 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied),
                       .bytes = in * std::min(1.0, rows / s.h) + read,
                       .working_set = in});
         }

@@ -27,17 +27,18 @@ ps::Graph residual_block() {
 
 TEST_CASE("ranges: a layer that takes over others has the range of the last of them") {
     ps::TensorRanges ranges;
-    for (ps::Node const& node : residual_block().nodes()) {
+    const ps::Graph block = residual_block();
+    for (ps::Node const& node : block.nodes()) {
         ranges[node.name] = {.scale = static_cast<float>(ranges.size() + 1), .zero_point = 3};
     }
-    const ps::Graph graph = ps::with_ranges(residual_block(), ranges), simplified = ps::simplify(graph);
+    const ps::Graph graph = ps::with_ranges(block, ranges), simplified = ps::simplify(graph);
     REQUIRE(simplified.size() == 4);
     CHECK(simplified[simplified.find("image")].range == ranges["image"]);
     CHECK(simplified[simplified.find("a")].range == ranges["relu"]);
     CHECK(simplified[simplified.find("b")].range == ranges["sum"]);
     CHECK(simplified[simplified.find("sigmoid")].range == ranges["sigmoid"]);
     ranges.erase("relu");
-    const ps::Graph unknown = ps::simplify(ps::with_ranges(residual_block(), ranges));
+    const ps::Graph unknown = ps::simplify(ps::with_ranges(block, ranges));
     CHECK(!unknown[unknown.find("a")].range.known());
 }
 
