@@ -26,9 +26,8 @@ double measure_dot_product() {
     std::memset(a.data(), 0x3e, bytes);
     std::memset(b.data(), 0x3e, bytes);
     Rows product{.a_stride = size, .run = static_cast<int>(size)};
-    auto const *const a_of = reinterpret_cast<decltype(product.a)>(a.data()), *const b_of =
-                                                                                  reinterpret_cast<decltype(product.b)>(
-                                                                                      b.data());
+    const auto* const a_of = reinterpret_cast<decltype(product.a)>(a.data());
+    const auto* const b_of = reinterpret_cast<decltype(product.b)>(b.data());
     const core::AmxTiles tiles = core::may_use_amx() ? core::AmxTiles{16, 16} : core::AmxTiles{};
     const core::AmxScope scope(tiles);
     return best_rate(0.0005, 2.0 * size * size * size, [&] {
