@@ -179,7 +179,12 @@ struct Widened {
         alignas(64) std::int32_t part[dot_rows * dot_columns];
         wide.start = nullptr;
         dot_tiles<Words, Words::rows>(wide, count, part);
-        for (int i = 0; i < count * dot_columns; ++i) sums[i] += part[i];
+        // What is not needed was not computed.
+        for (int row = 0; row < count; ++row) {
+            for (int column = 0; column < t.columns; ++column) {
+                sums[row * dot_columns + column] += part[row * dot_columns + column];
+            }
+        }
     }
 };
 template <class V>
