@@ -3,6 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/amx.hpp>
 #include <primsel/core/cache_sizes.hpp>
+#include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 
