@@ -179,7 +179,7 @@ struct Widened {
         alignas(64) std::int32_t part[dot_rows * dot_columns];
         wide.start = nullptr;
         dot_tiles<Words, Words::rows>(wide, count, part);
-        // What is not needed was not computed.
+        // Columns that are not needed were not computed.
         for (int row = 0; row < count; ++row) {
             for (int column = 0; column < t.columns; ++column) {
                 sums[row * dot_columns + column] += part[row * dot_columns + column];
