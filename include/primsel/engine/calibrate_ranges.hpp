@@ -133,11 +133,11 @@ public:
             for (std::size_t at = 0; at < images.size(); at += batch) {
                 const std::span<const float> src = images.subspan(at, batch);
                 engine.run(std::span(&src, 1), dsts);
-                (values_[input].*use)(src);
-                for (std::size_t i = 0; i < outputs.size(); ++i) {
-                    engine::detail::ValueHistogram& of = values_[outputs[i]];
-                    if (use == &engine::detail::ValueHistogram::widen || of.known()) (of.*use)(results[i]);
-                }
+                const auto use_values = [use](engine::detail::ValueHistogram& of, std::span<const float> values) {
+                    if (use == &engine::detail::ValueHistogram::widen || of.known()) (of.*use)(values);
+                };
+                use_values(values_[input], src);
+                for (std::size_t i = 0; i < outputs.size(); ++i) use_values(values_[outputs[i]], results[i]);
             }
         }
     }
