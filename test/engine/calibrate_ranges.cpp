@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -88,6 +89,8 @@ TEST_CASE("values that are not finite have no range, and what is no image is ref
     CHECK(ranges.contains("image"));
     CHECK(!ranges.contains("scale"));
     CHECK(ranges.at("relu") == ps::range_of(0, 6));
+    const std::vector<float> broken{1, std::numeric_limits<float>::quiet_NaN(), 3, -4};
+    CHECK(!ps::calibrate_ranges(graph, weights, broken).contains("image"));
     CHECK_THROWS_WITH_AS((void)ps::calibrate_ranges(graph, weights, std::span(values).first(3)),
                          "ranges: 3 values are no images of 1x2x2 in batches of 1", ps::error);
     CHECK_THROWS_AS((void)ps::calibrate_ranges(graph, weights, {}), ps::error);
