@@ -23338,6 +23338,13 @@ struct DepthwiseBlocks {
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
     }
 
+    /// The same for any Arch, in words: vectors of 16 are the widest.
+    [[nodiscard]] static Support supports_whole_vectors(ConvShape const& s) {
+        if (s.groups != s.c || s.k != s.c) return Support::no("needs as many groups as channels");
+        if (s.c < 16) return Support::no("needs 16 channels or more");
+        return supports<default_arch>(s) ? Support::yes() : Support::no("needs a 3x3 or 5x5 kernel of stride 1 or 2");
+    }
+
     /// Returns the work as operations at the FMA peak. It counts two for each multiply-add, including those of
     /// overlapping last blocks and channels. It adds the operations of five taps for the start and the end of each
     /// block.

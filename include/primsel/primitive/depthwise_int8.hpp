@@ -76,13 +76,7 @@ struct DepthwiseInt8 {
     static constexpr double error_bound = 0.1;
     using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::U8Pixels>;
 
-    [[nodiscard]] static Support supports(ConvShape const& s) {
-        if (s.groups != s.c || s.k != s.c) return Support::no("needs as many groups as channels");
-        // Vectors of 16 are the widest.
-        if (s.c < 16) return Support::no("needs 16 channels or more");
-        return Blocks::supports<default_arch>(s) ? Support::yes()
-                                                 : Support::no("needs a 3x3 or 5x5 kernel of stride 1 or 2");
-    }
+    [[nodiscard]] static Support supports(ConvShape const& s) { return Blocks::supports_whole_vectors(s); }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.taps() + 1) * hwc_u8::pixel(s.k);
