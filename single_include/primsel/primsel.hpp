@@ -6114,8 +6114,7 @@ struct RunContext {
     bool packs = false;
     /// All images go through a layer before any goes through the next, as in a step of training.
     bool layer_by_layer = false;
-    /// Reuse distance of the layer's inputs and output, if the network runs layer by layer. 0 stands for the layer's
-    /// own bytes.
+    /// Reuse distance of the layer's inputs and output. 0 stands for the layer's own bytes.
     double data_reuse_bytes = 0;
     /// Reuse distance of the layer's weights; 0: they come from memory.
     double weight_reuse_bytes = 0;
@@ -6441,13 +6440,9 @@ public:
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                             ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
         ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
-        const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
-        const double all = batch * image;
-        const auto longer = [&](double from, double than) {
-            return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
-        };
-        if (!whole_batch) result.rest += longer(all, image) / result.times;
-        result.besides = longer(std::max(apart, all), all);
+        const double image = image_bytes(shape), all = batch * image;
+        if (!whole_batch) result.rest += longer(machine, all, all, image) / result.times;
+        result.besides = longer(machine, all, std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
@@ -6469,7 +6464,7 @@ public:
     [[nodiscard]] static OpWork work(Kernels const& kernels, TransformQuery const& query) {
         const OpCounts counts = kernels.transform(query.from, query.to).work(query.shape);
         const double images = query.run.layer_by_layer ? query.run.batch : 1;
-        return {.counts = counts, .working_set = images * counts.bytes};
+        return {.counts = counts, .working_set = std::max(images * counts.bytes, query.run.data_reuse_bytes)};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
@@ -6506,6 +6501,15 @@ public:
     }
 
 private:
+    /// Returns the bytes of the input and the output of one image.
+    [[nodiscard]] static double image_bytes(ConvShape const& shape) {
+        return sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+    }
+    /// Returns how many seconds longer `bytes` take from the level of memory that holds `from` bytes than from that of
+    /// `than` bytes.
+    [[nodiscard]] static double longer(Machine const& machine, double bytes, double from, double than) {
+        return std::max(bytes / machine.bandwidth_for(from) - bytes / machine.bandwidth_for(than), 0.0);
+    }
     /// Returns the bandwidth, in bytes a second, at which a layer reads its weights. Between two runs of the layer the
     /// other layers evict its weights from every cache that is smaller than their reuse distance. Without a reuse
     /// distance, weights come from memory.
@@ -6524,6 +6528,10 @@ private:
                                           query.run.data_reuse_bytes)
                                : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
                                        query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
+        if (!query.run.layer_by_layer) {
+            const double image = image_bytes(query.shape);
+            result.besides += longer(machine, query.run.batch * image, query.run.data_reuse_bytes, image);
+        }
         // The gradient of the weights is written to memory, where the update reads it.
         if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();
@@ -6580,7 +6588,7 @@ private:
 // primsel/plan/questions.hpp
 
 // primsel/plan/detail/reuse_distance.hpp
-// Reuse distance of what layers read and write where all images of a batch go through layer by layer.
+// Reuse distance of what layers read and write.
 
 #include <algorithm>
 #include <cmath>
@@ -6590,9 +6598,10 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::plan::detail {
 
-/// For each layer the geometric mean, over the bytes that it reads and writes, of the bytes that a run reads and writes
-/// between the last use of them and this one. The result of a layer for which in_place(layer) holds takes the place of
-/// its first input; any other result takes the place of something that was used a whole run ago.
+/// Where all images of a batch go through layer by layer: for each layer the geometric mean, over the bytes that it
+/// reads and writes, of the bytes that a run reads and writes between the last use of them and this one. The result of
+/// a layer for which in_place(layer) holds takes the place of its first input; any other result takes the place of
+/// something that was used a whole run ago.
 template <class InPlace>
 [[nodiscard]] std::vector<double> data_reuse_bytes(Graph const& graph, InPlace const& in_place) {
     const auto bytes = [&](std::size_t node) {
@@ -6618,6 +6627,35 @@ template <class InPlace>
         touched[i] = passed - bytes(i);
         for (const std::size_t from : graph[i].inputs) touched[from] = passed - traffic[i];
         if (traffic[i] > 0) result[i] = std::exp(logarithms / traffic[i]);
+    }
+    return result;
+}
+
+/// Which tensors lie in buffers of the caller's: inputs and results.
+[[nodiscard]] inline std::vector<bool> callers_tensors(Graph const& graph) {
+    std::vector<bool> result(graph.size(), false);
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (std::holds_alternative<InputParams>(graph[i].layer)) result[i] = true;
+    }
+    for (const std::size_t output : graph.outputs()) result[output] = true;
+    return result;
+}
+
+/// Where each image goes through all layers before the next: for each layer the geometric mean, over the bytes that it
+/// reads and writes for an image, of the bytes that were used since. The caller's tensors lie in buffers of whole
+/// batches; all else is as near as the layer's own bytes. 0 for layers of which nothing is farther.
+[[nodiscard]] inline std::vector<double> callers_reuse_bytes(Graph const& graph, std::vector<bool> const& callers) {
+    const auto bytes = [&](std::size_t node) { return 4.0 * static_cast<double>(graph[node].shape.size()); };
+    double whole = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) whole += callers[i] ? graph.batch() * bytes(i) : 0;
+    std::vector<double> result(graph.size(), 0);
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        double all = bytes(i), far = callers[i] ? all : 0;
+        for (const std::size_t from : graph[i].inputs) {
+            all += bytes(from);
+            if (callers[from]) far += bytes(from);
+        }
+        if (far > 0 && whole > all) result[i] = all * std::pow(whole / all, far / all);
     }
     return result;
 }
@@ -6706,8 +6744,9 @@ public:
             tasks_.push_back(conv_task(graph, i));
         }
         const auto in_place = [&kernels](AnyLayer const& layer) { return kernels.op(layer, 0).in_place; };
-        data_reuse_ =
-            layer_by_layer_ ? plan::detail::data_reuse_bytes(graph, in_place) : std::vector<double>(graph.size(), 0);
+        callers_ = plan::detail::callers_tensors(graph);
+        data_reuse_ = layer_by_layer_ ? plan::detail::data_reuse_bytes(graph, in_place)
+                                      : plan::detail::callers_reuse_bytes(graph, callers_);
     }
 
     [[nodiscard]] Graph const& graph() const { return *graph_; }
@@ -6731,7 +6770,12 @@ public:
     }
     /// Changes the layout of the result of layer i.
     [[nodiscard]] TransformQuery transform(std::size_t i, std::size_t from, std::size_t to) const {
-        return {(*graph_)[i].shape, from, to, {.batch = graph_->batch(), .layer_by_layer = layer_by_layer_}};
+        return {(*graph_)[i].shape,
+                from,
+                to,
+                {.batch = graph_->batch(),
+                 .layer_by_layer = layer_by_layer_,
+                 .data_reuse_bytes = callers_[i] && !layer_by_layer_ ? data_reuse_[i] : 0}};
     }
     /// The run that layer i is part of, whose weights are as they are stored.
     [[nodiscard]] RunContext context(std::size_t i) const {
@@ -6749,6 +6793,7 @@ private:
     bool layer_by_layer_;
     std::vector<std::vector<Shape>> inputs_;
     std::vector<std::optional<ConvTask>> tasks_;
+    std::vector<bool> callers_;
     std::vector<double> data_reuse_;
 };
 
@@ -12478,6 +12523,7 @@ struct convs {
         {"conv-1x1-gemm-atb-ki", {1.118, 0.9368, 0.955, 0.8441}},
         {"conv-1x1-gemm-atbt-ik", {1.048, 2.178, 0.7663, 0.4463}},
         {"conv-1x1-gemm-atbt-ki", {1.097, 1.542, 0.9764, 1.091}},
+        {"direct-chw", {1.316, 1.657, 0.8481, 1.422}},
         {"direct-chw-hwc", {0.9889, 1.634, 0.4916, 0.9059}},
         {"direct-hwc", {0.9878, 1.515, 0.3989, 0.9171}},
         {"direct-sum2d", {1, 0.8678, 0.7128, 1.367}},
@@ -12833,261 +12879,368 @@ struct ops_avx512 {
     static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor, AMD EPYC, AMD EPYC";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"abs", "chw", {1.322e-07, 0, 6.92, 1, 0, 0}},
-        {"abs", "hcw", {1.322e-07, 0, 6.92, 1, 0, 0}},
-        {"abs", "hwc", {1.322e-07, 0, 6.92, 1, 0, 0}},
-        {"acos", "chw", {0, 74.23, 0, 1, 0, 0.6542}},
-        {"acos", "hcw", {0, 74.23, 0, 1, 0, 0.6542}},
-        {"acos", "hwc", {0, 74.23, 0, 1, 0, 0.6542}},
-        {"acosh", "chw", {0, 13.09, 0, 1, 0, 0.6876}},
-        {"acosh", "hcw", {0, 13.09, 0, 1, 0, 0.6876}},
-        {"acosh", "hwc", {0, 13.09, 0, 1, 0, 0.6876}},
-        {"add", "chw", {1.864e-07, 0.7979, 0, 1, 0, 0}},
-        {"add", "hcw", {1.775e-07, 0.7922, 0, 1, 0, 0}},
-        {"add", "hwc", {2.069e-07, 0.7834, 0, 1, 0, 0}},
-        {"arg_max", "chw", {1.52e-07, 0.9166, 3.799, 1, 3.023e-09, 0}, "across"},
-        {"arg_max", "chw", {2.181e-07, 0.2688, 3.923, 1, 4.199e-09, 0}, "short"},
-        {"arg_max", "hcw", {8.669e-08, 0.924, 3.769, 1, 3.032e-09, 0}, "across"},
-        {"arg_max", "hcw", {2.181e-07, 0.2688, 3.923, 1, 4.199e-09, 0}, "short"},
-        {"arg_max", "hwc", {5.891e-08, 0.9851, 3.643, 1, 3.111e-09, 0}, "across"},
-        {"arg_max", "hwc", {3.672e-07, 1.318, 0.7279, 1, 4.351e-09, 0}, "short"},
-        {"as_strided", "chw", {1.017e-07, 0.9383, 1.154, 1, 7.247e-09, 0}},
-        {"as_strided", "chw", {2.092e-07, 1.165, 0, 1, 5.359e-09, 0}, "dealt"},
-        {"as_strided", "chw", {7.71e-08, 0.7112, 3.549, 1, 1.043e-08, 0}, "pairs"},
-        {"as_strided", "chw", {5.018e-07, 1.778, 3.134, 1, 0, 1.042}, "transposed"},
-        {"asin", "chw", {6.724e-09, 225.1, 0, 1, 0, 0}},
-        {"asin", "hcw", {6.724e-09, 225.1, 0, 1, 0, 0}},
-        {"asin", "hwc", {6.724e-09, 225.1, 0, 1, 0, 0}},
-        {"asinh", "chw", {5.546e-09, 192.7, 0, 1, 0, 1.001}},
-        {"asinh", "hcw", {5.546e-09, 192.7, 0, 1, 0, 1.001}},
-        {"asinh", "hwc", {5.546e-09, 192.7, 0, 1, 0, 1.001}},
-        {"atanh", "chw", {4.107e-08, 143.1, 0, 1, 0, 1.266}},
-        {"atanh", "hcw", {4.107e-08, 143.1, 0, 1, 0, 1.266}},
-        {"atanh", "hwc", {4.107e-08, 143.1, 0, 1, 0, 1.266}},
-        {"average_pool", "chw", {9.704e-08, 0.695, 5.813, 1, 1.489e-08, 0}, "columns"},
-        {"average_pool", "chw", {6.666e-08, 0.2605, 4.04, 1, 2.27e-08, 0}, "sliding"},
-        {"average_pool", "hcw", {2.077e-07, 0.7534, 5.521, 1, 1.258e-08, 0}, "columns"},
-        {"average_pool", "hcw", {0, 0.09469, 5.781, 1, 1.158e-08, 0}, "sliding"},
-        {"average_pool", "hwc", {1.456e-07, 0.7031, 5.884, 1, 1.279e-08, 0}, "columns"},
-        {"average_pool", "hwc", {9.381e-08, 0, 3.822, 1, 8.053e-09, 0}, "separated"},
-        {"average_pool", "hwc", {1.584e-07, 0.2916, 1.193, 1, 9.16e-09, 0}, "whole"},
-        {"batch_norm", "chw", {2.571e-07, 1.082, 0, 1, 0, 0}},
-        {"batch_norm", "hcw", {3.351e-07, 1.08, 0, 1, 9.898e-10, 0}},
-        {"batch_norm", "hwc", {8.462e-07, 1.044, 1.128, 1, 0, 0}},
-        {"broadcast_add", "chw", {3.618e-07, 0.9892, 0, 1, 4.833e-09, 0}},
-        {"broadcast_add", "hcw", {1.478e-07, 0.9041, 0, 1, 8.315e-09, 0}},
-        {"broadcast_add", "hwc", {3.301e-07, 0.989, 1.691, 1, 3.322e-09, 0}},
-        {"ceil", "chw", {3.919e-07, 1.011, 0, 1, 0, 0}},
-        {"ceil", "hcw", {3.919e-07, 1.011, 0, 1, 0, 0}},
-        {"ceil", "hwc", {3.919e-07, 1.011, 0, 1, 0, 0}},
-        {"channel_shuffle", "chw", {2.232e-07, 0.9975, 0, 1, 1.548e-09, 0}},
-        {"channel_shuffle", "hcw", {1.031e-07, 1.021, 0, 1, 2.595e-09, 0}},
-        {"channel_shuffle", "hcw", {4.035e-07, 0.1973, 0, 1, 1.227e-09, 0.791}, "scalar"},
-        {"channel_shuffle", "hwc", {4.064e-07, 0.1943, 0, 1, 1.168e-09, 0.7959}, "scalar"},
-        {"clip", "chw", {3.014e-07, 0.9503, 0, 1, 0, 0}},
-        {"clip", "hcw", {3.014e-07, 0.9503, 0, 1, 0, 0}},
-        {"clip", "hwc", {3.014e-07, 0.9503, 0, 1, 0, 0}},
-        {"concat", "chw", {2.094e-07, 0.9837, 0.6037, 1, 1.296e-09, 0}},
-        {"concat", "chw", {4.31e-07, 0.5942, 4.236, 1, 0, 0}, "short"},
-        {"concat", "hcw", {1.682e-07, 0.9172, 0.8878, 1, 3.886e-09, 0}},
-        {"concat", "hcw", {4.31e-07, 0.5942, 4.236, 1, 0, 0}, "short"},
-        {"concat", "hwc", {3.017e-07, 0.9321, 0.06637, 1, 3.829e-09, 0}},
-        {"concat", "hwc", {4.31e-07, 0.5942, 4.236, 1, 0, 0}, "short"},
-        {"conv", "chw", {2.991e-07, 0.5783, 1.08, 1, 1.198e-08, 0}},
-        {"conv", "hcw", {1.847e-07, 0.3143, 2.06, 1, 6.668e-09, 0}},
-        {"conv", "hwc", {2.669e-07, 0.5744, 1.796, 1, 3.42e-10, 0}},
-        {"conv_transpose", "chw", {0, 0, 7.32, 1, 0, 3.351}, "depthwise"},
-        {"conv_transpose", "chw", {0, 0.994, 0.5845, 1.799, 7.216e-08, 0.2705}, "eight"},
-        {"conv_transpose", "chw", {0, 0, 3.218, 466.9, 4.58e-08, 0}, "one"},
-        {"cos", "chw", {2.262e-09, 19.82, 0, 1, 0, 0.5265}},
-        {"cos", "hcw", {2.262e-09, 19.82, 0, 1, 0, 0.5265}},
-        {"cos", "hwc", {2.262e-09, 19.82, 0, 1, 0, 0.5265}},
-        {"dense", "chw", {3.792e-07, 0, 0.7576, 1.144, 1.854e-09, 0}},
-        {"dense", "hcw", {3.86e-07, 0, 0.7726, 1.075, 1.016e-09, 0}},
-        {"dense", "hwc", {3.799e-07, 0, 0.7447, 1.126, 3.367e-09, 0}},
-        {"dense_rows", "chw", {1.354e-07, 0.3157, 0.4013, 1.37, 3.5e-10, 0}},
-        {"divide", "chw", {3.922e-07, 0.445, 14.3, 1, 2.244e-09, 0}},
-        {"divide", "hcw", {4.334e-07, 0.4431, 13.23, 1, 3.496e-09, 0}},
-        {"divide", "hwc", {3.719e-07, 0.4194, 13.39, 1, 3.135e-09, 0}},
-        {"elu", "chw", {0, 0.3789, 0.9703, 1, 0, 0}},
-        {"elu", "hcw", {0, 0.3789, 0.9703, 1, 0, 0}},
-        {"elu", "hwc", {0, 0.3789, 0.9703, 1, 0, 0}},
-        {"exp", "chw", {8.707e-07, 1.287, 0, 1, 0, 0}},
-        {"exp", "hcw", {8.707e-07, 1.287, 0, 1, 0, 0}},
-        {"exp", "hwc", {8.707e-07, 1.287, 0, 1, 0, 0}},
-        {"flatten", "chw", {3.063e-08, 1.029, 0, 1, 0, 0}, "copy"},
-        {"flatten", "hcw", {0, 1.176, 0, 1, 4.122e-09, 0}},
-        {"flatten", "hcw", {2.931e-08, 1.037, 0, 1, 0, 0}, "copy"},
-        {"flatten", "hwc", {1.528e-07, 1.639, 8.848, 1, 3.677e-10, 0.5725}},
-        {"floor", "chw", {0, 0.9369, 0, 1, 0, 0}},
-        {"floor", "hcw", {0, 0.9369, 0, 1, 0, 0}},
-        {"floor", "hwc", {0, 0.9369, 0, 1, 0, 0}},
-        {"gather", "chw", {8.351e-08, 0.4684, 0.3059, 1, 7.158e-09, 0}},
-        {"gelu", "chw", {1.192e-07, 2.091, 0.8313, 1, 0, 0}},
-        {"gelu", "hcw", {1.627e-07, 1.9, 0.8302, 1, 0, 0}},
-        {"gelu", "hwc", {2.022e-07, 1.805, 0.8135, 1, 0, 0}},
-        {"global_average_pool", "chw", {1.173e-07, 1.039, 0, 1, 2.351e-08, 0}, "long"},
-        {"global_average_pool", "chw", {2.479e-07, 0, 2.504, 1, 2.993e-09, 0}, "short"},
-        {"global_average_pool", "hcw", {3.271e-07, 0.9775, 0, 1, 3.463e-09, 0}},
-        {"global_average_pool", "hcw", {1.173e-07, 1.039, 0, 1, 2.351e-08, 0}, "long"},
-        {"global_average_pool", "hwc", {1.566e-07, 0.7667, 0.5288, 1, 0, 0}},
-        {"global_max_pool", "chw", {0, 0.8213, 0, 1, 6.275e-08, 0}, "long"},
-        {"global_max_pool", "chw", {3.927e-07, 0.7254, 0.1828, 1, 3.875e-09, 0}, "short"},
-        {"global_max_pool", "hcw", {0, 0.7533, 1.253, 1, 3.891e-09, 0}},
-        {"global_max_pool", "hcw", {0, 0.8213, 0, 1, 6.275e-08, 0}, "long"},
-        {"global_max_pool", "hcw", {3.927e-07, 0.7254, 0.1828, 1, 3.875e-09, 0}, "short"},
-        {"global_max_pool", "hwc", {0, 0.5365, 1.371, 1, 0, 0}},
-        {"hard_sigmoid", "chw", {3.161e-07, 0.949, 0, 1, 0, 0}},
-        {"hard_sigmoid", "hcw", {3.161e-07, 0.949, 0, 1, 0, 0}},
-        {"hard_sigmoid", "hwc", {3.161e-07, 0.949, 0, 1, 0, 0}},
-        {"hard_swish", "chw", {5.592e-07, 0.8831, 0, 1, 0, 0}},
-        {"hard_swish", "hcw", {5.002e-07, 0.926, 0, 1, 0, 0}},
-        {"hard_swish", "hwc", {5.512e-07, 0.8756, 0, 1, 0, 0}},
-        {"leaky_relu", "chw", {3.717e-08, 0.3789, 2.683, 1, 0, 0}},
-        {"leaky_relu", "hcw", {3.717e-08, 0.3789, 2.683, 1, 0, 0}},
-        {"leaky_relu", "hwc", {3.717e-08, 0.3789, 2.683, 1, 0, 0}},
-        {"log", "chw", {3.441e-07, 5.678, 0, 1, 0, 0}},
-        {"log", "hcw", {3.441e-07, 5.678, 0, 1, 0, 0}},
-        {"log", "hwc", {3.441e-07, 5.678, 0, 1, 0, 0}},
-        {"lrn", "chw", {4.389e-07, 2.112, 0.3383, 1, 2.452e-09, 0}},
-        {"lrn", "hcw", {3.597e-07, 1.547, 0.3427, 1, 8.396e-09, 0}},
-        {"lrn", "hwc", {1.784e-07, 1.049, 0.891, 1, 5.848e-09, 0}},
-        {"matmul", "chw", {1.278e-07, 0.4741, 0.8088, 1, 0, 0}, "rows"},
-        {"matmul", "chw", {1.221e-07, 0.5861, 0.3851, 1, 1.209e-08, 0}, "tiles"},
-        {"max_pool", "chw", {3.169e-08, 0.4526, 3.239, 1, 1.102e-08, 0}, "columns"},
-        {"max_pool", "chw", {0, 8.14, 0, 1, 1.06e-08, 0}, "dilated"},
-        {"max_pool", "chw", {1.392e-07, 1.295, 3.744, 1, 0, 0}, "sliding"},
-        {"max_pool", "hcw", {1.164e-07, 0.7223, 2.826, 1, 1.215e-08, 0}, "columns"},
-        {"max_pool", "hcw", {0, 7.791, 0, 1, 1.047e-08, 0}, "dilated"},
-        {"max_pool", "hcw", {1.935e-07, 1.165, 3.61, 1, 0, 0}, "sliding"},
-        {"max_pool", "hwc", {0, 0.2511, 8.778, 1, 0, 0}, "dilated"},
-        {"max_pool", "hwc", {0, 1.363, 3.237, 1, 5.072e-09, 0}, "separated"},
-        {"max_pool", "hwc", {7.628e-08, 0.867, 0.9563, 1, 2.103e-09, 0}, "taps"},
-        {"max_pool", "hwc", {3.5e-07, 0.6239, 1.916, 1, 1.391e-09, 0}, "whole"},
-        {"max_pool_indices", "chw", {0, 110.2, 0, 1, 0, 0.8346}},
-        {"minimum", "chw", {4.351e-07, 0.9857, 0.8089, 1, 2.449e-09, 0}},
-        {"minimum", "hcw", {4.351e-07, 0.9857, 0.8089, 1, 2.449e-09, 0}},
-        {"minimum", "hwc", {4.351e-07, 0.9857, 0.8089, 1, 2.449e-09, 0}},
-        {"mish", "chw", {1.128e-07, 0.169, 1.632, 1, 0, 0}},
-        {"mish", "hcw", {1.128e-07, 0.169, 1.632, 1, 0, 0}},
-        {"mish", "hwc", {1.128e-07, 0.169, 1.632, 1, 0, 0}},
-        {"modulo", "chw", {1.518e-09, 0, 0, 1, 5.904e-07, 1.242}},
-        {"modulo", "hcw", {1.518e-09, 0, 0, 1, 5.904e-07, 1.242}},
-        {"modulo", "hwc", {1.518e-09, 0, 0, 1, 5.904e-07, 1.242}},
-        {"multiply", "chw", {2.035e-07, 0.6898, 2.159, 1, 4.795e-09, 0}},
-        {"multiply", "hcw", {0, 0.3072, 13.27, 1, 2.181e-09, 0}},
-        {"multiply", "hwc", {0, 0.5947, 4.986, 1, 2.448e-09, 0}},
-        {"non_max_suppression", "chw", {0, 0, 0, 1, 0, 1.335}},
-        {"pad", "chw", {9.495e-08, 0.994, 2.397, 1, 9.404e-09, 0}},
-        {"pad", "chw", {2.783e-07, 0.423, 6.962, 1, 1.233e-08, 0}, "columns"},
-        {"pad", "hcw", {1.313e-07, 1.132, 1.801, 1, 9.337e-09, 0}},
-        {"pad", "hcw", {2.887e-07, 0.7447, 3.086, 1, 1.449e-08, 0}, "columns"},
-        {"pad", "hwc", {0, 1.281, 0, 1, 5.223e-09, 0}},
-        {"pad", "hwc", {1.182e-07, 1.051, 1.354, 1, 3.112e-09, 6.4}, "border"},
-        {"pad", "hwc", {1.017e-06, 1.158, 0, 1, 6.379e-09, 0}, "pixels"},
-        {"power", "chw", {0, 95.95, 0, 1, 0, 0.2312}},
-        {"power", "hcw", {0, 95.95, 0, 1, 0, 0.2312}},
-        {"power", "hwc", {0, 95.95, 0, 1, 0, 0.2312}},
-        {"prelu", "chw", {2.961e-07, 1.07, 0, 1, 7.377e-09, 0}},
-        {"prelu", "hcw", {4.235e-07, 0.9194, 0, 1, 8.489e-09, 0}},
-        {"prelu", "hwc", {2.405e-07, 1.114, 0, 1, 7.167e-09, 0}},
-        {"reduce_max", "chw", {9.976e-08, 0.9818, 0, 1, 1.249e-08, 0}, "across"},
-        {"reduce_max", "chw", {2.045e-07, 1.038, 1.295, 1, 1.494e-09, 0}, "short"},
-        {"reduce_max", "hcw", {4.699e-07, 0.9551, 0, 1, 0, 0}, "across"},
-        {"reduce_max", "hcw", {2.045e-07, 1.038, 1.295, 1, 1.494e-09, 0}, "short"},
-        {"reduce_max", "hwc", {2.402e-07, 0.9227, 0, 1, 3.307e-09, 0}, "across"},
-        {"reduce_max", "hwc", {2.045e-07, 1.038, 1.295, 1, 1.494e-09, 0}, "short"},
-        {"reduce_mean", "chw", {9.644e-08, 0.8422, 0.7796, 1, 1.401e-08, 0}, "across"},
-        {"reduce_mean", "chw", {1.483e-07, 0.6576, 0, 1, 3.385e-09, 0}, "short"},
-        {"reduce_mean", "hcw", {2.376e-07, 0.7868, 0.6574, 1, 0, 0}, "across"},
-        {"reduce_mean", "hcw", {0, 0.3833, 2.523, 1, 2.913e-09, 0}, "short"},
-        {"reduce_mean", "hwc", {2.551e-07, 0.8766, 0, 1, 8.258e-09, 0}, "across"},
-        {"reduce_mean", "hwc", {0, 0.6932, 0, 1, 2.282e-09, 0}, "short"},
-        {"reduce_sum", "chw", {0, 0.4723, 2.504, 1, 1.149e-08, 0}, "across"},
-        {"reduce_sum", "chw", {3.203e-07, 0.537, 0, 1, 2.604e-09, 0}, "short"},
-        {"reduce_sum", "hcw", {1.336e-07, 0.159, 3.22, 1, 0, 0}, "across"},
-        {"reduce_sum", "hcw", {3.203e-07, 0.537, 0, 1, 2.604e-09, 0}, "short"},
-        {"reduce_sum", "hwc", {6.189e-08, 0, 3.637, 1, 0, 0}, "across"},
-        {"reduce_sum", "hwc", {6.591e-08, 1.084, 0, 1, 2.4e-09, 0}, "short"},
-        {"relu", "chw", {2.784e-07, 1.11, 0, 1, 0, 0}},
-        {"relu", "hcw", {2.025e-07, 1.109, 0, 1, 0, 0}},
-        {"relu", "hwc", {2.112e-07, 1.114, 0, 1, 0, 0}},
-        {"relu6", "chw", {2.564e-07, 0, 3.475, 1, 0, 0}},
-        {"relu6", "hcw", {2.564e-07, 0, 3.475, 1, 0, 0}},
-        {"relu6", "hwc", {2.564e-07, 0, 3.475, 1, 0, 0}},
-        {"resize", "chw", {1.619e-07, 3.077, 1.078, 1, 2.267e-08, 0.7485}},
-        {"resize", "chw", {0, 0.8986, 10.22, 1, 1.859e-10, 0.3002}, "gathered"},
-        {"resize", "chw", {0, 0.7828, 8.475, 1, 6.888e-09, 0.6516}, "nearest"},
-        {"resize", "hcw", {2.073e-07, 3.607, 1.627, 1, 2.11e-08, 0.7353}},
-        {"resize", "hcw", {0, 0.8986, 10.22, 1, 1.859e-10, 0.3002}, "gathered"},
-        {"resize", "hcw", {0, 1.134, 3.344, 1, 7.633e-09, 0.8461}, "nearest"},
-        {"resize", "hwc", {0, 1.001, 0, 1, 0, 1.169}, "nearest_pixels"},
-        {"resize", "hwc", {0, 0.5053, 1.451, 1, 3.934e-09, 0.1663}, "pixels"},
-        {"round", "chw", {3.514e-07, 0.7546, 1.47, 1, 0, 0}},
-        {"round", "hcw", {3.514e-07, 0.7546, 1.47, 1, 0, 0}},
-        {"round", "hwc", {3.514e-07, 0.7546, 1.47, 1, 0, 0}},
-        {"scale", "chw", {1.765e-07, 1.051, 0, 1, 2.687e-09, 0}},
-        {"scale", "hcw", {2.302e-07, 1.035, 0, 1, 1.729e-09, 0}},
-        {"scale", "hwc", {2.557e-07, 1.189, 0, 1, 1.135e-10, 0}},
-        {"sigmoid", "chw", {1.409e-07, 0.2851, 1.383, 1, 0, 0}},
-        {"sigmoid", "hcw", {2.853e-08, 0, 1.605, 1, 0, 0}},
-        {"sigmoid", "hwc", {3.685e-08, 0, 1.583, 1, 0, 0}},
-        {"sign", "chw", {2.279e-07, 0.96, 0, 1, 0, 0}},
-        {"sign", "hcw", {2.279e-07, 0.96, 0, 1, 0, 0}},
-        {"sign", "hwc", {2.279e-07, 0.96, 0, 1, 0, 0}},
-        {"silu", "chw", {8.518e-08, 0, 1.371, 1, 0, 0}},
-        {"silu", "hcw", {8.309e-08, 0, 1.375, 1, 0, 0}},
-        {"silu", "hwc", {7.912e-08, 0, 1.379, 1, 0, 0}},
-        {"sin", "chw", {4.055e-08, 49.22, 0, 1, 0, 0.304}},
-        {"sin", "hcw", {1.007e-07, 42.84, 0, 1, 0, 0.3691}},
-        {"sin", "hwc", {7.952e-08, 51.18, 0, 1, 0, 0.2776}},
-        {"slice", "chw", {1.447e-07, 1.048, 0, 1, 3.154e-09, 0}},
-        {"slice", "hcw", {1.649e-07, 1.08, 0, 1, 3.464e-09, 0}},
-        {"slice", "hwc", {6.21e-08, 1.068, 0, 1, 3.586e-09, 0}},
-        {"softmax", "chw", {4.526e-07, 0, 1.683, 1, 0, 0}, "short"},
-        {"softmax", "chw", {4.169e-08, 0.7665, 1.864, 1, 0, 0}, "strips"},
-        {"softmax", "chw", {4.658e-07, 0, 3.912, 1, 7.392e-23, 0}, "transposed"},
-        {"softmax", "chw", {0, 0, 1.855, 1, 0, 0}, "vector"},
-        {"softmax", "hcw", {4.184e-07, 0, 1.526, 1, 5.511e-10, 0}, "short"},
-        {"softmax", "hcw", {1.844e-07, 0.7457, 1.603, 1, 4.503e-09, 0}, "strips"},
-        {"softmax", "hcw", {4.816e-07, 0.4326, 3.293, 1, 1.577e-22, 0}, "transposed"},
-        {"softmax", "hcw", {0, 0, 2.129, 1, 0, 0}, "vector"},
-        {"softmax", "hwc", {2.123e-07, 1.357, 0.7992, 1, 2.979e-09, 0}, "short"},
-        {"softmax", "hwc", {2.879e-07, 0.599, 1.789, 1, 3.426e-10, 0}, "strips"},
-        {"softmax", "hwc", {3.83e-07, 0.6427, 3.279, 1, 7.173e-21, 0}, "transposed"},
-        {"softmax", "hwc", {0, 0, 2.129, 1, 0, 0}, "vector"},
-        {"sqrt", "chw", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
-        {"sqrt", "hcw", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
-        {"sqrt", "hwc", {1.789e-07, 1.027, 1.175, 1, 0, 0}},
-        {"standardize", "chw", {8.948e-08, 0.7023, 0.7077, 1, 3.715e-09, 0}, "long"},
-        {"standardize", "chw", {6.422e-08, 0.5934, 0.6947, 1, 3.331e-09, 0}, "short"},
-        {"standardize", "chw", {2.972e-07, 1.055, 0.3498, 1, 8.638e-10, 1.238}, "strips"},
-        {"standardize", "hcw", {1.137e-08, 0.7827, 0.6725, 1, 4.669e-09, 0}, "long"},
-        {"standardize", "hcw", {0, 0.5827, 0.6117, 1, 7.566e-09, 0}, "rows"},
-        {"standardize", "hcw", {1.694e-07, 0.6258, 0.6227, 1, 3.352e-09, 0}, "short"},
-        {"standardize", "hcw", {2.912e-07, 0.8941, 0.831, 1, 4.445e-10, 2.781}, "strips"},
-        {"standardize", "hwc", {4.11e-08, 0.7639, 0.6578, 1, 4.503e-09, 0}, "long"},
-        {"standardize", "hwc", {1.003e-07, 0.6666, 0.559, 1, 3.208e-09, 0}, "short"},
-        {"standardize", "hwc", {2.537e-08, 0.9008, 0.4104, 1, 6.951e-10, 2.106}, "strips"},
-        {"subtract", "chw", {5.856e-07, 0.8831, 0.0755, 1, 6.87e-09, 0}},
-        {"subtract", "hcw", {5.167e-07, 0.8364, 0, 1, 6.339e-09, 0}},
-        {"subtract", "hwc", {6.684e-07, 0.7913, 0, 1, 5.442e-09, 0}},
-        {"tanh", "chw", {3.601e-07, 0.2062, 2.612, 1, 0, 0}},
-        {"tanh", "hcw", {2.184e-07, 0.1038, 2.73, 1, 0, 0}},
-        {"tanh", "hwc", {4.465e-07, 0, 2.862, 1, 0, 0}},
-        {"top_k", "chw", {0, 144, 0, 1, 0, 0.9236}},
-        {"top_k_positions", "chw", {6.271e-09, 42.4, 0, 1, 0, 0.7205}},
-        {"transform", "chw", {6.618e-08, 1.221, 0, 1, 3.362e-09, 0}, "rows"},
-        {"transform", "chw", {2.497e-07, 1.584, 2.587, 1, 2.133e-09, 0.8889}, "to_hwc"},
-        {"transform", "hcw", {3.654e-08, 1.23, 0, 1, 3.758e-09, 0}, "rows"},
-        {"transform", "hcw", {1.355e-07, 1.507, 6.882, 1, 0, 0.9687}, "to_hwc"},
-        {"transform", "hwc", {1.322e-07, 1.762, 5.575, 1, 8.115e-10, 0.6647}, "from_hwc"},
-        {"transform", "hwc", {0, 1.047, 17.88, 1, 0, 0.5333}, "from_hwc_aliased"},
-        {"transform", "hwc", {0, 2.798, 0, 1, 0, 0}, "from_hwc_far"},
-        {"transform", "hwc", {0, 0.6926, 15.27, 1, 0, 0}, "three"},
-        {"truncate", "chw", {1.973e-07, 1.139, 0, 1, 0, 0}},
-        {"truncate", "hcw", {1.973e-07, 1.139, 0, 1, 0, 0}},
-        {"truncate", "hwc", {1.973e-07, 1.139, 0, 1, 0, 0}},
+        {"abs", "chw", {5.286e-08, 0, 7.579, 1, 1.034e-10, 0.9293}},
+        {"abs", "hcw", {5.286e-08, 0, 7.579, 1, 1.034e-10, 0.9293}},
+        {"abs", "hwc", {5.286e-08, 0, 7.579, 1, 1.034e-10, 0.9293}},
+        {"abs", "hwc_bf16", {5.286e-08, 0, 7.579, 1, 1.034e-10, 0.9293}},
+        {"abs", "hwc_u8", {5.286e-08, 0, 7.579, 1, 1.034e-10, 0.9293}},
+        {"acos", "chw", {0, 38.28, 0, 1, 0, 0.9059}},
+        {"acos", "hcw", {0, 38.28, 0, 1, 0, 0.9059}},
+        {"acos", "hwc", {0, 38.28, 0, 1, 0, 0.9059}},
+        {"acos", "hwc_bf16", {0, 38.28, 0, 1, 0, 0.9059}},
+        {"acos", "hwc_u8", {0, 38.28, 0, 1, 0, 0.9059}},
+        {"acosh", "chw", {4.003e-07, 5.936, 0, 1, 2.552e-09, 0.7252}},
+        {"acosh", "hcw", {4.003e-07, 5.936, 0, 1, 2.552e-09, 0.7252}},
+        {"acosh", "hwc", {4.003e-07, 5.936, 0, 1, 2.552e-09, 0.7252}},
+        {"acosh", "hwc_bf16", {4.003e-07, 5.936, 0, 1, 2.552e-09, 0.7252}},
+        {"acosh", "hwc_u8", {4.003e-07, 5.936, 0, 1, 2.552e-09, 0.7252}},
+        {"add", "chw", {1.584e-07, 0.848, 0, 1, 0, 0}},
+        {"add", "hcw", {1.622e-07, 0.8493, 0, 1, 0, 0}},
+        {"add", "hwc", {1.791e-07, 0.85, 0, 1, 0, 0}},
+        {"add", "hwc_bf16", {1.833e-07, 0.4063, 5.371, 1, 2.479e-09, 0}},
+        {"add", "hwc_u8", {1.848e-07, 0.4568, 3.461, 1, 4.748e-11, 0}},
+        {"arg_max", "chw", {8.655e-08, 0.404, 5.103, 1, 1.889e-09, 0}, "across"},
+        {"arg_max", "chw", {1.765e-07, 0.3855, 4.773, 1, 2.79e-09, 0}, "short"},
+        {"arg_max", "hcw", {2.601e-08, 0.2906, 5.764, 1, 1.968e-09, 0}, "across"},
+        {"arg_max", "hcw", {1.765e-07, 0.3855, 4.773, 1, 2.79e-09, 0}, "short"},
+        {"arg_max", "hwc", {4.273e-08, 0.4085, 5.124, 1, 1.842e-09, 0}, "across"},
+        {"arg_max", "hwc", {1.403e-07, 0.3289, 5.193, 1, 2.886e-09, 0}, "short"},
+        {"as_strided", "chw", {1.19e-07, 0.9607, 0.5732, 1, 3.708e-09, 0}},
+        {"as_strided", "chw", {1.042e-07, 0.9248, 0, 1, 4.978e-09, 0}, "dealt"},
+        {"as_strided", "chw", {2.689e-07, 0.9063, 0, 1, 5.456e-09, 0}, "pairs"},
+        {"as_strided", "chw", {0, 0.7305, 9.38, 1, 4.485e-10, 0.8929}, "transposed"},
+        {"asin", "chw", {0, 29.42, 0, 1, 0, 0.9287}},
+        {"asin", "hcw", {0, 29.42, 0, 1, 0, 0.9287}},
+        {"asin", "hwc", {0, 29.42, 0, 1, 0, 0.9287}},
+        {"asin", "hwc_bf16", {0, 29.42, 0, 1, 0, 0.9287}},
+        {"asin", "hwc_u8", {0, 29.42, 0, 1, 0, 0.9287}},
+        {"asinh", "chw", {0, 8.521, 0, 1, 0, 2.597}},
+        {"asinh", "hcw", {0, 8.521, 0, 1, 0, 2.597}},
+        {"asinh", "hwc", {0, 8.521, 0, 1, 0, 2.597}},
+        {"asinh", "hwc_bf16", {0, 8.521, 0, 1, 0, 2.597}},
+        {"asinh", "hwc_u8", {0, 8.521, 0, 1, 0, 2.597}},
+        {"atan", "chw", {0, 127.6, 0, 1, 0, 0.2917}},
+        {"atan", "hcw", {0, 127.6, 0, 1, 0, 0.2917}},
+        {"atan", "hwc", {0, 127.6, 0, 1, 0, 0.2917}},
+        {"atan", "hwc_bf16", {0, 127.6, 0, 1, 0, 0.2917}},
+        {"atan", "hwc_u8", {0, 127.6, 0, 1, 0, 0.2917}},
+        {"atanh", "chw", {0, 28.15, 0, 1, 0, 2.213}},
+        {"atanh", "hcw", {0, 28.15, 0, 1, 0, 2.213}},
+        {"atanh", "hwc", {0, 28.15, 0, 1, 0, 2.213}},
+        {"atanh", "hwc_bf16", {0, 28.15, 0, 1, 0, 2.213}},
+        {"atanh", "hwc_u8", {0, 28.15, 0, 1, 0, 2.213}},
+        {"average_pool", "chw", {4.057e-08, 0.4166, 5.616, 1, 1.006e-08, 0}, "columns"},
+        {"average_pool", "chw", {4.834e-07, 0.8068, 3.7, 1, 7.38e-09, 0}, "sliding"},
+        {"average_pool", "hcw", {4.941e-08, 0.2717, 5.878, 1, 8.769e-09, 0}, "columns"},
+        {"average_pool", "hcw", {4.124e-07, 0.6943, 4.292, 1, 5.872e-09, 0}, "sliding"},
+        {"average_pool", "hwc", {5.645e-08, 0.3307, 5.742, 1, 9.539e-09, 0}, "columns"},
+        {"average_pool", "hwc", {1.71e-07, 0.771, 2.525, 1, 2.656e-09, 0}, "separated"},
+        {"average_pool", "hwc", {2.077e-08, 0.5427, 1.405, 1, 3.729e-09, 0}, "whole"},
+        {"average_pool", "hwc_bf16", {2.366e-08, 3.144, 2.768, 1, 2.127e-08, 0}},
+        {"average_pool", "hwc_u8", {1.501e-07, 3.866, 3.254, 1, 1.868e-08, 0}},
+        {"batch_norm", "chw", {1.23e-07, 1.167, 0, 1, 1.638e-09, 0}},
+        {"batch_norm", "hcw", {7.297e-08, 0.8486, 0.9543, 1, 1.227e-09, 0}},
+        {"batch_norm", "hwc", {3.688e-07, 1.08, 0, 1, 1.699e-09, 0}},
+        {"broadcast_add", "chw", {3.381e-07, 0.4766, 3.778, 1, 3.522e-09, 0}},
+        {"broadcast_add", "hcw", {3.138e-08, 0.4043, 4.503, 1, 3.802e-09, 0}},
+        {"broadcast_add", "hwc", {4.069e-07, 0.7987, 0.6095, 1, 3.693e-09, 0}},
+        {"ceil", "chw", {0, 0.5226, 4.776, 1, 1.433e-09, 0.4989}},
+        {"ceil", "hcw", {0, 0.5226, 4.776, 1, 1.433e-09, 0.4989}},
+        {"ceil", "hwc", {0, 0.5226, 4.776, 1, 1.433e-09, 0.4989}},
+        {"ceil", "hwc_bf16", {0, 0.5226, 4.776, 1, 1.433e-09, 0.4989}},
+        {"ceil", "hwc_u8", {0, 0.5226, 4.776, 1, 1.433e-09, 0.4989}},
+        {"channel_shuffle", "chw", {6.736e-08, 0.9037, 1.285, 1, 1.571e-09, 0}},
+        {"channel_shuffle", "hcw", {6.595e-08, 0.781, 2.863, 1, 7.955e-10, 0}},
+        {"channel_shuffle", "hcw", {7.191e-08, 0.295, 0, 1, 1.259e-09, 0.4796}, "scalar"},
+        {"channel_shuffle", "hwc", {6.599e-08, 0.2926, 0, 1, 1.252e-09, 0.4806}, "scalar"},
+        {"clip", "chw", {3.135e-07, 0.6796, 1.147, 1, 0, 0}},
+        {"clip", "hcw", {2.637e-07, 0.6898, 1.142, 1, 0, 0}},
+        {"clip", "hwc", {2.876e-07, 0.7022, 1.092, 1, 0, 0}},
+        {"clip", "hwc_bf16", {0, 1.151, 2.825, 1, 2.962e-09, 0}},
+        {"clip", "hwc_u8", {0, 0.8733, 0, 1, 1.303e-09, 0.4524}},
+        {"concat", "chw", {1.253e-07, 1.089, 0, 1, 2.975e-09, 0}},
+        {"concat", "chw", {3.08e-07, 0.778, 3.37, 1, 1.718e-10, 0}, "short"},
+        {"concat", "hcw", {1.196e-07, 1.042, 0, 1, 2.786e-09, 0}},
+        {"concat", "hcw", {3.08e-07, 0.778, 3.37, 1, 1.718e-10, 0}, "short"},
+        {"concat", "hwc", {1.615e-07, 1.027, 0, 1, 1.289e-09, 0}},
+        {"concat", "hwc", {3.08e-07, 0.778, 3.37, 1, 1.718e-10, 0}, "short"},
+        {"concat", "hwc_bf16", {2.438e-07, 1.035, 0, 1, 3.694e-09, 0}},
+        {"concat", "hwc_u8", {1.509e-07, 1.011, 0, 1, 8.946e-09, 0}},
+        {"conv", "chw", {1.703e-07, 0.3557, 3.566, 1, 9.409e-09, 0}},
+        {"conv", "hcw", {1.088e-07, 0.3833, 0.5603, 1, 8.229e-09, 0}},
+        {"conv", "hwc", {2.928e-07, 0.4232, 3.18, 1, 2.031e-10, 0}},
+        {"conv_transpose", "chw", {0, 0, 3.982, 26.35, 1.711e-09, 0.9168}, "depthwise"},
+        {"conv_transpose", "chw", {1.943e-08, 0.421, 1.051, 2.77, 3.072e-08, 0.4834}, "eight"},
+        {"conv_transpose", "chw", {8.684e-08, 1.356, 0.5301, 1.925, 3.668e-09, 1.384}, "products"},
+        {"cos", "chw", {2.644e-07, 31.24, 0, 1, 0, 0.3828}},
+        {"cos", "hcw", {2.644e-07, 31.24, 0, 1, 0, 0.3828}},
+        {"cos", "hwc", {2.644e-07, 31.24, 0, 1, 0, 0.3828}},
+        {"cos", "hwc_bf16", {2.644e-07, 31.24, 0, 1, 0, 0.3828}},
+        {"cos", "hwc_u8", {2.644e-07, 31.24, 0, 1, 0, 0.3828}},
+        {"dense", "chw", {2.995e-07, 0, 0.9197, 0.9794, 0, 0}},
+        {"dense", "hcw", {3.412e-07, 0, 0.884, 0.9846, 0, 0}},
+        {"dense", "hwc", {3.402e-07, 0, 0.9205, 0.9727, 0, 0}},
+        {"dense_rows", "chw", {3.061e-07, 0.06902, 0.4607, 1.566, 1.241e-09, 0}},
+        {"divide", "chw", {1.844e-07, 0.3336, 13.53, 1, 4.443e-10, 0}},
+        {"divide", "hcw", {2.397e-07, 0.3281, 13.31, 1, 6.245e-10, 0}},
+        {"divide", "hwc", {1.251e-07, 0.468, 12.73, 1, 3.888e-10, 0}},
+        {"elu", "chw", {0, 0.327, 0.9217, 1, 2.594e-09, 0.5191}},
+        {"elu", "hcw", {0, 0.327, 0.9217, 1, 2.594e-09, 0.5191}},
+        {"elu", "hwc", {0, 0.327, 0.9217, 1, 2.594e-09, 0.5191}},
+        {"elu", "hwc_bf16", {0, 0.327, 0.9217, 1, 2.594e-09, 0.5191}},
+        {"elu", "hwc_u8", {0, 0.327, 0.9217, 1, 2.594e-09, 0.5191}},
+        {"erf", "chw", {0, 0, 1.452, 1, 5.076e-09, 0.5198}},
+        {"erf", "hcw", {0, 0, 1.452, 1, 5.076e-09, 0.5198}},
+        {"erf", "hwc", {0, 0, 1.452, 1, 5.076e-09, 0.5198}},
+        {"erf", "hwc_bf16", {0, 0, 1.452, 1, 5.076e-09, 0.5198}},
+        {"erf", "hwc_u8", {0, 0, 1.452, 1, 5.076e-09, 0.5198}},
+        {"exp", "chw", {6.34e-08, 0.3822, 0.9296, 1, 1.513e-08, 0.3955}},
+        {"exp", "hcw", {6.34e-08, 0.3822, 0.9296, 1, 1.513e-08, 0.3955}},
+        {"exp", "hwc", {6.34e-08, 0.3822, 0.9296, 1, 1.513e-08, 0.3955}},
+        {"exp", "hwc_bf16", {6.34e-08, 0.3822, 0.9296, 1, 1.513e-08, 0.3955}},
+        {"exp", "hwc_u8", {6.34e-08, 0.3822, 0.9296, 1, 1.513e-08, 0.3955}},
+        {"flatten", "chw", {4.753e-08, 0.8252, 1.235, 1, 0, 0}, "copy"},
+        {"flatten", "hcw", {0, 0.652, 4.084, 1, 2.52e-09, 0}},
+        {"flatten", "hcw", {3.458e-08, 0.8233, 1.268, 1, 0, 0}, "copy"},
+        {"flatten", "hwc", {2.338e-07, 1.464, 5.022, 1, 2.576e-10, 0.2345}},
+        {"floor", "chw", {0, 1.132, 0, 1, 1.436e-08, 0.4264}},
+        {"floor", "hcw", {0, 1.132, 0, 1, 1.436e-08, 0.4264}},
+        {"floor", "hwc", {0, 1.132, 0, 1, 1.436e-08, 0.4264}},
+        {"floor", "hwc_bf16", {0, 1.132, 0, 1, 1.436e-08, 0.4264}},
+        {"floor", "hwc_u8", {0, 1.132, 0, 1, 1.436e-08, 0.4264}},
+        {"gather", "chw", {5.567e-08, 0.2383, 0, 1, 6.212e-09, 0}},
+        {"gelu", "chw", {0, 0.5828, 1.202, 1, 2.637e-10, 0.477}},
+        {"gelu", "hcw", {0, 0.5828, 1.202, 1, 2.637e-10, 0.477}},
+        {"gelu", "hwc", {0, 0.5828, 1.202, 1, 2.637e-10, 0.477}},
+        {"gelu", "hwc_bf16", {1.952e-07, 2.468, 1.616, 1, 6.211e-11, 0}},
+        {"gelu", "hwc_u8", {1.688e-07, 0, 0, 1, 0, 0.5042}},
+        {"gelu_tanh", "chw", {4.936e-08, 0.2518, 1.013, 1, 1.428e-08, 0.1858}},
+        {"gelu_tanh", "hcw", {4.936e-08, 0.2518, 1.013, 1, 1.428e-08, 0.1858}},
+        {"gelu_tanh", "hwc", {4.936e-08, 0.2518, 1.013, 1, 1.428e-08, 0.1858}},
+        {"gelu_tanh", "hwc_bf16", {4.936e-08, 0.2518, 1.013, 1, 1.428e-08, 0.1858}},
+        {"gelu_tanh", "hwc_u8", {4.936e-08, 0.2518, 1.013, 1, 1.428e-08, 0.1858}},
+        {"global_average_pool", "chw", {1.804e-07, 0.8418, 1.769, 1, 0, 0}, "long"},
+        {"global_average_pool", "chw", {1.396e-07, 0, 3.594, 1, 8.729e-10, 0}, "short"},
+        {"global_average_pool", "hcw", {0, 0.5585, 0, 1, 3.741e-09, 0}},
+        {"global_average_pool", "hcw", {1.86e-07, 0.9522, 0.237, 1, 1.279e-08, 0}, "long"},
+        {"global_average_pool", "hwc", {2.331e-07, 0.5303, 0.6532, 1, 0, 0}},
+        {"global_average_pool", "hwc_bf16", {1.915e-16, 2.593, 0.3167, 1, 6.607e-07, 0}},
+        {"global_average_pool", "hwc_u8", {0, 1.239, 4.286, 1, 1.19e-07, 0}},
+        {"global_max_pool", "chw", {0, 1.049, 0, 1, 1.01e-08, 0}, "long"},
+        {"global_max_pool", "chw", {2.74e-07, 0, 4.016, 1, 1.064e-09, 0}, "short"},
+        {"global_max_pool", "hcw", {6.241e-07, 0.7063, 2.779, 1, 1.843e-09, 0}},
+        {"global_max_pool", "hcw", {0, 1.049, 0, 1, 1.01e-08, 0}, "long"},
+        {"global_max_pool", "hcw", {2.74e-07, 0, 4.016, 1, 1.064e-09, 0}, "short"},
+        {"global_max_pool", "hwc", {0, 0.4114, 1.632, 1, 0, 0}},
+        {"global_max_pool", "hwc_bf16", {0, 1.912, 5.703, 1, 9.891e-08, 0}},
+        {"global_max_pool", "hwc_u8", {1.028e-17, 0, 167, 1, 7.336e-07, 0}},
+        {"hard_sigmoid", "chw", {4.828e-08, 0.8884, 0.4885, 1, 3.649e-09, 0.4135}},
+        {"hard_sigmoid", "hcw", {4.828e-08, 0.8884, 0.4885, 1, 3.649e-09, 0.4135}},
+        {"hard_sigmoid", "hwc", {4.828e-08, 0.8884, 0.4885, 1, 3.649e-09, 0.4135}},
+        {"hard_sigmoid", "hwc_bf16", {4.828e-08, 0.8884, 0.4885, 1, 3.649e-09, 0.4135}},
+        {"hard_sigmoid", "hwc_u8", {4.828e-08, 0.8884, 0.4885, 1, 3.649e-09, 0.4135}},
+        {"hard_swish", "chw", {2.532e-07, 0.6238, 0.692, 1, 0, 0}},
+        {"hard_swish", "hcw", {2.813e-07, 0.6661, 0.5804, 1, 0, 0}},
+        {"hard_swish", "hwc", {3.033e-07, 0.6676, 0.5804, 1, 0, 0}},
+        {"hard_swish", "hwc_bf16", {2.131e-07, 0.6725, 1.739, 1, 2.632e-09, 0}},
+        {"hard_swish", "hwc_u8", {9.287e-07, 6.343, 0, 1, 1.265e-09, 0.2873}},
+        {"leaky_relu", "chw", {0, 0.2553, 3.104, 1, 3.096e-09, 0.467}},
+        {"leaky_relu", "hcw", {0, 0.2553, 3.104, 1, 3.096e-09, 0.467}},
+        {"leaky_relu", "hwc", {0, 0.2553, 3.104, 1, 3.096e-09, 0.467}},
+        {"leaky_relu", "hwc_bf16", {0, 0.2553, 3.104, 1, 3.096e-09, 0.467}},
+        {"leaky_relu", "hwc_u8", {0, 0.2553, 3.104, 1, 3.096e-09, 0.467}},
+        {"log", "chw", {4.689e-08, 0, 1.7, 1, 2.713e-10, 0.4748}},
+        {"log", "hcw", {4.689e-08, 0, 1.7, 1, 2.713e-10, 0.4748}},
+        {"log", "hwc", {4.689e-08, 0, 1.7, 1, 2.713e-10, 0.4748}},
+        {"log", "hwc_bf16", {4.689e-08, 0, 1.7, 1, 2.713e-10, 0.4748}},
+        {"log", "hwc_u8", {4.689e-08, 0, 1.7, 1, 2.713e-10, 0.4748}},
+        {"lrn", "chw", {5.626e-07, 1.16, 0.6839, 1, 5.742e-10, 0}},
+        {"lrn", "hcw", {3.501e-07, 0.4632, 0.7574, 1, 5.291e-09, 0}},
+        {"lrn", "hwc", {2.013e-07, 0.617, 0.8152, 1, 6.365e-09, 0}},
+        {"matmul", "chw", {9.411e-08, 0.4637, 0.9821, 1, 6.187e-09, 0}, "rows"},
+        {"matmul", "chw", {2.407e-07, 0.2931, 0.4666, 1, 2.012e-08, 0}, "tiles"},
+        {"max_pool", "chw", {8.797e-08, 0.8497, 2.283, 1, 8.799e-09, 0}, "columns"},
+        {"max_pool", "chw", {0, 0, 4.622, 1, 7.49e-09, 0}, "dilated"},
+        {"max_pool", "chw", {4.049e-07, 0.9447, 3.011, 1, 0, 0}, "sliding"},
+        {"max_pool", "hcw", {8.232e-08, 0.7109, 2.947, 1, 6.536e-09, 0}, "columns"},
+        {"max_pool", "hcw", {0, 0, 4.755, 1, 7.474e-09, 0}, "dilated"},
+        {"max_pool", "hcw", {2.965e-07, 0.6854, 3.616, 1, 0, 0}, "sliding"},
+        {"max_pool", "hwc", {6.199e-09, 0, 6.099, 1, 0, 0}, "dilated"},
+        {"max_pool", "hwc", {2.451e-07, 1.126, 2.551, 1, 1.983e-09, 0}, "separated"},
+        {"max_pool", "hwc", {1.638e-08, 0.8765, 0.8543, 1, 2.894e-09, 0}, "taps"},
+        {"max_pool", "hwc", {2.16e-07, 0.7737, 0.9766, 1, 4.089e-09, 0}, "whole"},
+        {"max_pool", "hwc_bf16", {8.076e-08, 1.252, 6.339, 1, 1.108e-08, 0}},
+        {"max_pool", "hwc_u8", {0, 214.7, 71.32, 1, 0, 0}},
+        {"max_pool_indices", "chw", {0, 39.82, 0, 1, 0, 4.226}},
+        {"minimum", "chw", {0, 0.6769, 3.356, 1, 4.406e-09, 0}},
+        {"minimum", "hcw", {0, 0.6769, 3.356, 1, 4.406e-09, 0}},
+        {"minimum", "hwc", {0, 0.6769, 3.356, 1, 4.406e-09, 0}},
+        {"mish", "chw", {4.475e-08, 0, 1.235, 1, 0, 0}},
+        {"mish", "hcw", {5.997e-08, 0, 1.236, 1, 0, 0}},
+        {"mish", "hwc", {7.582e-08, 0, 1.239, 1, 0, 0}},
+        {"mish", "hwc_bf16", {5.284e-07, 3.688, 0.9664, 1, 8.385e-11, 0}},
+        {"mish", "hwc_u8", {1.881e-08, 17.85, 0, 1, 0, 0.2646}},
+        {"modulo", "chw", {1.884e-09, 0, 0, 1, 6.571e-07, 0.6606}},
+        {"modulo", "hcw", {1.884e-09, 0, 0, 1, 6.571e-07, 0.6606}},
+        {"modulo", "hwc", {1.884e-09, 0, 0, 1, 6.571e-07, 0.6606}},
+        {"multiply", "chw", {1.929e-07, 0.8042, 2.113, 1, 4.128e-09, 0}},
+        {"multiply", "hcw", {1.942e-07, 0.7833, 2.67, 1, 3.863e-09, 0}},
+        {"multiply", "hwc", {1.756e-07, 0.7707, 1.446, 1, 4.88e-09, 0}},
+        {"non_max_suppression", "chw", {0, 7.185, 0, 1, 1.957e-07, 0.5406}},
+        {"pad", "chw", {0, 0.6927, 4.577, 1, 4.79e-09, 0}},
+        {"pad", "chw", {6.973e-08, 0.5428, 4.858, 1, 7.404e-09, 0}, "columns"},
+        {"pad", "hcw", {0, 0.5967, 5.413, 1, 4.784e-09, 0}},
+        {"pad", "hcw", {1.127e-07, 0.4645, 6.576, 1, 6.708e-09, 0}, "columns"},
+        {"pad", "hwc", {0, 0.9839, 2.081, 1, 0, 0}},
+        {"pad", "hwc", {9.935e-08, 0.9032, 2.375, 1, 5.968e-09, 2.617}, "border"},
+        {"pad", "hwc", {0, 0.5029, 9.62, 1, 2.866e-09, 0}, "pixels"},
+        {"power", "chw", {0, 0, 0, 1, 0, 1.142}},
+        {"power", "hcw", {0, 0, 0, 1, 0, 1.142}},
+        {"power", "hwc", {0, 0, 0, 1, 0, 1.142}},
+        {"power", "hwc_bf16", {0, 0, 0, 1, 0, 1.142}},
+        {"power", "hwc_u8", {0, 0, 0, 1, 0, 1.142}},
+        {"prelu", "chw", {1.527e-07, 0.589, 3.595, 1, 4.02e-09, 0}},
+        {"prelu", "hcw", {2.363e-07, 0.707, 2.368, 1, 4.349e-09, 0}},
+        {"prelu", "hwc", {2.813e-07, 0.8176, 1.449, 1, 4.283e-09, 0}},
+        {"reduce_max", "chw", {2.554e-07, 1.005, 0.05886, 1, 5.793e-09, 0}, "across"},
+        {"reduce_max", "chw", {1.011e-07, 0.761, 0, 1, 1.972e-09, 0}, "short"},
+        {"reduce_max", "hcw", {4.157e-07, 0.8618, 0, 1, 0, 0}, "across"},
+        {"reduce_max", "hcw", {1.011e-07, 0.761, 0, 1, 1.972e-09, 0}, "short"},
+        {"reduce_max", "hwc", {3.063e-07, 0.876, 0, 1, 0, 0}, "across"},
+        {"reduce_max", "hwc", {1.011e-07, 0.761, 0, 1, 1.972e-09, 0}, "short"},
+        {"reduce_mean", "chw", {9.741e-08, 0.9092, 0.1124, 1, 1.502e-08, 0}, "across"},
+        {"reduce_mean", "chw", {3.091e-07, 0.7703, 0, 1, 1.878e-09, 0}, "short"},
+        {"reduce_mean", "hcw", {2.686e-07, 0.9219, 0, 1, 0, 0}, "across"},
+        {"reduce_mean", "hcw", {3.198e-07, 0.7843, 0, 1, 1.842e-09, 0}, "short"},
+        {"reduce_mean", "hwc", {4.056e-07, 0.9526, 0, 1, 1.971e-09, 0}, "across"},
+        {"reduce_mean", "hwc", {2.147e-08, 0.6262, 0, 1, 2.81e-09, 0}, "short"},
+        {"reduce_sum", "chw", {6.066e-08, 0.1214, 3.479, 1, 4.289e-09, 0}, "across"},
+        {"reduce_sum", "chw", {2.262e-07, 0.3747, 0.763, 1, 1.466e-09, 0}, "short"},
+        {"reduce_sum", "hcw", {2.632e-07, 0.298, 2.561, 1, 0, 0}, "across"},
+        {"reduce_sum", "hcw", {2.262e-07, 0.3747, 0.763, 1, 1.466e-09, 0}, "short"},
+        {"reduce_sum", "hwc", {8.609e-08, 0, 3.501, 1, 0, 0}, "across"},
+        {"reduce_sum", "hwc", {5.097e-08, 1.17, 0, 1, 1.893e-09, 0}, "short"},
+        {"relu", "chw", {1.98e-07, 1.038, 0.2796, 1, 0, 0}},
+        {"relu", "hcw", {1.413e-07, 1.039, 0.2679, 1, 0, 0}},
+        {"relu", "hwc", {1.433e-07, 1.035, 0.302, 1, 0, 0}},
+        {"relu", "hwc_bf16", {2.371e-07, 1.497, 5.019, 1, 1.708e-09, 0}},
+        {"relu", "hwc_u8", {5.955e-08, 0, 0, 1, 0, 0.6132}},
+        {"relu6", "chw", {0, 0, 3.846, 1, 6.483e-09, 0.4588}},
+        {"relu6", "hcw", {0, 0, 3.846, 1, 6.483e-09, 0.4588}},
+        {"relu6", "hwc", {0, 0, 3.846, 1, 6.483e-09, 0.4588}},
+        {"relu6", "hwc_bf16", {0, 0, 3.846, 1, 6.483e-09, 0.4588}},
+        {"relu6", "hwc_u8", {0, 0, 3.846, 1, 6.483e-09, 0.4588}},
+        {"resize", "chw", {5.062e-08, 0.1974, 4.437, 1, 1.315e-08, 0.3426}},
+        {"resize", "chw", {2.484e-08, 0, 6.803, 1, 5.408e-09, 0.2979}, "gathered"},
+        {"resize", "chw", {1.026e-07, 0.2311, 8.168, 1, 4.046e-09, 0.2928}, "nearest"},
+        {"resize", "hcw", {1.026e-07, 0.5087, 3.979, 1, 1.31e-08, 0.3696}},
+        {"resize", "hcw", {2.484e-08, 0, 6.803, 1, 5.408e-09, 0.2979}, "gathered"},
+        {"resize", "hcw", {1.591e-07, 0.2859, 8.734, 1, 3.408e-09, 0.292}, "nearest"},
+        {"resize", "hwc", {0, 0.5269, 4.258, 1, 0, 0.4103}, "nearest_pixels"},
+        {"resize", "hwc", {2.443e-07, 0.5956, 0.995, 1, 1.931e-09, 0.1494}, "pixels"},
+        {"round", "chw", {1.861e-07, 0.7671, 2.049, 1, 3.007e-10, 0.4675}},
+        {"round", "hcw", {1.861e-07, 0.7671, 2.049, 1, 3.007e-10, 0.4675}},
+        {"round", "hwc", {1.861e-07, 0.7671, 2.049, 1, 3.007e-10, 0.4675}},
+        {"round", "hwc_bf16", {1.861e-07, 0.7671, 2.049, 1, 3.007e-10, 0.4675}},
+        {"round", "hwc_u8", {1.861e-07, 0.7671, 2.049, 1, 3.007e-10, 0.4675}},
+        {"scale", "chw", {1.906e-07, 1.049, 0.1542, 1, 3.474e-10, 0}},
+        {"scale", "hcw", {6.306e-08, 0.6957, 2.183, 1, 7.564e-10, 0}},
+        {"scale", "hwc", {3.733e-07, 1.083, 0, 1, 1.421e-09, 0}},
+        {"sigmoid", "chw", {8.977e-08, 0.3178, 1.066, 1, 0, 0}},
+        {"sigmoid", "hcw", {9.616e-08, 0.306, 1.082, 1, 0, 0}},
+        {"sigmoid", "hwc", {1.016e-07, 0.3089, 1.066, 1, 0, 0}},
+        {"sigmoid", "hwc_bf16", {4.136e-07, 1.264, 1.451, 1, 2.931e-09, 0}},
+        {"sigmoid", "hwc_u8", {2.561e-07, 3.839, 0, 1, 1.149e-09, 0.3725}},
+        {"sign", "chw", {7.765e-08, 0.8208, 0.4436, 1, 5.259e-09, 0.4158}},
+        {"sign", "hcw", {7.765e-08, 0.8208, 0.4436, 1, 5.259e-09, 0.4158}},
+        {"sign", "hwc", {7.765e-08, 0.8208, 0.4436, 1, 5.259e-09, 0.4158}},
+        {"sign", "hwc_bf16", {7.765e-08, 0.8208, 0.4436, 1, 5.259e-09, 0.4158}},
+        {"sign", "hwc_u8", {7.765e-08, 0.8208, 0.4436, 1, 5.259e-09, 0.4158}},
+        {"silu", "chw", {0, 0.03813, 1.26, 1, 0, 0}},
+        {"silu", "hcw", {5.664e-10, 0, 1.255, 1, 0, 0}},
+        {"silu", "hwc", {2.043e-08, 0.02069, 1.249, 1, 0, 0}},
+        {"silu", "hwc_bf16", {4.224e-07, 2.842, 1.394, 1, 2.418e-09, 0}},
+        {"silu", "hwc_u8", {3.145e-07, 2.448, 0, 1, 2.279e-11, 0.4102}},
+        {"sin", "chw", {0, 23.51, 0, 1, 0, 0.4914}},
+        {"sin", "hcw", {0, 33.12, 0, 1, 0, 0.4081}},
+        {"sin", "hwc", {0, 30.04, 0, 1, 0, 0.4268}},
+        {"sin", "hwc_bf16", {3.727e-07, 211.6, 0, 1, 1.47e-08, 0}},
+        {"sin", "hwc_u8", {1.137e-06, 0, 0, 1, 0, 0.4922}},
+        {"sinh", "chw", {0, 36.68, 0, 1, 0, 1.819}},
+        {"sinh", "hcw", {0, 36.68, 0, 1, 0, 1.819}},
+        {"sinh", "hwc", {0, 36.68, 0, 1, 0, 1.819}},
+        {"sinh", "hwc_bf16", {0, 36.68, 0, 1, 0, 1.819}},
+        {"sinh", "hwc_u8", {0, 36.68, 0, 1, 0, 1.819}},
+        {"slice", "chw", {4.623e-08, 0.9267, 1.348, 1, 2.002e-09, 0}},
+        {"slice", "hcw", {5.891e-08, 0.9207, 1.255, 1, 2.033e-09, 0}},
+        {"slice", "hwc", {4.877e-08, 0.9281, 1.105, 1, 2.281e-09, 0}},
+        {"softmax", "chw", {3.593e-07, 0.9076, 0.6365, 1, 1.382e-09, 0}, "short"},
+        {"softmax", "chw", {2.806e-08, 0.6042, 1.838, 1, 1.261e-10, 0}, "strips"},
+        {"softmax", "chw", {8.63e-08, 1.423, 2.446, 1, 1.602e-20, 0}, "transposed"},
+        {"softmax", "chw", {8.779e-09, 0, 1.958, 1, 0, 0}, "vector"},
+        {"softmax", "hcw", {3.441e-07, 0.9298, 0.6642, 1, 1.123e-09, 0}, "short"},
+        {"softmax", "hcw", {1.459e-07, 1.077, 1.475, 1, 2.009e-09, 0}, "strips"},
+        {"softmax", "hcw", {8.083e-08, 1.119, 2.534, 1, 8.69e-21, 0}, "transposed"},
+        {"softmax", "hcw", {3.664e-08, 0, 1.895, 1, 0, 0}, "vector"},
+        {"softmax", "hwc", {2.409e-07, 0.9283, 0.702, 1, 1.683e-09, 0}, "short"},
+        {"softmax", "hwc", {1.231e-07, 0.9882, 1.591, 1, 0, 0}, "strips"},
+        {"softmax", "hwc", {7.535e-08, 1.048, 2.579, 1, 4.205e-21, 0}, "transposed"},
+        {"softmax", "hwc", {3.664e-08, 0, 1.895, 1, 0, 0}, "vector"},
+        {"softplus", "chw", {6.783e-08, 0.129, 1.246, 1, 0, 0}},
+        {"softplus", "hcw", {6.245e-08, 0.1449, 1.244, 1, 0, 0}},
+        {"softplus", "hwc", {5.571e-08, 0.1194, 1.251, 1, 0, 0}},
+        {"softplus", "hwc_bf16", {0, 1.338, 1.335, 1, 3.521e-09, 0}},
+        {"softplus", "hwc_u8", {3.821e-07, 1.152, 0, 1, 8.756e-11, 0.4484}},
+        {"sqrt", "chw", {9.871e-08, 0, 1.942, 1, 5.994e-10, 0.4764}},
+        {"sqrt", "hcw", {9.871e-08, 0, 1.942, 1, 5.994e-10, 0.4764}},
+        {"sqrt", "hwc", {9.871e-08, 0, 1.942, 1, 5.994e-10, 0.4764}},
+        {"sqrt", "hwc_bf16", {9.871e-08, 0, 1.942, 1, 5.994e-10, 0.4764}},
+        {"sqrt", "hwc_u8", {9.871e-08, 0, 1.942, 1, 5.994e-10, 0.4764}},
+        {"standardize", "chw", {1.324e-07, 0.9414, 0.7667, 1, 6.515e-09, 0}, "long"},
+        {"standardize", "chw", {0, 0.4575, 1.67, 1, 2.243e-09, 0}, "short"},
+        {"standardize", "chw", {3.743e-08, 0.7076, 1.527, 1, 2.097e-10, 3.013}, "strips"},
+        {"standardize", "hcw", {2.325e-08, 0.9702, 0.7662, 1, 7.178e-09, 0}, "long"},
+        {"standardize", "hcw", {0, 0.431, 1.723, 1, 2.284e-09, 0}, "short"},
+        {"standardize", "hcw", {2.061e-08, 0.7035, 0.8504, 1, 8.813e-10, 4.948}, "strips"},
+        {"standardize", "hwc", {2.325e-08, 0.9702, 0.7662, 1, 7.178e-09, 0}, "long"},
+        {"standardize", "hwc", {1.423e-08, 0.4935, 1.379, 1, 2.789e-09, 0}, "short"},
+        {"standardize", "hwc", {0, 1.021, 1.845, 1, 0, 1.278}, "strips"},
+        {"subtract", "chw", {1.783e-07, 0.8035, 1.646, 1, 3.995e-09, 0}},
+        {"subtract", "hcw", {2.827e-07, 0.6784, 1.687, 1, 4.254e-09, 0}},
+        {"subtract", "hwc", {6.887e-08, 0.7286, 2.302, 1, 4.037e-09, 0}},
+        {"tan", "chw", {0, 0, 0, 1, 0, 1.665}},
+        {"tan", "hcw", {0, 0, 0, 1, 0, 1.665}},
+        {"tan", "hwc", {0, 0, 0, 1, 0, 1.665}},
+        {"tan", "hwc_bf16", {0, 0, 0, 1, 0, 1.665}},
+        {"tan", "hwc_u8", {0, 0, 0, 1, 0, 1.665}},
+        {"tanh", "chw", {4.598e-08, 0.09329, 2.142, 1, 0, 0}},
+        {"tanh", "hcw", {8.585e-08, 0.09835, 2.136, 1, 0, 0}},
+        {"tanh", "hwc", {8.354e-08, 0.06706, 2.148, 1, 0, 0}},
+        {"tanh", "hwc_bf16", {3.294e-07, 0.855, 2.467, 1, 0, 0}},
+        {"tanh", "hwc_u8", {4.207e-07, 0.6163, 0, 1, 2.688e-11, 0.4643}},
+        {"top_k", "chw", {0, 18.5, 0, 1, 1.209e-08, 1.021}},
+        {"top_k_positions", "chw", {0, 1.067, 0, 1, 9.041e-09, 1.383}},
+        {"transform", "chw", {4.055e-07, 0.1822, 15.38, 1, 0, 0}},
+        {"transform", "chw", {1.094e-07, 0.8832, 1.745, 1, 2.444e-09, 0}, "rows"},
+        {"transform", "chw", {4.308e-08, 0, 17.22, 1, 0, 0}, "three"},
+        {"transform", "chw", {1.417e-07, 1.304, 0.7939, 1, 4.082e-09, 0.396}, "to_hwc"},
+        {"transform", "chw", {0, 0.1555, 31.41, 1, 0, 0}, "to_hwc_far"},
+        {"transform", "hcw", {4.483e-07, 0.1171, 19.74, 1, 0, 0}},
+        {"transform", "hcw", {4.204e-08, 1.072, 0.4793, 1, 2.819e-09, 0}, "rows"},
+        {"transform", "hcw", {8.535e-08, 0.1464, 15.89, 1, 0, 0}, "three"},
+        {"transform", "hcw", {1.619e-07, 0.9474, 7.408, 1, 1.007e-09, 0.3502}, "to_hwc"},
+        {"transform", "hwc", {4.227e-07, 0.208, 3.623, 1, 0, 0}},
+        {"transform", "hwc", {8.83e-08, 0.9547, 9.228, 1, 2.804e-10, 0.4343}, "from_hwc"},
+        {"transform", "hwc", {0, 0.6716, 18.65, 1, 0, 0.9865}, "from_hwc_aliased"},
+        {"transform", "hwc", {6.435e-10, 0, 50.73, 1, 0, 0}, "from_hwc_far"},
+        {"transform", "hwc", {9.298e-08, 0.6107, 12.05, 1, 0, 0}, "three"},
+        {"transform", "hwc_bf16", {2.434e-07, 0.2838, 16.38, 1, 0, 0}},
+        {"transform", "hwc_u8", {3.829e-07, 0.3056, 15.42, 1, 0, 0}},
+        {"truncate", "chw", {1.716e-07, 1.422, 0, 1, 2.35e-10, 0.4573}},
+        {"truncate", "hcw", {1.716e-07, 1.422, 0, 1, 2.35e-10, 0.4573}},
+        {"truncate", "hwc", {1.716e-07, 1.422, 0, 1, 2.35e-10, 0.4573}},
+        {"truncate", "hwc_bf16", {1.716e-07, 1.422, 0, 1, 2.35e-10, 0.4573}},
+        {"truncate", "hwc_u8", {1.716e-07, 1.422, 0, 1, 2.35e-10, 0.4573}},
     };
 };
 
@@ -24611,18 +24764,18 @@ struct DirectChw {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         auto* places = ::new (static_cast<void*>(args.scratch)) std::ptrdiff_t[static_cast<std::size_t>(s.depth())];
-        const int rows = strip_rows<Arch>(s), strips = strip_count<Arch>(s);
-        fill_places<Arch>(s, rows, places);
-        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * strips,
+        const Form form = form_of<Arch>(s);
+        fill_places(s, form, places);
+        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * form.strips,
                    most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
                    shares = parts < 2 * threads ? std::min(threads, most) : 1;
         args.executor.parallel_for(
-            static_cast<std::size_t>(parts * shares), [=, &s, &args](std::size_t i, std::size_t worker) {
+            static_cast<std::size_t>(parts * shares), [=, &s, &args, &form](std::size_t i, std::size_t worker) {
                 const int part = static_cast<int>(i) / shares, share = static_cast<int>(i) % shares;
-                float* copy = args.scratch + place_floats(s) + worker * copy_floats<Arch>(s, rows);
-                run_strip<Arch>(s, args,
-                                {.group = part / strips,
-                                 .strip = part % strips,
+                float* copy = args.scratch + place_floats(s) + worker * copy_floats<Arch>(s, form.rows);
+                run_strip<Arch>(s, form, args,
+                                {.group = part / form.strips,
+                                 .strip = part % form.strips,
                                  .first_k = static_cast<int>(1LL * s.group_k() * share / shares),
                                  .last_k = static_cast<int>(1LL * s.group_k() * (share + 1) / shares)},
                                 places, copy);
@@ -24649,6 +24802,12 @@ struct DirectChw {
         }
         const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
         const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
+        if (!in_place<Arch>(s)) {
+            // Starting a tile and writing the end of a row takes as long as some fifty single elements.
+            const int tiles = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
+                      across = (columns + gemm::panel_width<Arch> - 1) / gemm::panel_width<Arch>;
+            work.add({.rate = Rate::scalar, .operations = 50.0 * s.groups * lines * tiles * across});
+        }
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
                          .bytes = read + 2 * out,
@@ -24659,6 +24818,15 @@ private:
     /// A strip of a group's rows, or of its pixels if the image is read in place, and the kernels to compute.
     struct Part {
         int group, strip, first_k, last_k;
+    };
+    /// The extents that all strips share. Computed once for a run: groups of a few channels take less time than the
+    /// divisions behind these.
+    struct Form {
+        bool in_place, flat;
+        int rows, strips;                            ///< output rows of a strip; strips of a group
+        int out_h, out_w, pixels, depth;             ///< of the result; the products of each sum
+        int copied_rows, row_parts, part, row_size;  ///< of the copy of a channel; floats of a part and of a row
+        std::size_t plane;                           ///< floats of a channel, copied or not
     };
     /// The floats of a strip. It stays in L2 beside the lines of the result that are being written; a smaller one would
     /// leave shorter runs of the result to each kernel.
@@ -24727,79 +24895,98 @@ private:
         return static_cast<int>(std::max<std::size_t>(pixels / most, 1));
     }
 
-    /// Writes the distance of each weight's first pixel from the first pixel of a row.
     template <class Arch>
-    static void fill_places(ConvShape const& s, int rows, std::ptrdiff_t* places) noexcept {
-        const auto plane = static_cast<std::ptrdiff_t>(in_place<Arch>(s) ? s.in_pixels() : plane_floats<Arch>(s, rows));
-        const std::ptrdiff_t row = row_floats<Arch>(s), part = part_floats<Arch>(s),
-                             step = s.fh == 1 ? 1 : primitive::detail::copy_step(s, rows);
+    [[nodiscard]] static Form form_of(ConvShape const& s) {
+        const int rows = strip_rows<Arch>(s);
+        return {.in_place = in_place<Arch>(s),
+                .flat = is_flat(s),
+                .rows = rows,
+                .strips = strip_count<Arch>(s),
+                .out_h = s.out_h(),
+                .out_w = s.out_w(),
+                .pixels = static_cast<int>(s.out_pixels()),
+                .depth = s.depth(),
+                .copied_rows = copied_rows(s, rows),
+                .row_parts = row_parts(s),
+                .part = part_floats<Arch>(s),
+                .row_size = row_floats<Arch>(s),
+                .plane = in_place<Arch>(s) ? s.in_pixels() : plane_floats<Arch>(s, rows)};
+    }
+
+    /// Writes the distance of each weight's first pixel from the first pixel of a row.
+    static void fill_places(ConvShape const& s, Form const& form, std::ptrdiff_t* places) noexcept {
+        const std::ptrdiff_t plane = static_cast<std::ptrdiff_t>(form.plane),
+                             step = s.fh == 1 ? 1 : primitive::detail::copy_step(s, form.rows);
         for (std::ptrdiff_t c = 0; c < s.group_c(); ++c) {
             for (std::ptrdiff_t fh = 0; fh < s.fh; ++fh) {
                 for (int fw = 0; fw < s.fw; ++fw) {
                     const int column = fw * s.dilation_w;
-                    *places++ = c * plane + fh * step * row + column % s.stride_w * part + column / s.stride_w;
+                    *places++ =
+                        c * plane + fh * step * form.row_size + column % s.stride_w * form.part + column / s.stride_w;
                 }
             }
         }
     }
 
     template <class Arch>
-    static void copy_strip(ConvShape const& s, const float* src, int first, int rows, float* copy) noexcept {
-        const int part = part_floats<Arch>(s);
-        const std::size_t plane = plane_floats<Arch>(s, rows);
-        for (int c = 0; c < s.group_c(); ++c, src += s.in_pixels(), copy += plane) {
-            float* dst = copy;
-            for (int i = 0; i < copied_rows(s, rows); ++i) {
-                const int h =
-                    s.fh == 1 ? (first + i) * s.stride_h - s.pad_top : primitive::detail::copied_row(s, first, rows, i);
-                const float* row = src + static_cast<std::ptrdiff_t>(h) * s.w;
-                for (int p = 0; p < row_parts(s); ++p, dst += part) {
-                    const int offset = p - s.pad_left;
-                    const auto in = h < 0 || h >= s.h ? primitive::detail::Range{}
-                                                      : primitive::detail::inside(offset, s.stride_w, s.w, part);
-                    const int begin = std::min(in.begin, in.end);
+    static void copy_strip(ConvShape const& s, Form const& form, const float* src, int first, float* copy) noexcept {
+        for (int p = 0; p < form.row_parts; ++p) {
+            const int offset = p - s.pad_left;
+            const auto in = primitive::detail::inside(offset, s.stride_w, s.w, form.part);
+            const int begin = std::min(in.begin, in.end);
+            const float* image = src + offset;
+            float* plane = copy + p * form.part;
+            for (int c = 0; c < s.group_c(); ++c, image += s.in_pixels(), plane += form.plane) {
+                float* dst = plane;
+                for (int i = 0; i < form.copied_rows; ++i, dst += form.row_size) {
+                    const int h = s.fh == 1 ? (first + i) * s.stride_h - s.pad_top
+                                            : primitive::detail::copied_row(s, first, form.rows, i);
+                    if (h < 0 || h >= s.h) {
+                        std::fill_n(dst, form.part, 0.0F);
+                        continue;
+                    }
+                    const float* row = image + static_cast<std::ptrdiff_t>(h) * s.w;
                     std::fill_n(dst, begin, 0.0F);
                     if (s.stride_w == 1) {
-                        std::copy(row + offset + begin, row + offset + in.end, dst + begin);
+                        std::copy(row + begin, row + in.end, dst + begin);
                     } else if (s.stride_w == 2) {  // which the compiler vectorises
-                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * 2];
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[w * 2];
                     } else {
-                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * s.stride_w];
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[w * s.stride_w];
                     }
-                    std::fill(dst + in.end, dst + part, 0.0F);
+                    std::fill(dst + in.end, dst + form.part, 0.0F);
                 }
             }
         }
-        std::fill_n(copy, gemm::panel_width<Arch>, 0.0F);
+        std::fill_n(copy + static_cast<std::size_t>(s.group_c()) * form.plane, gemm::panel_width<Arch>, 0.0F);
     }
 
     template <class Arch>
-    static void run_strip(ConvShape const& s, ConvArgs const& args, Part const& part, const std::ptrdiff_t* places,
-                          float* copy) noexcept {
+    static void run_strip(ConvShape const& s, Form const& form, ConvArgs const& args, Part const& part,
+                          const std::ptrdiff_t* places, float* copy) noexcept {
         const float* src = args.src + static_cast<std::size_t>(part.group * s.group_c()) * s.in_pixels();
-        const int depth = s.depth(), pixels = static_cast<int>(s.out_pixels());
+        const auto plane = static_cast<std::size_t>(form.pixels), depth = static_cast<std::size_t>(form.depth);
         gemm::TileArgs t{.a = args.weights,
-                         .run = depth,
+                         .run = form.depth,
                          .b = copy,
                          .places_of_b = places,
-                         .c_stride = s.out_pixels(),
+                         .c_stride = plane,
                          .clamp = args.clamp};
         int lines = 1, columns = 0, first = 0;
         std::size_t row_step = 0;
-        if (in_place<Arch>(s)) {
-            const long long strips = strip_count<Arch>(s);
-            const auto begin_of = [&](int strip) {
-                return strip == strips ? pixels : static_cast<int>(pixels * strip / strips / lanes<Arch> * lanes<Arch>);
+        if (form.in_place) {
+            const auto begin_of = [&form](int strip) {
+                if (strip == form.strips) return form.pixels;
+                return static_cast<int>(1LL * form.pixels * strip / form.strips / lanes<Arch> * lanes<Arch>);
             };
             first = begin_of(part.strip), columns = begin_of(part.strip + 1) - first;
             t.b = src + first;
         } else {
-            const int all = strip_rows<Arch>(s), row = part.strip * all, rows = std::min(all, s.out_h() - row);
-            copy_strip<Arch>(s, src, row, all, copy);
-            first = row * s.out_w();
-            lines = is_flat(s) ? 1 : rows, columns = is_flat(s) ? rows * s.out_w() : s.out_w();
-            row_step =
-                static_cast<std::size_t>(s.fh == 1 ? 1 : s.stride_h) * static_cast<std::size_t>(row_floats<Arch>(s));
+            const int row = part.strip * form.rows, rows = std::min(form.rows, form.out_h - row);
+            copy_strip<Arch>(s, form, src, row, copy);
+            first = row * form.out_w;
+            lines = form.flat ? 1 : rows, columns = form.flat ? rows * form.out_w : form.out_w;
+            row_step = static_cast<std::size_t>(s.fh == 1 ? 1 : s.stride_h) * static_cast<std::size_t>(form.row_size);
         }
         const int kernels = part.last_k - part.first_k,
                   tiles = (kernels + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>;
@@ -24807,16 +24994,16 @@ private:
         const float* rows_of_a[8];
         for (int i = 0; i < tiles; ++i) {
             const int count = kernels / tiles + (i < kernels % tiles ? 1 : 0);
-            const std::size_t at = static_cast<std::size_t>(k) * s.out_pixels() + static_cast<std::size_t>(first);
+            const std::size_t at = static_cast<std::size_t>(k) * plane + static_cast<std::size_t>(first);
             for (int row = 0; row < count; ++row) {
-                rows_of_a[row] = args.weights + static_cast<std::size_t>(k + row) * static_cast<std::size_t>(depth);
+                rows_of_a[row] = args.weights + static_cast<std::size_t>(k + row) * depth;
             }
             gemm::TileArgs line = t;
             line.c = args.dst + at;
             line.row_bias = args.bias == nullptr ? nullptr : args.bias + k;
             line.residual = args.residual == nullptr ? nullptr : args.residual + at;
             for (int l = 0; l < lines; ++l) {
-                multiply_line<Arch>(line, rows_of_a, count, columns, in_place<Arch>(s));
+                multiply_line<Arch>(line, rows_of_a, count, columns, form.in_place);
                 line.b += row_step;
                 line.c += columns;
                 if (line.residual != nullptr) line.residual += columns;

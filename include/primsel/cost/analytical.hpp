@@ -103,13 +103,9 @@ public:
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                             ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
         ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
-        const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
-        const double all = batch * image;
-        const auto longer = [&](double from, double than) {
-            return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
-        };
-        if (!whole_batch) result.rest += longer(all, image) / result.times;
-        result.besides = longer(std::max(apart, all), all);
+        const double image = image_bytes(shape), all = batch * image;
+        if (!whole_batch) result.rest += longer(machine, all, all, image) / result.times;
+        result.besides = longer(machine, all, std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
@@ -131,7 +127,7 @@ public:
     [[nodiscard]] static OpWork work(Kernels const& kernels, TransformQuery const& query) {
         const OpCounts counts = kernels.transform(query.from, query.to).work(query.shape);
         const double images = query.run.layer_by_layer ? query.run.batch : 1;
-        return {.counts = counts, .working_set = images * counts.bytes};
+        return {.counts = counts, .working_set = std::max(images * counts.bytes, query.run.data_reuse_bytes)};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
@@ -168,6 +164,15 @@ public:
     }
 
 private:
+    /// Returns the bytes of the input and the output of one image.
+    [[nodiscard]] static double image_bytes(ConvShape const& shape) {
+        return sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+    }
+    /// Returns how many seconds longer `bytes` take from the level of memory that holds `from` bytes than from that of
+    /// `than` bytes.
+    [[nodiscard]] static double longer(Machine const& machine, double bytes, double from, double than) {
+        return std::max(bytes / machine.bandwidth_for(from) - bytes / machine.bandwidth_for(than), 0.0);
+    }
     /// Returns the bandwidth, in bytes a second, at which a layer reads its weights. Between two runs of the layer the
     /// other layers evict its weights from every cache that is smaller than their reuse distance. Without a reuse
     /// distance, weights come from memory.
@@ -186,6 +191,10 @@ private:
                                           query.run.data_reuse_bytes)
                                : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
                                        query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
+        if (!query.run.layer_by_layer) {
+            const double image = image_bytes(query.shape);
+            result.besides += longer(machine, query.run.batch * image, query.run.data_reuse_bytes, image);
+        }
         // The gradient of the weights is written to memory, where the update reads it.
         if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();

@@ -18,8 +18,7 @@ struct RunContext {
     bool packs = false;
     /// All images go through a layer before any goes through the next, as in a step of training.
     bool layer_by_layer = false;
-    /// Reuse distance of the layer's inputs and output, if the network runs layer by layer. 0 stands for the layer's
-    /// own bytes.
+    /// Reuse distance of the layer's inputs and output. 0 stands for the layer's own bytes.
     double data_reuse_bytes = 0;
     /// Reuse distance of the layer's weights; 0: they come from memory.
     double weight_reuse_bytes = 0;

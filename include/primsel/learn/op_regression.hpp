@@ -74,9 +74,10 @@ private:
         Terms values{};
     };
 
-    /// Times of less than a few microseconds need not be known to the percent. Many weights and their arithmetic grow
-    /// together: where samples do not tell which of them bounds the time, it is the way of the weights, as on another
-    /// machine. And a call takes microseconds, however well a hundred of them would explain samples that are all long.
+    /// Times of less than a few microseconds need not be known to the percent. Bytes and their arithmetic grow
+    /// together: where samples do not tell which of them bounds the time, it is the bytes, as for larger tensors and on
+    /// another machine. So are weights. And a call takes microseconds, however well a hundred of them would explain
+    /// samples that are all long.
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
         constexpr double coarse = 2e-6, share = 0.005;
         constexpr Terms usual{0, 1, 0, 1, 0, 0};
@@ -87,6 +88,7 @@ private:
             row.target = sample->seconds / (sample->seconds + coarse);
             for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / (sample->seconds + coarse);
             usual_samples[0] += share / (coarse * coarse);
+            usual_samples[1] += share * std::min(row.terms[1] * row.terms[1], 1.0);
             if (!(sample->terms[3] > sample->terms[1])) continue;
             for (const std::size_t j : {std::size_t{2}, std::size_t{3}}) {
                 usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);

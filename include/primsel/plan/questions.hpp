@@ -30,8 +30,9 @@ public:
             tasks_.push_back(conv_task(graph, i));
         }
         const auto in_place = [&kernels](AnyLayer const& layer) { return kernels.op(layer, 0).in_place; };
-        data_reuse_ =
-            layer_by_layer_ ? plan::detail::data_reuse_bytes(graph, in_place) : std::vector<double>(graph.size(), 0);
+        callers_ = plan::detail::callers_tensors(graph);
+        data_reuse_ = layer_by_layer_ ? plan::detail::data_reuse_bytes(graph, in_place)
+                                      : plan::detail::callers_reuse_bytes(graph, callers_);
     }
 
     [[nodiscard]] Graph const& graph() const { return *graph_; }
@@ -55,7 +56,12 @@ public:
     }
     /// Changes the layout of the result of layer i.
     [[nodiscard]] TransformQuery transform(std::size_t i, std::size_t from, std::size_t to) const {
-        return {(*graph_)[i].shape, from, to, {.batch = graph_->batch(), .layer_by_layer = layer_by_layer_}};
+        return {(*graph_)[i].shape,
+                from,
+                to,
+                {.batch = graph_->batch(),
+                 .layer_by_layer = layer_by_layer_,
+                 .data_reuse_bytes = callers_[i] && !layer_by_layer_ ? data_reuse_[i] : 0}};
     }
     /// The run that layer i is part of, whose weights are as they are stored.
     [[nodiscard]] RunContext context(std::size_t i) const {
@@ -73,6 +79,7 @@ private:
     bool layer_by_layer_;
     std::vector<std::vector<Shape>> inputs_;
     std::vector<std::optional<ConvTask>> tasks_;
+    std::vector<bool> callers_;
     std::vector<double> data_reuse_;
 };
 

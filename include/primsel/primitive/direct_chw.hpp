@@ -39,18 +39,18 @@ struct DirectChw {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         auto* places = ::new (static_cast<void*>(args.scratch)) std::ptrdiff_t[static_cast<std::size_t>(s.depth())];
-        const int rows = strip_rows<Arch>(s), strips = strip_count<Arch>(s);
-        fill_places<Arch>(s, rows, places);
-        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * strips,
+        const Form form = form_of<Arch>(s);
+        fill_places(s, form, places);
+        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * form.strips,
                    most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
                    shares = parts < 2 * threads ? std::min(threads, most) : 1;
         args.executor.parallel_for(
-            static_cast<std::size_t>(parts * shares), [=, &s, &args](std::size_t i, std::size_t worker) {
+            static_cast<std::size_t>(parts * shares), [=, &s, &args, &form](std::size_t i, std::size_t worker) {
                 const int part = static_cast<int>(i) / shares, share = static_cast<int>(i) % shares;
-                float* copy = args.scratch + place_floats(s) + worker * copy_floats<Arch>(s, rows);
-                run_strip<Arch>(s, args,
-                                {.group = part / strips,
-                                 .strip = part % strips,
+                float* copy = args.scratch + place_floats(s) + worker * copy_floats<Arch>(s, form.rows);
+                run_strip<Arch>(s, form, args,
+                                {.group = part / form.strips,
+                                 .strip = part % form.strips,
                                  .first_k = static_cast<int>(1LL * s.group_k() * share / shares),
                                  .last_k = static_cast<int>(1LL * s.group_k() * (share + 1) / shares)},
                                 places, copy);
@@ -77,6 +77,12 @@ struct DirectChw {
         }
         const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
         const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
+        if (!in_place<Arch>(s)) {
+            // Starting a tile and writing the end of a row takes as long as some fifty single elements.
+            const int tiles = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
+                      across = (columns + gemm::panel_width<Arch> - 1) / gemm::panel_width<Arch>;
+            work.add({.rate = Rate::scalar, .operations = 50.0 * s.groups * lines * tiles * across});
+        }
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
                          .bytes = read + 2 * out,
@@ -87,6 +93,15 @@ private:
     /// A strip of a group's rows, or of its pixels if the image is read in place, and the kernels to compute.
     struct Part {
         int group, strip, first_k, last_k;
+    };
+    /// The extents that all strips share. Computed once for a run: groups of a few channels take less time than the
+    /// divisions behind these.
+    struct Form {
+        bool in_place, flat;
+        int rows, strips;                            ///< output rows of a strip; strips of a group
+        int out_h, out_w, pixels, depth;             ///< of the result; the products of each sum
+        int copied_rows, row_parts, part, row_size;  ///< of the copy of a channel; floats of a part and of a row
+        std::size_t plane;                           ///< floats of a channel, copied or not
     };
     /// The floats of a strip. It stays in L2 beside the lines of the result that are being written; a smaller one would
     /// leave shorter runs of the result to each kernel.
@@ -155,79 +170,98 @@ private:
         return static_cast<int>(std::max<std::size_t>(pixels / most, 1));
     }
 
-    /// Writes the distance of each weight's first pixel from the first pixel of a row.
     template <class Arch>
-    static void fill_places(ConvShape const& s, int rows, std::ptrdiff_t* places) noexcept {
-        const auto plane = static_cast<std::ptrdiff_t>(in_place<Arch>(s) ? s.in_pixels() : plane_floats<Arch>(s, rows));
-        const std::ptrdiff_t row = row_floats<Arch>(s), part = part_floats<Arch>(s),
-                             step = s.fh == 1 ? 1 : primitive::detail::copy_step(s, rows);
+    [[nodiscard]] static Form form_of(ConvShape const& s) {
+        const int rows = strip_rows<Arch>(s);
+        return {.in_place = in_place<Arch>(s),
+                .flat = is_flat(s),
+                .rows = rows,
+                .strips = strip_count<Arch>(s),
+                .out_h = s.out_h(),
+                .out_w = s.out_w(),
+                .pixels = static_cast<int>(s.out_pixels()),
+                .depth = s.depth(),
+                .copied_rows = copied_rows(s, rows),
+                .row_parts = row_parts(s),
+                .part = part_floats<Arch>(s),
+                .row_size = row_floats<Arch>(s),
+                .plane = in_place<Arch>(s) ? s.in_pixels() : plane_floats<Arch>(s, rows)};
+    }
+
+    /// Writes the distance of each weight's first pixel from the first pixel of a row.
+    static void fill_places(ConvShape const& s, Form const& form, std::ptrdiff_t* places) noexcept {
+        const std::ptrdiff_t plane = static_cast<std::ptrdiff_t>(form.plane),
+                             step = s.fh == 1 ? 1 : primitive::detail::copy_step(s, form.rows);
         for (std::ptrdiff_t c = 0; c < s.group_c(); ++c) {
             for (std::ptrdiff_t fh = 0; fh < s.fh; ++fh) {
                 for (int fw = 0; fw < s.fw; ++fw) {
                     const int column = fw * s.dilation_w;
-                    *places++ = c * plane + fh * step * row + column % s.stride_w * part + column / s.stride_w;
+                    *places++ =
+                        c * plane + fh * step * form.row_size + column % s.stride_w * form.part + column / s.stride_w;
                 }
             }
         }
     }
 
     template <class Arch>
-    static void copy_strip(ConvShape const& s, const float* src, int first, int rows, float* copy) noexcept {
-        const int part = part_floats<Arch>(s);
-        const std::size_t plane = plane_floats<Arch>(s, rows);
-        for (int c = 0; c < s.group_c(); ++c, src += s.in_pixels(), copy += plane) {
-            float* dst = copy;
-            for (int i = 0; i < copied_rows(s, rows); ++i) {
-                const int h =
-                    s.fh == 1 ? (first + i) * s.stride_h - s.pad_top : primitive::detail::copied_row(s, first, rows, i);
-                const float* row = src + static_cast<std::ptrdiff_t>(h) * s.w;
-                for (int p = 0; p < row_parts(s); ++p, dst += part) {
-                    const int offset = p - s.pad_left;
-                    const auto in = h < 0 || h >= s.h ? primitive::detail::Range{}
-                                                      : primitive::detail::inside(offset, s.stride_w, s.w, part);
-                    const int begin = std::min(in.begin, in.end);
+    static void copy_strip(ConvShape const& s, Form const& form, const float* src, int first, float* copy) noexcept {
+        for (int p = 0; p < form.row_parts; ++p) {
+            const int offset = p - s.pad_left;
+            const auto in = primitive::detail::inside(offset, s.stride_w, s.w, form.part);
+            const int begin = std::min(in.begin, in.end);
+            const float* image = src + offset;
+            float* plane = copy + p * form.part;
+            for (int c = 0; c < s.group_c(); ++c, image += s.in_pixels(), plane += form.plane) {
+                float* dst = plane;
+                for (int i = 0; i < form.copied_rows; ++i, dst += form.row_size) {
+                    const int h = s.fh == 1 ? (first + i) * s.stride_h - s.pad_top
+                                            : primitive::detail::copied_row(s, first, form.rows, i);
+                    if (h < 0 || h >= s.h) {
+                        std::fill_n(dst, form.part, 0.0F);
+                        continue;
+                    }
+                    const float* row = image + static_cast<std::ptrdiff_t>(h) * s.w;
                     std::fill_n(dst, begin, 0.0F);
                     if (s.stride_w == 1) {
-                        std::copy(row + offset + begin, row + offset + in.end, dst + begin);
+                        std::copy(row + begin, row + in.end, dst + begin);
                     } else if (s.stride_w == 2) {  // which the compiler vectorises
-                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * 2];
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[w * 2];
                     } else {
-                        for (int w = begin; w < in.end; ++w) dst[w] = row[offset + w * s.stride_w];
+                        for (int w = begin; w < in.end; ++w) dst[w] = row[w * s.stride_w];
                     }
-                    std::fill(dst + in.end, dst + part, 0.0F);
+                    std::fill(dst + in.end, dst + form.part, 0.0F);
                 }
             }
         }
-        std::fill_n(copy, gemm::panel_width<Arch>, 0.0F);
+        std::fill_n(copy + static_cast<std::size_t>(s.group_c()) * form.plane, gemm::panel_width<Arch>, 0.0F);
     }
 
     template <class Arch>
-    static void run_strip(ConvShape const& s, ConvArgs const& args, Part const& part, const std::ptrdiff_t* places,
-                          float* copy) noexcept {
+    static void run_strip(ConvShape const& s, Form const& form, ConvArgs const& args, Part const& part,
+                          const std::ptrdiff_t* places, float* copy) noexcept {
         const float* src = args.src + static_cast<std::size_t>(part.group * s.group_c()) * s.in_pixels();
-        const int depth = s.depth(), pixels = static_cast<int>(s.out_pixels());
+        const auto plane = static_cast<std::size_t>(form.pixels), depth = static_cast<std::size_t>(form.depth);
         gemm::TileArgs t{.a = args.weights,
-                         .run = depth,
+                         .run = form.depth,
                          .b = copy,
                          .places_of_b = places,
-                         .c_stride = s.out_pixels(),
+                         .c_stride = plane,
                          .clamp = args.clamp};
         int lines = 1, columns = 0, first = 0;
         std::size_t row_step = 0;
-        if (in_place<Arch>(s)) {
-            const long long strips = strip_count<Arch>(s);
-            const auto begin_of = [&](int strip) {
-                return strip == strips ? pixels : static_cast<int>(pixels * strip / strips / lanes<Arch> * lanes<Arch>);
+        if (form.in_place) {
+            const auto begin_of = [&form](int strip) {
+                if (strip == form.strips) return form.pixels;
+                return static_cast<int>(1LL * form.pixels * strip / form.strips / lanes<Arch> * lanes<Arch>);
             };
             first = begin_of(part.strip), columns = begin_of(part.strip + 1) - first;
             t.b = src + first;
         } else {
-            const int all = strip_rows<Arch>(s), row = part.strip * all, rows = std::min(all, s.out_h() - row);
-            copy_strip<Arch>(s, src, row, all, copy);
-            first = row * s.out_w();
-            lines = is_flat(s) ? 1 : rows, columns = is_flat(s) ? rows * s.out_w() : s.out_w();
-            row_step =
-                static_cast<std::size_t>(s.fh == 1 ? 1 : s.stride_h) * static_cast<std::size_t>(row_floats<Arch>(s));
+            const int row = part.strip * form.rows, rows = std::min(form.rows, form.out_h - row);
+            copy_strip<Arch>(s, form, src, row, copy);
+            first = row * form.out_w;
+            lines = form.flat ? 1 : rows, columns = form.flat ? rows * form.out_w : form.out_w;
+            row_step = static_cast<std::size_t>(s.fh == 1 ? 1 : s.stride_h) * static_cast<std::size_t>(form.row_size);
         }
         const int kernels = part.last_k - part.first_k,
                   tiles = (kernels + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>;
@@ -235,16 +269,16 @@ private:
         const float* rows_of_a[8];
         for (int i = 0; i < tiles; ++i) {
             const int count = kernels / tiles + (i < kernels % tiles ? 1 : 0);
-            const std::size_t at = static_cast<std::size_t>(k) * s.out_pixels() + static_cast<std::size_t>(first);
+            const std::size_t at = static_cast<std::size_t>(k) * plane + static_cast<std::size_t>(first);
             for (int row = 0; row < count; ++row) {
-                rows_of_a[row] = args.weights + static_cast<std::size_t>(k + row) * static_cast<std::size_t>(depth);
+                rows_of_a[row] = args.weights + static_cast<std::size_t>(k + row) * depth;
             }
             gemm::TileArgs line = t;
             line.c = args.dst + at;
             line.row_bias = args.bias == nullptr ? nullptr : args.bias + k;
             line.residual = args.residual == nullptr ? nullptr : args.residual + at;
             for (int l = 0; l < lines; ++l) {
-                multiply_line<Arch>(line, rows_of_a, count, columns, in_place<Arch>(s));
+                multiply_line<Arch>(line, rows_of_a, count, columns, form.in_place);
                 line.b += row_step;
                 line.c += columns;
                 if (line.residual != nullptr) line.residual += columns;
