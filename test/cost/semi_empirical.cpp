@@ -326,13 +326,11 @@ TEST_CASE("every primitive has coefficients that are shipped, and no roofline is
         CHECK(entry.values[0] < 2);
     }
     CHECK(known == shipped.size());
-    // All but those that take no convolution of a profile, which are square and of one group, and those that are
-    // younger than the profiles.
+    // All but those that take no convolution of a profile, which are square and of one group.
     for (ps::PrimitiveEntry const& primitive : all_kernels.primitives) {
         CAPTURE(primitive.id);
         bool profiled = false;
         for (const int f : {1, 3, 5, 7}) profiled = profiled || primitive.supports(laws::conv(28, 16, 16, f));
-        profiled = profiled && primitive.id != "direct-chw";
         CHECK(std::ranges::count(shipped, primitive.id, &ps::ConvCoefficients::primitive) == (profiled ? 1 : 0));
     }
 }

@@ -73,3 +73,25 @@ TEST_CASE("a chain's input is as far as its own bytes, its result as far as a ru
     CHECK(apart[first] == doctest::Approx(std::sqrt(tensor * run)));
     CHECK(apart[second] == doctest::Approx(std::sqrt(tensor * run)));
 }
+
+TEST_CASE("image by image, only the caller's tensors are as far as a whole batch of them") {
+    ps::Graph graph(8);
+    const std::size_t input = graph.add("x", ps::InputParams{{4, 8, 8}}, {});
+    const ps::AnyLayer layer = ps::ActivationParams{};
+    const std::size_t first = graph.add("a", layer, {input}), second = graph.add("b", layer, {first}),
+                      third = graph.add("c", layer, {second});
+    const std::vector<bool> callers = ps::plan::detail::callers_tensors(graph);
+    CHECK(callers == std::vector<bool>{true, false, false, true});
+    const double tensor = 4.0 * 256, batch = 2 * 8 * tensor;
+    const std::vector<double> apart = ps::plan::detail::callers_reuse_bytes(graph, callers);
+    CHECK(apart[first] == doctest::Approx(std::sqrt(2 * tensor * batch)));
+    CHECK(apart[second] == 0);
+    CHECK(apart[third] == doctest::Approx(std::sqrt(2 * tensor * batch)));
+}
+
+TEST_CASE("one image of the caller's that a layer reads and writes is no farther than itself") {
+    ps::Graph graph(1);
+    const std::size_t input = graph.add("x", ps::InputParams{{4, 8, 8}}, {});
+    const std::size_t only = graph.add("a", ps::ActivationParams{}, {input});
+    CHECK(ps::plan::detail::callers_reuse_bytes(graph, ps::plan::detail::callers_tensors(graph))[only] == 0);
+}

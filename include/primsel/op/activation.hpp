@@ -17,7 +17,9 @@ struct Op<ActivationParams> {
     [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape>, Shape output) {
         const auto size = static_cast<double>(output.size());
         const double each = operations_each<Arch>(params);
-        return each > 0 ? OpCounts{.operations = each * size} : OpCounts{.scalars = scalars_each * size};
+        if (!(each > 0)) return {.scalars = scalars_each * size};
+        // Most powers are computed one element at a time.
+        return {.operations = each * size, .form = params.kind == ActivationKind::power ? "simple" : ""};
     }
 
     template <class Arch, StridedLayout L>
