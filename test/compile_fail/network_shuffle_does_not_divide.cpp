@@ -4,7 +4,7 @@
 using namespace primsel::layer;
 
 #ifdef PRIMSEL_TEST_FIXED
-struct Net : primsel::Network<Input<6, 8, 8>, ChannelShuffle<3>> {};
+struct Net : primsel::Network<Input<10, 8, 8>, ChannelShuffle<5>> {};
 #else
-struct Net : primsel::Network<Input<6, 8, 8>, ChannelShuffle<4>> {};
+struct Net : primsel::Network<Input<10, 8, 8>, ChannelShuffle<3>> {};
 #endif

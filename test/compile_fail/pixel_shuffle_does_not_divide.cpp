@@ -4,7 +4,7 @@
 using namespace primsel::layer;
 
 #ifdef PRIMSEL_TEST_FIXED
-struct Net : primsel::Network<Input<8, 8, 8>, PixelShuffle<2>> {};
+struct Net : primsel::Network<Input<9, 8, 8>, PixelShuffle<3>> {};
 #else
-struct Net : primsel::Network<Input<6, 8, 8>, PixelShuffle<2>> {};
+struct Net : primsel::Network<Input<10, 8, 8>, PixelShuffle<3>> {};
 #endif
