@@ -178,10 +178,12 @@ TEST_CASE("readers that want the same layout share one copy") {
     graph.add("both", ps::ConcatParams{}, {a, b});
     graph.add("c", ps::ConvParams{.k = 3}, {graph.size() - 1});
     fakes::HashedCosts costs(5, 1000);  // a change of layout is to be avoided
-    const ps::Plan plan = ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{});
+    const ps::Kernels kernels = fakes::kernels(pixels);
+    const ps::Plan plan = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{});
     REQUIRE(plan.transforms.size() == 2);
+    const ps::RunContext run = ps::Questions(graph, kernels).transform(image, chw, hwc).run;
     CHECK(plan.transforms[0] ==
-          ps::PlannedTransform{"image", "a", "4x9x9", "chw", "hwc", costs.transform({4, 9, 9}, chw, hwc)});
+          ps::PlannedTransform{"image", "a", "4x9x9", "chw", "hwc", costs.transform({4, 9, 9}, chw, hwc, run)});
     CHECK(plan.transforms[1] ==
           ps::PlannedTransform{"c", "", "3x9x9", "hwc", "chw", costs.transform({3, 9, 9}, hwc, chw)});
     CHECK(plan.layer("both").in_layout == "hwc");

@@ -211,12 +211,14 @@ private:
     [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
         return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
     }
-    /// Asks for each change of layout once, for all results of one shape.
+    /// Asks for each change of layout once, for all results of one shape that are equally near.
     void ask_transforms() {
-        std::map<std::tuple<int, int, int>, std::size_t> shapes;
+        std::map<std::tuple<int, int, int, double>, std::size_t> shapes;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
-            const auto [known, is_new] = shapes.try_emplace({node.shape.c, node.shape.h, node.shape.w}, shapes.size());
+            const double near = questions_.transform(i, 0, 0).run.data_reuse_bytes;
+            const auto [known, is_new] =
+                shapes.try_emplace({node.shape.c, node.shape.h, node.shape.w, near}, shapes.size());
             shape_of_.push_back(known->second);
             if (!is_new) continue;
             for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
