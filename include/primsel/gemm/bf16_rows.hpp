@@ -115,7 +115,7 @@ void multiply(Bf16Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles
     if (tiles.rows != 0) return detail::amx_tiles<detail::Bf16Tiles>(t, rows, tiles, sums);
 #endif
     using Words = detail::Bf16Words<Arch>;
-    detail::dot_tiles<Words, Words::rows>(t, rows, sums);
+    detail::dot_tiles<Words>(t, rows, sums);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::gemm

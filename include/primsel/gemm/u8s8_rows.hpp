@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -17,7 +18,15 @@
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
-using U8S8Rows = DotRows<std::uint8_t, std::int8_t, std::int32_t>;
+/// Whether rows of bytes must be widened to 16 bits: x86 without dot products of four.
+inline constexpr bool widens_bytes =
+#if defined(__SSE2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+    !PRIMSEL_HAS_AMX;
+#else
+    false;
+#endif
+
+using U8S8Rows = DotRows<std::conditional_t<widens_bytes, std::int16_t, std::uint8_t>, std::int8_t, std::int32_t>;
 
 namespace detail {
 
@@ -30,22 +39,34 @@ PRIMSEL_INLINE std::int32_t word_at(const void* at) {
 
 #if defined(__SSE2__)
 /// Vectors of 32-bit integers, as wide as those of floats. dot_4 adds the products of four 8-bit numbers, dot_2 those
-/// of two 16-bit ones.
+/// of two 16-bit ones; load_wide makes 16-bit numbers of bytes.
 template <int lanes>
 struct Integers {
     using Vector = __m128i;
     PRIMSEL_INLINE static Vector load(const void* src) { return _mm_loadu_si128(static_cast<const Vector*>(src)); }
+    PRIMSEL_INLINE static Vector load_wide(const void* src) {
+        const Vector bytes = _mm_loadl_epi64(static_cast<const Vector*>(src));
+        return _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8);
+    }
     PRIMSEL_INLINE static void store(void* dst, Vector value) { _mm_storeu_si128(static_cast<Vector*>(dst), value); }
     PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return _mm_set1_epi32(value); }
     PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
         return _mm_add_epi32(sum, _mm_madd_epi16(a, b));
     }
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+    PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm_dpbusd_epi32(sum, a, b); }
+#elif defined(__AVXVNNI__)
+    PRIMSEL_INLINE static Vector dot_4(Vector sum, Vector a, Vector b) { return _mm_dpbusd_avx_epi32(sum, a, b); }
+#endif
 };
 #if defined(__AVX2__)
 template <>
 struct Integers<8> {
     using Vector = __m256i;
     PRIMSEL_INLINE static Vector load(const void* src) { return _mm256_loadu_si256(static_cast<const Vector*>(src)); }
+    PRIMSEL_INLINE static Vector load_wide(const void* src) {
+        return _mm256_cvtepi8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(src)));
+    }
     PRIMSEL_INLINE static void store(void* dst, Vector value) { _mm256_storeu_si256(static_cast<Vector*>(dst), value); }
     PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return _mm256_set1_epi32(value); }
     PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
@@ -63,6 +84,9 @@ template <>
 struct Integers<16> {
     using Vector = __m512i;
     PRIMSEL_INLINE static Vector load(const void* src) { return _mm512_loadu_si512(src); }
+    PRIMSEL_INLINE static Vector load_wide(const void* src) {
+        return _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(src)));
+    }
     PRIMSEL_INLINE static void store(void* dst, Vector value) { _mm512_storeu_si512(dst, value); }
     PRIMSEL_INLINE static Vector broadcast(std::int32_t value) { return _mm512_set1_epi32(value); }
     PRIMSEL_INLINE static Vector dot_2(Vector sum, Vector a, Vector b) {
@@ -84,15 +108,13 @@ inline constexpr int integer_lanes =
 #else
     4;
 #endif
-template <class V>
-concept DotsFour = requires(typename V::Vector v) { V::dot_4(v, v, v); };
 
 /// Words of four 8-bit numbers.
 template <class V>
 struct U8S8Words {
     using Vector = typename V::Vector;
     static constexpr int width = sizeof(Vector) / 4;
-    static constexpr int vectors = 2, rows = width == 16 ? 8 : 6;
+    static constexpr int vectors = 2, rows = width == 16 ? 12 : 6;
 
     PRIMSEL_INLINE static Vector zero() { return V::broadcast(0); }
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
@@ -112,23 +134,22 @@ struct U8S8Words {
     }
 };
 
-/// The same numbers in 16 bits. A word of four became two: one holds its first and third number, one the others.
-using WideRows = DotRows<std::int16_t, std::int16_t, std::int32_t>;
+/// Words of two 16-bit numbers. Those of columns are widened in registers.
 template <class V>
 struct WideWords {
     using Vector = typename V::Vector;
     static constexpr int width = sizeof(Vector) / 4;
-    static constexpr int vectors = 2, rows = width == 16 ? 8 : 4;
+    static constexpr int vectors = 2, rows = width == 16 ? 12 : 6;
 
     PRIMSEL_INLINE static Vector zero() { return V::broadcast(0); }
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
     PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
     template <int rows, int vectors>
     PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::int16_t* const (&a)[rows],
-                                   std::ptrdiff_t at, const std::int16_t* b) noexcept {
+                                   std::ptrdiff_t at, const std::int8_t* b) noexcept {
         Vector columns[vectors];
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) columns[v] = V::load(b + v * 2 * width);
+        for (int v = 0; v < vectors; ++v) columns[v] = V::load_wide(b + v * 2 * width);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
             const Vector element = V::broadcast(word_at(a[row] + at));
@@ -138,81 +159,6 @@ struct WideWords {
     }
 };
 
-/// Computes products of at most `most_words` words of the depth at a time, of which rows and columns are widened.
-template <class V>
-struct Widened {
-    static constexpr int most_words = 32;
-    // The first and third numbers of all words, then the second and fourth.
-    alignas(64) std::uint32_t rows[dot_rows][2][most_words];
-    alignas(64) std::int16_t columns[2 * most_words * 2 * dot_columns];
-    int words = 0;
-
-    void add_row(int row, const std::uint8_t* src, int count) {
-        std::uint32_t *const even = rows[row][0] + words, *const odd = rows[row][1] + words;
-        for (int i = 0; i < count; ++i) {
-            const auto four = static_cast<std::uint32_t>(word_at(src + 4 * i));
-            even[i] = four & 0xff'00ffU, odd[i] = four >> 8U & 0xff'00ffU;
-        }
-    }
-    void set_columns(const std::int8_t* src) {
-        const int pairs = words * 2 * dot_columns;
-        std::int16_t *const even = columns, *const odd = columns + pairs;
-        for (int i = 0; i < pairs; ++i) {
-            std::int16_t two = 0;
-            std::memcpy(&two, src + 2 * i, sizeof(two));
-            even[i] = static_cast<std::int16_t>(static_cast<std::int16_t>(two << 8) >> 8);
-            odd[i] = static_cast<std::int16_t>(two >> 8);
-        }
-    }
-    void multiply(U8S8Rows const& t, int count, const std::int8_t* b, bool first, std::int32_t* sums) {
-        set_columns(b);
-        WideRows wide{.a = reinterpret_cast<const std::int16_t*>(rows[0][0]),
-                      .a_stride = 4 * most_words,
-                      .inner = 2,
-                      .run = 2 * words,
-                      .inner_step = 2 * most_words,
-                      .b = columns,
-                      .columns = t.columns,
-                      .start = t.start};
-        using Words = WideWords<V>;
-        if (first) return dot_tiles<Words, Words::rows>(wide, count, sums);
-        alignas(64) std::int32_t part[dot_rows * dot_columns];
-        wide.start = nullptr;
-        dot_tiles<Words, Words::rows>(wide, count, part);
-        // Columns that are not needed were not computed.
-        for (int row = 0; row < count; ++row) {
-            for (int column = 0; column < t.columns; ++column) {
-                sums[row * dot_columns + column] += part[row * dot_columns + column];
-            }
-        }
-    }
-};
-template <class V>
-void multiply_widened(U8S8Rows const& t, int rows, std::int32_t* sums) noexcept {
-    Widened<V> part;
-    const std::int8_t* b = t.b;
-    bool first = true;
-    const auto end_part = [&] {
-        part.multiply(t, rows, b, first, sums);
-        b += part.words * 4 * dot_columns;
-        part.words = 0, first = false;
-    };
-    for (int outer = 0; outer < t.outer; ++outer) {
-        for (int inner = 0; inner < t.inner; ++inner) {
-            const std::uint8_t* const a =
-                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            for (int i = 0; i < t.run;) {
-                const int words = std::min((t.run - i) / 4, part.most_words - part.words);
-                for (int row = 0; row < rows; ++row) {
-                    part.add_row(row, a + static_cast<std::size_t>(row) * t.a_stride + i, words);
-                }
-                part.words += words, i += 4 * words;
-                if (part.words == part.most_words) end_part();
-            }
-        }
-    }
-    if (part.words != 0 || first) end_part();
-}
 #elif defined(__ARM_FEATURE_DOTPROD)
 /// Vectors of four columns. The instruction takes signed numbers: 128 is subtracted from those of A.
 struct U8S8Words {
@@ -252,7 +198,7 @@ inline void multiply_signed(U8S8Rows t, int rows, std::int32_t* sums) noexcept {
         vst1q_s32(start + column, vaddq_s32(from, vaddq_s32(halves, halves)));
     }
     t.start = start;
-    dot_tiles<U8S8Words, U8S8Words::rows>(t, rows, sums);
+    dot_tiles<U8S8Words>(t, rows, sums);
 }
 #else
 /// The definition, for the compiler to vectorise.
@@ -263,8 +209,7 @@ inline void multiply_plainly(U8S8Rows const& t, int rows, std::int32_t* sums) no
         const std::int8_t* b = t.b;
         for (int outer = 0; outer < t.outer; ++outer) {
             for (int inner = 0; inner < t.inner; ++inner) {
-                const std::uint8_t* const a = t.a + static_cast<std::size_t>(row) * t.a_stride +
-                                              static_cast<std::size_t>(outer) * t.outer_step +
+                const std::uint8_t* const a = t.a + t.place(row) + static_cast<std::size_t>(outer) * t.outer_step +
                                               static_cast<std::size_t>(inner) * t.inner_step;
                 for (int i = 0; i < t.run; i += 4, b += 4 * dot_columns) {
                     for (int column = 0; column < dot_columns; ++column) {
@@ -302,10 +247,10 @@ void multiply(U8S8Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles
 #endif
 #if defined(__SSE2__)
     using V = detail::Integers<detail::integer_lanes<Arch>>;
-    if constexpr (detail::DotsFour<V>) {
-        detail::dot_tiles<detail::U8S8Words<V>, detail::U8S8Words<V>::rows>(t, rows, sums);
+    if constexpr (widens_bytes) {
+        detail::dot_tiles<detail::WideWords<V>>(t, rows, sums);
     } else {
-        detail::multiply_widened<V>(t, rows, sums);
+        detail::dot_tiles<detail::U8S8Words<V>>(t, rows, sums);
     }
 #elif defined(__ARM_FEATURE_DOTPROD)
     detail::multiply_signed(t, rows, sums);

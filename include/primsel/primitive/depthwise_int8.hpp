@@ -3,6 +3,7 @@
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/primitive/detail/depthwise_blocks.hpp>
+#include <primsel/primitive/detail/depthwise_bytes.hpp>
 #include <primsel/primitive/detail/int8_weights.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/bytes.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -79,13 +81,25 @@ struct DepthwiseInt8 {
     [[nodiscard]] static Support supports(ConvShape const& s) { return Blocks::supports_whole_vectors(s); }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return static_cast<std::size_t>(s.taps() + 1) * hwc_u8::pixel(s.k);
+        std::size_t floats = static_cast<std::size_t>(s.taps() + 1) * hwc_u8::pixel(s.k);
+        with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) {
+            floats = hwc_u8::pixel(s.k) / bytes * primitive::detail::DepthwiseBytes<bytes>::packed_floats(s.fw);
+        });
+        return floats;
     }
-    /// Writes each tap's integers as floats, then the scales.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        const auto taps = static_cast<std::size_t>(s.taps()), pixel = hwc_u8::pixel(s.k);
         std::fill_n(dst, packed_floats<Arch>(s), 0.0F);
+        if (with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) {
+                using Bytes = primitive::detail::DepthwiseBytes<bytes>;
+                for (int first = 0; first < s.k; first += bytes, dst += Bytes::packed_floats(s.fw)) {
+                    Bytes::pack(kernel, s.fw, first, s.k, dst);
+                }
+            })) {
+            return;
+        }
+        // Each tap's integers as floats, then the scales.
+        const auto taps = static_cast<std::size_t>(s.taps()), pixel = hwc_u8::pixel(s.k);
         for (std::size_t i = 0; i < static_cast<std::size_t>(s.k); ++i, kernel += taps) {
             primitive::detail::Int8Weights weights(kernel, taps);
             for (std::size_t tap = 0; tap < taps; ++tap) {
@@ -96,7 +110,9 @@ struct DepthwiseInt8 {
     }
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        Blocks::run<Arch>(s, args, reinterpret_cast<const std::uint8_t*>(args.src));
+        if (!with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) { run_bytes<bytes>(s, args); })) {
+            Blocks::run<Arch>(s, args, reinterpret_cast<const std::uint8_t*>(args.src));
+        }
     }
 
     template <class Arch>
@@ -105,12 +121,47 @@ struct DepthwiseInt8 {
         padded.k = padded.c = padded.groups = static_cast<int>(hwc_u8::pixel(s.k));
         const double image = static_cast<double>(s.in_pixels()) * padded.k,
                      out = static_cast<double>(s.out_pixels()) * padded.k;
-        // Three instructions make floats of an input, which serves about as many outputs as a third of the taps.
-        const double taps = s.taps(), conversions = (2 * taps + 5) / (taps + 5);
-        return Work{}.add({.rate = Rate::gemm,
-                           .operations = conversions * Blocks::operations<Arch>(padded),
-                           .bytes = image + 2 * out,
-                           .working_set = image + out});
+        Phase phase{.bytes = image + 2 * out, .working_set = image + out};
+        if (!with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) {
+                phase.rate = Rate::registers;
+                phase.operations = primitive::detail::DepthwiseBytes<bytes>::operations(s);
+            })) {
+            // Three instructions make floats of an input, which serves about as many outputs as a third of the taps.
+            const double taps = s.taps(), conversions = (2 * taps + 5) / (taps + 5);
+            phase.rate = Rate::gemm, phase.operations = conversions * Blocks::operations<Arch>(padded);
+        }
+        return Work{}.add(phase);
+    }
+
+private:
+    /// Calls use(integral_constant) with the number of channels that are computed together, if they fit the pixels.
+    template <class Arch, class Use>
+    static bool with_vectors([[maybe_unused]] ConvShape const& s, [[maybe_unused]] Use const& use) {
+#if defined(__AVX2__)
+        constexpr int widest = std::min(primitive::detail::widest_bytes, 4 * lanes<Arch>);
+        const auto pixel = static_cast<int>(hwc_u8::pixel(s.k));
+        if constexpr (widest > 32) {
+            if (pixel >= widest) return use(std::integral_constant<int, widest>{}), true;
+        }
+        if constexpr (widest >= 32) {
+            if (pixel >= 32) return use(std::integral_constant<int, 32>{}), true;
+        }
+#endif
+        return false;
+    }
+    template <int bytes>
+    static void run_bytes(ConvShape const& s, ConvArgs const& args) noexcept {
+        using Bytes = primitive::detail::DepthwiseBytes<bytes>;
+        // Preparing the weights of a vector of channels takes as long as some pixels.
+        const int vectors = static_cast<int>(hwc_u8::pixel(s.k)) / bytes, rows = std::max(1, 96 / s.out_w()),
+                  blocks = (s.out_h() + rows - 1) / rows;
+        const std::size_t packed = Bytes::packed_floats(s.fw);
+        args.executor.parallel_for(
+            static_cast<std::size_t>(blocks * vectors), [&, vectors, rows, packed](std::size_t item, std::size_t) {
+                const int first = static_cast<int>(item) / vectors * rows, vector = static_cast<int>(item) % vectors;
+                Bytes::run(s, args, args.weights + static_cast<std::size_t>(vector) * packed, vector * bytes, first,
+                           std::min(first + rows, s.out_h()));
+            });
     }
 };
 

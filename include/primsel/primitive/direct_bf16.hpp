@@ -95,9 +95,11 @@ struct Bf16Numbers {
                 store<Arch>(at, value);
             }
         }
-        /// The panel's sums end as those of pixel `pixel`.
-        PRIMSEL_INLINE void operator()(const float* sums, std::size_t pixel) const {
-            const std::size_t at = pixel * step;
+        /// The panel's sums end as those of `count` pixels from `pixel` on.
+        PRIMSEL_INLINE void operator()(const float* sums, std::size_t pixel, int count) const {
+            for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) one(sums, pixel * step);
+        }
+        PRIMSEL_INLINE void one(const float* sums, std::size_t at) const {
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) {
                 if (v >= whole) break;

@@ -77,8 +77,7 @@ struct Int8Numbers {
         Element* dst;
         const Element* residual = nullptr;
         std::size_t step;
-        /// The columns in whole vectors, and all that are stored.
-        int whole, stored;
+        int stored;  ///< the columns that are stored
         V low, high, residual_factor, residual_zero, factor[vectors], bias[vectors];
         ByteStore<Arch> bytes;
 
@@ -90,7 +89,6 @@ struct Int8Numbers {
               low(args.clamp.low),
               high(args.clamp.high),
               bytes(to_bytes_of(args)) {
-            whole = stored / lanes<Arch>;
             if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
             const float over_scale = narrows ? 1.0F / args.dst_range.scale : 1.0F;
             residual_factor = broadcast<Arch>(args.residual_range.scale * over_scale);
@@ -107,23 +105,13 @@ struct Int8Numbers {
             }
         }
 
-        /// The panel's sums end as those of pixel `pixel`.
-        PRIMSEL_INLINE void operator()(const std::int32_t* sums, std::size_t pixel) const {
-            const std::size_t at = pixel * step;
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
-                if (v >= whole) break;
-                const int column = v * lanes<Arch>;
-                store_to(dst + at + column,
-                         value(sums + column, v, residual == nullptr ? nullptr : residual + at + column));
+        /// The panel's sums end as those of `count` pixels from `pixel` on.
+        PRIMSEL_INLINE void operator()(const std::int32_t* sums, std::size_t pixel, int count) const {
+            if constexpr (narrows) {
+                for (int i = 0; i < count; i += ByteStore<Arch>::runs) store_bytes(sums, pixel, i, count - 1);
+            } else {
+                for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) store_floats(sums, pixel * step);
             }
-            const int column = whole * lanes<Arch>, count = stored - column;
-            if (count == 0) return;
-            // The columns that do not fill a vector.
-            Element some[lanes<Arch>]{};
-            if (residual != nullptr) std::copy_n(residual + at + column, count, some);
-            store_to(some, value(sums + column, whole, residual == nullptr ? nullptr : some));
-            std::copy_n(some, count, dst + at + column);
         }
 
     private:
@@ -139,11 +127,45 @@ struct Int8Numbers {
                 return result + load<Arch>(added);
             }
         }
-        PRIMSEL_INLINE void store_to(Element* at, V const& value) const {
-            if constexpr (narrows) {
-                bytes(at, value);
-            } else {
-                store<Arch>(at, clamp<Arch>(value, low, high));
+        /// Stores the pixels of a few runs from the i-th on, up to the last one, which may be stored several times.
+        PRIMSEL_INLINE void store_bytes(const std::int32_t* sums, std::size_t pixel, int i, int last) const {
+            constexpr int runs = ByteStore<Arch>::runs;
+            V values[runs * vectors];
+            Element* to[runs];
+            PRIMSEL_UNROLL
+            for (int run = 0; run < runs; ++run) {
+                const int row = std::min(i + run, last);
+                const std::size_t at = (pixel + static_cast<std::size_t>(row)) * step;
+                to[run] = dst + at;
+                const Element* added = residual == nullptr ? nullptr : residual + at;
+                Element some[gemm::dot_columns];
+                if (residual != nullptr && stored < gemm::dot_columns) {
+                    std::copy_n(added, stored, some);
+                    added = some;
+                }
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) {
+                    const int column = v * lanes<Arch>;
+                    values[run * vectors + v] =
+                        value(sums + row * gemm::dot_columns + column, v, added == nullptr ? nullptr : added + column);
+                }
+            }
+            bytes.store_runs(values, to, stored);
+        }
+        PRIMSEL_INLINE void store_floats(const std::int32_t* sums, std::size_t at) const {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) {
+                const int column = v * lanes<Arch>, rest = stored - column;
+                if (rest <= 0) break;
+                if (rest >= lanes<Arch>) {
+                    const V result = value(sums + column, v, residual == nullptr ? nullptr : residual + at + column);
+                    store<Arch>(dst + at + column, clamp<Arch>(result, low, high));
+                } else {
+                    const FirstLanes<Arch> part(rest);
+                    V result = value(sums + column, v, nullptr);
+                    if (residual != nullptr) result += part.load(residual + at + column);
+                    part.store(dst + at + column, clamp<Arch>(result, low, high));
+                }
             }
         }
     };

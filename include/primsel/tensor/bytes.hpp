@@ -59,7 +59,68 @@ template <class Arch>
 class ByteStore {
 public:
     PRIMSEL_INLINE explicit ByteStore(ToBytes const& to)
-        : low_(to.low), high_(to.high), zero_point_(Integers{} + (to.zero_point - bits_of_magic)) {}
+        : low_(to.low),
+          high_(to.high),
+          zero_point_(Integers{} + (to.zero_point - bits_of_magic)),
+          zero_word_(static_cast<std::int16_t>(to.zero_point)) {
+        const float low = to.low + magic;
+        std::int32_t bits = 0;
+        std::memcpy(&bits, &low, sizeof(bits));
+        low_byte_ = static_cast<std::uint8_t>(bits - bits_of_magic + to.zero_point);
+    }
+
+    /// The values of a run of 32 neighbours, or of the two runs that vectors of 16 lanes store together.
+    static constexpr int run = 32, runs = lanes<Arch> == 16 ? 2 : 1, vectors = runs * run / lanes<Arch>;
+
+    /// Stores the first `count` bytes, a power of two, of each run.
+    PRIMSEL_INLINE void store_runs(Floats<Arch> const (&scaled)[vectors], std::uint8_t* const (&dst)[runs],
+                                   int count) const {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+        if constexpr (lanes<Arch> == 16) {
+            // Values below the lower bound, and NaN, become the least integers, which saturate.
+            const auto rounded = [this](Floats<Arch> const& value) {
+                return _mm512_maskz_cvtps_epi32(0xffff, min<Arch>(high_, value));
+            };
+            const __m512i zero = _mm512_set1_epi16(zero_word_);
+            const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(rounded(scaled[0]), rounded(scaled[1])), zero),
+                          second = _mm512_adds_epi16(_mm512_packs_epi32(rounded(scaled[2]), rounded(scaled[3])), zero);
+            const __m512i bytes =
+                _mm512_max_epu8(_mm512_packus_epi16(first, second), _mm512_set1_epi8(static_cast<char>(low_byte_)));
+            // Each 128 bits hold four bytes of each vector.
+            const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+                          all = _mm512_maskz_permutexvar_epi32(0xffff, order, bytes);
+            const __m256i low = _mm512_castsi512_si256(all), high = _mm512_maskz_extracti64x4_epi64(0xff, all, 1);
+            if (count == run) {
+                _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst[0]), low);
+                _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst[1]), high);
+            } else {
+                const auto some = (__mmask32{1} << static_cast<unsigned>(count)) - 1;
+                _mm256_mask_storeu_epi8(dst[0], some, low);
+                _mm256_mask_storeu_epi8(dst[1], some, high);
+            }
+            return;
+        }
+#endif
+#if defined(__AVX2__)
+        if constexpr (lanes<Arch> == 8) {
+            const auto rounded = [this](Floats<Arch> const& value) {
+                return _mm256_cvtps_epi32(min<Arch>(high_, value));
+            };
+            const __m256i zero = _mm256_set1_epi16(zero_word_);
+            const __m256i first = _mm256_adds_epi16(_mm256_packs_epi32(rounded(scaled[0]), rounded(scaled[1])), zero),
+                          second = _mm256_adds_epi16(_mm256_packs_epi32(rounded(scaled[2]), rounded(scaled[3])), zero);
+            const __m256i bytes =
+                _mm256_max_epu8(_mm256_packus_epi16(first, second), _mm256_set1_epi8(static_cast<char>(low_byte_)));
+            const __m256i all = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+            if (count == run) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst[0]), all);
+            std::memcpy(dst[0], &all, static_cast<std::size_t>(count));
+            return;
+        }
+#endif
+        std::uint8_t all[runs * run];
+        for (int v = 0; v < vectors; ++v) (*this)(all + v * lanes<Arch>, scaled[v]);
+        for (int i = 0; i < runs; ++i) std::memcpy(dst[i], all + i * run, static_cast<std::size_t>(count));
+    }
 
     PRIMSEL_INLINE void operator()(std::uint8_t* dst, Floats<Arch> const& scaled) const {
         // The addition rounds to integers, which are the lowest bits of the sum.
@@ -90,6 +151,8 @@ private:
 
     Floats<Arch> low_, high_;
     Integers zero_point_;
+    std::int16_t zero_word_;
+    std::uint8_t low_byte_;
 };
 
 /// Converts n neighbours.

@@ -1,17 +1,19 @@
-// Products of rows of words with a panel of 32 columns. A word is four bytes: two or four steps of the depth.
+// Products of rows of words with a panel of 32 columns. A word of a row is four bytes: two or four steps of the depth.
 #pragma once
 
 #include <primsel/core/amx.hpp>
 #include <primsel/core/simd.hpp>
 
+#include <array>
 #include <cstddef>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// The columns of a panel.
 inline constexpr int dot_columns = 32;
-/// The most rows of a product.
-inline constexpr int dot_rows = 32;
+/// The most rows of a product: those of two tiles of the matrix unit, or of four tiles in registers.
+inline constexpr int dot_rows = PRIMSEL_HAS_AMX ? 32 : 48;
 
 /// Rows of a matrix A, and a panel of a matrix B. The depth is walked as outer x inner x run, as in TileArgs; distances
 /// and run are numbers of elements, and a run consists of whole words. A step of the panel holds a word for each
@@ -20,10 +22,11 @@ template <class A, class B, class S>
 struct DotRows {
     using Sum = S;
     static constexpr int word = static_cast<int>(4 / sizeof(A));  ///< the elements of a word
-    static_assert(sizeof(A) == sizeof(B));
 
     const A* a = nullptr;
     std::size_t a_stride = 0;
+    /// The distance of each row from a, if they do not lie a_stride apart; or null. The matrix unit does not know it.
+    const std::ptrdiff_t* places = nullptr;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const B* b = nullptr;
@@ -33,30 +36,36 @@ struct DotRows {
     bool fetches = false;
     /// The values from which the sums of each column start; null for zeros.
     const Sum* start = nullptr;
+
+    [[nodiscard]] PRIMSEL_INLINE std::ptrdiff_t place(int row) const {
+        return places != nullptr ? places[row] : static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * a_stride);
+    }
 };
 
 namespace detail {
 
-/// Computes a tile of sums in registers. Words is a type with the vector of sums, and `add`, which adds the products of
-/// one word of each row with vectors of columns.
+/// Computes rows [first, first + rows) and the columns of a few vectors from `column` on, with sums in registers.
+/// Words is a type with the vector of sums, and `add`, which adds the products of one word of each row with vectors of
+/// columns.
 template <class Words, int rows, int vectors, class Rows>
-PRIMSEL_NOINLINE void dot_tile(Rows const& t, const decltype(Rows{}.a) first, const decltype(Rows{}.b) panel,
-                               const typename Rows::Sum* start, typename Rows::Sum* sums_of) noexcept {
+PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, typename Rows::Sum* sums_of) noexcept {
     typename Words::Vector sums[rows][vectors];
     PRIMSEL_UNROLL
     for (int v = 0; v < vectors; ++v) {
-        sums[0][v] = start == nullptr ? Words::zero() : Words::load(start + v * Words::width);
+        sums[0][v] = t.start == nullptr ? Words::zero() : Words::load(t.start + column + v * Words::width);
         PRIMSEL_UNROLL
         for (int row = 1; row < rows; ++row) sums[row][v] = sums[0][v];
     }
-    auto* b = panel;
+    std::ptrdiff_t places[rows];
+    for (int row = 0; row < rows; ++row) places[row] = t.place(first + row);
+    auto* b = t.b + Rows::word * column;
     for (int outer = 0; outer < t.outer; ++outer) {
         for (int inner = 0; inner < t.inner; ++inner) {
             decltype(Rows{}.a) a[rows];
-            auto* at =
-                first + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            auto* const at =
+                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
             PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row, at += t.a_stride) a[row] = at;
+            for (int row = 0; row < rows; ++row) a[row] = at + places[row];
             for (std::ptrdiff_t i = 0; i < t.run; i += Rows::word, b += Rows::word * dot_columns) {
                 Words::template add<rows, vectors>(sums, a, i, b);
             }
@@ -66,28 +75,37 @@ PRIMSEL_NOINLINE void dot_tile(Rows const& t, const decltype(Rows{}.a) first, co
     for (int row = 0; row < rows; ++row) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
-            Words::store(sums_of + row * dot_columns + v * Words::width, sums[row][v]);
+            Words::store(sums_of + (first + row) * dot_columns + column + v * Words::width, sums[row][v]);
         }
     }
 }
 
-/// Computes `rows` rows by tiles, and the rest by smaller ones.
-template <class Words, int most, class Rows>
+template <class Rows>
+using DotKernel = void (*)(Rows const&, int, int, typename Rows::Sum*) noexcept;
+/// The tiles of 1 to Words::rows rows: entry [rows - 1].
+template <class Words, int vectors, class Rows>
+inline constexpr auto dot_kernels = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array<DotKernel<Rows>, sizeof...(i)>{&dot_tile<Words, i + 1, vectors, Rows>...};
+}(std::make_integer_sequence<int, Words::rows>{});
+
+/// Computes `rows` rows in tiles of nearly equal height.
+template <class Words, class Rows>
 void dot_tiles(Rows const& t, int rows, typename Rows::Sum* sums) noexcept {
-    constexpr int width = Words::vectors * Words::width;
-    const int whole = rows / most * most;
-    for (int row = 0; row < whole; row += most) {
-        auto* const a = t.a + static_cast<std::size_t>(row) * t.a_stride;
+    constexpr int vectors = Words::vectors, width = vectors * Words::width;
+    const int tiles = (rows + Words::rows - 1) / Words::rows;
+    for (int i = 0, row = 0; i < tiles; ++i) {
+        const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
+        const auto kernel = static_cast<std::size_t>(count - 1);
         for (int column = 0; column < t.columns; column += width) {
-            dot_tile<Words, most, Words::vectors>(t, a, t.b + Rows::word * column,
-                                                  t.start == nullptr ? nullptr : t.start + column,
-                                                  sums + row * dot_columns + column);
+            if constexpr (vectors > 1) {
+                if (t.columns - column <= Words::width) {
+                    dot_kernels<Words, 1, Rows>[kernel](t, row, column, sums);
+                    break;
+                }
+            }
+            dot_kernels<Words, vectors, Rows>[kernel](t, row, column, sums);
         }
-    }
-    if constexpr (most > 1) {
-        Rows rest = t;
-        rest.a += static_cast<std::size_t>(whole) * t.a_stride;
-        if (whole < rows) dot_tiles<Words, most / 2>(rest, rows - whole, sums + whole * dot_columns);
+        row += count;
     }
 }
 

@@ -11,15 +11,17 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
-/// Direct convolution of numbers smaller than floats. A row of output pixels is a matrix whose rows overlap in the
-/// image. With stride 1 the rows of the image follow each other as one long row, and what is computed for its padding
-/// is dropped. An unpadded image of such numbers is read in place. Others are copied with their padding, strip by strip
-/// if the copy is large. Pixels of few channels would fill a small part of a cache line: where there are several taps,
-/// the patches of the pixels of each product are copied, too.
+/// Direct convolution of numbers smaller than floats. Output pixels are the rows of a matrix, which overlap in the
+/// image. The matrix unit needs rows at equal distances: with stride 1 the rows of the image follow each other as one
+/// long row for it, and what is computed for their padding is dropped. An unpadded image of such numbers is read in
+/// place. Others are copied with their padding, strip by strip if the copy is large. Pixels of few channels would fill
+/// a small part of a cache line, or no whole words: where there are several taps, the patches of the pixels of each
+/// product are copied, too.
 ///
 /// Numbers is a type with
 /// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
@@ -44,27 +46,28 @@ struct DirectNarrow {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return floats_of(static_cast<std::size_t>(panels(s)) * panel_elements(s)) + Numbers::tail_floats * columns(s);
+        return floats_of<Weight>(static_cast<std::size_t>(panels(s)) * panel_elements(s)) +
+               Numbers::tail_floats * columns(s);
     }
     /// Writes panels of 32 outputs: for each word of the depth (fh, fw, c) the word's weights of every output.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         auto* to = reinterpret_cast<Weight*>(dst);
         std::fill_n(dst, packed_floats<Arch>(s), 0.0F);
-        const std::size_t pixel = copied_pixel(s), depth = static_cast<std::size_t>(s.c * s.taps());
-        constexpr std::size_t word = Rows::word;
+        const std::size_t run = run_elements(s), depth = static_cast<std::size_t>(s.c * s.taps());
         for (int k = 0; k < s.k; ++k) {
             typename Numbers::Output output(kernel + static_cast<std::size_t>(k) * depth, depth);
             Weight* const column = to + static_cast<std::size_t>(k / gemm::dot_columns) * panel_elements(s) +
                                    static_cast<std::size_t>(k % gemm::dot_columns) * word;
             for (int tap = 0; tap < s.fh * s.fw; ++tap) {
                 for (int c = 0; c < s.c; ++c) {
-                    const std::size_t step = static_cast<std::size_t>(tap) * pixel + static_cast<std::size_t>(c);
+                    const std::size_t step = static_cast<std::size_t>(tap) * run + static_cast<std::size_t>(c);
                     column[step / word * word * gemm::dot_columns + step % word] =
                         output.rounded(kernel[kernel_index(s, k, c, tap / s.fw, tap % s.fw)]);
                 }
             }
-            output.write_tail(dst + floats_of(static_cast<std::size_t>(panels(s)) * panel_elements(s)) + k, columns(s));
+            output.write_tail(dst + floats_of<Weight>(static_cast<std::size_t>(panels(s)) * panel_elements(s)) + k,
+                              columns(s));
         }
     }
     template <class Arch>
@@ -113,7 +116,9 @@ struct DirectNarrow {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double columns = panels(s) * gemm::dot_columns, depth = static_cast<double>(depth_of(s)),
+        // Vectors of columns that no output needs are not computed.
+        const int vector = PRIMSEL_HAS_AMX ? 16 : lanes<Arch>;
+        const double columns = (s.k + vector - 1) / vector * vector, depth = static_cast<double>(depth_of(s)),
                      weights = sizeof(Weight) * depth * columns,
                      in = element_bytes<From> * static_cast<double>(s.in_shape().size()),
                      out = element_bytes<To> * static_cast<double>(s.out_shape().size()),
@@ -136,14 +141,22 @@ struct DirectNarrow {
 
 private:
     using Image = typename Numbers::Image;
-    using Element = element_of<Image>;
     using Rows = typename Numbers::Rows;
+    /// The numbers of an image, and of the rows of a product: the same, or wider.
+    using Stored = element_of<Image>;
+    using Element = std::remove_cvref_t<decltype(*Rows{}.a)>;
+    static constexpr bool widens = !std::same_as<Stored, Element>;
     using Weight = std::remove_cvref_t<decltype(*Rows{}.b)>;
     static constexpr bool from_floats = std::same_as<From, hwc>;
-    /// The elements of a cache line, and of a float.
-    static constexpr std::size_t line_elements = 64 / sizeof(Element), of_float = sizeof(float) / sizeof(Element);
+    /// The elements of a cache line.
+    static constexpr std::size_t line_elements = 64 / sizeof(Element);
+    static constexpr std::size_t word = Rows::word;
+    [[nodiscard]] static constexpr std::size_t round_up(std::size_t elements, std::size_t to) {
+        return (elements + to - 1) / to * to;
+    }
+    template <class E = Element>
     [[nodiscard]] static constexpr std::size_t floats_of(std::size_t elements) {
-        return (elements + of_float - 1) / of_float;
+        return round_up(elements * sizeof(E), sizeof(float)) / sizeof(float);
     }
     template <class L>
     static constexpr double element_bytes = sizeof(element_of<L>);
@@ -161,19 +174,28 @@ private:
     /// Whether all panels follow each other for the same pixels, so that results are written in order. Larger weights
     /// would not stay in the caches from pixels to pixels.
     [[nodiscard]] static constexpr bool panels_inside(ConvShape const& s) {
-        return patches(s) || static_cast<std::size_t>(panels(s)) * floats_of(panel_elements(s)) <= l2_floats / 8;
+        return patches(s) ||
+               static_cast<std::size_t>(panels(s)) * floats_of<Weight>(panel_elements(s)) <= l2_floats / 8;
     }
     [[nodiscard]] static constexpr bool patches(ConvShape const& s) {
-        return s.c <= static_cast<int>(line_elements) / 2 && s.fh * s.fw > 1;
+        const auto c = static_cast<std::size_t>(s.c);
+        return s.fh * s.fw > 1 && (PRIMSEL_HAS_AMX ? c <= line_elements / 2 : c < 3 * word && c % word != 0);
+    }
+    /// The elements of a tap in the depth. The matrix unit loads whole pixels.
+    [[nodiscard]] static constexpr std::size_t run_elements(ConvShape const& s) {
+        const auto c = static_cast<std::size_t>(s.c);
+        return patches(s) ? c : PRIMSEL_HAS_AMX ? Image::pixel(s.c) : round_up(c, word);
     }
     [[nodiscard]] static constexpr std::size_t depth_of(ConvShape const& s) {
-        const std::size_t depth = static_cast<std::size_t>(s.fh * s.fw) * copied_pixel(s);
-        return patches(s) ? (depth + line_elements - 1) / line_elements * line_elements : depth;
+        const std::size_t depth = static_cast<std::size_t>(s.fh * s.fw) * run_elements(s);
+        return patches(s) ? round_up(depth, PRIMSEL_HAS_AMX ? line_elements : word) : depth;
     }
-    [[nodiscard]] static constexpr bool copies(ConvShape const& s) { return from_floats || s.padded() || patches(s); }
+    [[nodiscard]] static constexpr bool copies(ConvShape const& s) {
+        return from_floats || widens || s.padded() || patches(s);
+    }
     /// The elements of a pixel in a copy.
     [[nodiscard]] static constexpr std::size_t copied_pixel(ConvShape const& s) {
-        return patches(s) ? static_cast<std::size_t>(s.c) : Image::pixel(s.c);
+        return widens || patches(s) ? run_elements(s) : Image::pixel(s.c);
     }
     [[nodiscard]] static constexpr std::size_t row_elements(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * copied_pixel(s);
@@ -182,11 +204,11 @@ private:
     [[nodiscard]] static constexpr std::size_t patch_floats(ConvShape const& s) {
         return patches(s) ? round_up_floats(floats_of(gemm::dot_rows * depth_of(s) + line_elements)) : 0;
     }
-    /// Whether pixels of neighbouring output rows are computed as one row.
-    [[nodiscard]] static constexpr bool flat(ConvShape const& s) {
-        return !patches(s) && s.stride_h == 1 && s.stride_w == 1 && s.padded_w() < 2 * s.out_w();
+    /// Whether the matrix unit computes pixels of neighbouring output rows as one row.
+    [[nodiscard]] static bool flat(ConvShape const& s) {
+        return core::may_use_amx() && !patches(s) && s.stride_h == 1 && s.stride_w == 1 && s.padded_w() < 2 * s.out_w();
     }
-    [[nodiscard]] static constexpr double computed_pixels(ConvShape const& s) {
+    [[nodiscard]] static double computed_pixels(ConvShape const& s) {
         return 1.0 * s.out_h() * (flat(s) ? s.padded_w() : s.out_w());
     }
     /// About 512 pixels: each panel is read seldom, and the strip stays in L2.
@@ -218,17 +240,17 @@ private:
         if constexpr (from_floats) {
             const float* from = args.src + static_cast<std::size_t>(h) * w * c;
             if (pixel == c) {
-                narrow(from, w * c, to);
+                convert(narrow, from, w * c, to);
             } else {
                 for (std::size_t x = 0; x < w; ++x) {
-                    narrow(from + x * c, c, to + x * pixel);
+                    convert(narrow, from + x * c, c, to + x * pixel);
                     std::fill_n(to + x * pixel + c, pixel - c, Element{});
                 }
             }
         } else {
-            const auto* from = reinterpret_cast<const Element*>(args.src) + static_cast<std::size_t>(h) * w * stored;
+            const auto* from = reinterpret_cast<const Stored*>(args.src) + static_cast<std::size_t>(h) * w * stored;
             if (pixel == stored) {
-                std::memcpy(to, from, w * pixel * sizeof(Element));
+                std::copy_n(from, w * pixel, to);
             } else {
                 for (std::size_t x = 0; x < w; ++x) std::copy_n(from + x * stored, pixel, to + x * pixel);
             }
@@ -236,11 +258,25 @@ private:
         std::fill_n(to + w * pixel, static_cast<std::size_t>(s.pad_right) * pixel, narrow.zero);
     }
 
+    static void convert(typename Numbers::Narrow const& narrow, const float* from, std::size_t n,
+                        Element* to) noexcept {
+        if constexpr (widens) {
+            Stored some[256];
+            for (std::size_t i = 0; i < n; i += std::size(some)) {
+                const std::size_t count = std::min(std::size(some), n - i);
+                narrow(from + i, count, some);
+                std::copy_n(some, count, to + i);
+            }
+        } else {
+            narrow(from, n, to);
+        }
+    }
+
     /// Writes the patches of `count` rows of a product one after the other.
     static void gather(ConvShape const& s, Rows const& rows, int count, Element* patch) noexcept {
         const std::size_t depth = depth_of(s), length = static_cast<std::size_t>(s.fh * s.fw) * copied_pixel(s);
         for (int i = 0; i < count; ++i) {
-            const Element* const begin = rows.a + static_cast<std::size_t>(i) * rows.a_stride;
+            const Element* const begin = rows.a + rows.place(i);
             Element* to = patch + static_cast<std::size_t>(i) * depth;
             for (int outer = 0; outer < rows.outer; ++outer) {
                 for (int inner = 0; inner < rows.inner; ++inner) {
@@ -266,27 +302,38 @@ private:
         std::size_t line_step = 0;
 
         Walk(ConvShape const& s, const Element* image, int first_row, int count, int step) : first(first_row) {
-            const std::size_t pixel = copied_pixel(s);
-            const bool whole_row = s.dilation_w == 1, one_line = flat(s);
+            const std::size_t pixel = copied_pixel(s), run_of_tap = run_elements(s);
+            const bool whole_row = s.dilation_w == 1 && run_of_tap == pixel, one_line = flat(s);
             rows = {.a = image,
                     .a_stride = static_cast<std::size_t>(s.stride_w) * pixel,
                     .outer = s.fh,
                     .inner = whole_row ? 1 : s.fw,
-                    .run = static_cast<int>(pixel) * (whole_row ? s.fw : 1),
+                    .run = static_cast<int>(run_of_tap) * (whole_row ? s.fw : 1),
                     .outer_step = static_cast<std::size_t>(step) * row_elements(s),
                     .inner_step = static_cast<std::size_t>(s.dilation_w) * pixel};
             width = one_line ? s.padded_w() : s.out_w();
-            lines = one_line ? 1 : count;
-            line = one_line ? (count - 1) * width + s.out_w() : width;
             line_step = static_cast<std::size_t>(s.stride_h) * row_elements(s);
+            const bool amx = core::may_use_amx();
+            lines = amx && !one_line ? count : 1;
+            line = lines == 1 ? (count - 1) * width + s.out_w() : width;
             const int products = (line + gemm::dot_rows - 1) / gemm::dot_rows;
             at_once = (line + products - 1) / products;
-            if (core::may_use_amx()) {
+            if (amx) {
                 if (at_once > 16) at_once = (at_once + 1) / 2 * 2;
                 if (at_once > line) at_once /= 2;  // an odd line is two products of a tile, which share a pixel
                 tiles.rows = at_once > 16 ? at_once / 2 : at_once;
                 tiles.words = patches(s) ? 16 : std::min(16, rows.run / Rows::word);
                 while (!patches(s) && rows.run / Rows::word % tiles.words != 0) --tiles.words;
+            }
+        }
+        /// Writes the places of `count` pixels of the line from pixel `at` on.
+        void place(int at, int count, std::ptrdiff_t* places) const {
+            int x = at % width;
+            auto begin = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(at / width) * line_step);
+            const auto step = static_cast<std::ptrdiff_t>(rows.a_stride);
+            for (int i = 0; i < count; ++i) {
+                places[i] = begin + x * step;
+                if (++x == width) x = 0, begin += static_cast<std::ptrdiff_t>(line_step);
             }
         }
     };
@@ -298,46 +345,54 @@ private:
         Rows rows = walk.rows, product = rows;
         if (patch != nullptr) product = {.a_stride = depth_of(s), .run = static_cast<int>(depth_of(s))};
         alignas(alignment) typename Rows::Sum sums[gemm::dot_rows * gemm::dot_columns];
+        std::ptrdiff_t places[gemm::dot_rows];
         const auto* const panels_of = reinterpret_cast<const Weight*>(args.weights);
-        const float* const tail = args.weights + floats_of(static_cast<std::size_t>(panels(s)) * panel_elements(s));
+        const float* const tail =
+            args.weights + floats_of<Weight>(static_cast<std::size_t>(panels(s)) * panel_elements(s));
         typename Numbers::Start start;
         for (int line = 0; line < walk.lines; ++line) {
             const Element* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
             for (int done = 0; done < walk.line;) {
-                // The last product begins earlier: it computes some pixels again.
-                const int at = std::min(done, walk.line - walk.at_once);
-                rows.a = begin + static_cast<std::size_t>(at) * walk.rows.a_stride;
+                int at = done, count = std::min(walk.at_once, walk.line - done);
+                if (walk.tiles.rows != 0) {
+                    // The last product begins earlier: it computes some pixels again.
+                    at = std::min(done, walk.line - walk.at_once), count = walk.at_once;
+                    rows.a = begin + static_cast<std::size_t>(at) * walk.rows.a_stride;
+                } else {
+                    rows.a = begin, rows.places = places;
+                    walk.place(at, count, places);
+                }
                 if (patch != nullptr) {
-                    gather(s, rows, walk.at_once, patch);
+                    gather(s, rows, count, patch);
                     product.a = patch;
                 } else {
-                    product.a = rows.a;
+                    product.a = rows.a, product.places = rows.places;
                 }
                 for (int panel = first; panel < last; ++panel) {
                     product.b = panels_of + static_cast<std::size_t>(panel) * panel_elements(s);
                     product.columns = std::min(gemm::dot_columns, s.k - panel * gemm::dot_columns);
                     product.fetches = line == 0 && done == 0;
                     product.start = start(args, tail + columns(s) + panel * gemm::dot_columns);
-                    Numbers::template multiply<Arch>(product, walk.at_once, walk.tiles, sums);
-                    finish<Arch>(s, args, walk, panel, line, at, done - at, sums, tail);
+                    Numbers::template multiply<Arch>(product, count, walk.tiles, sums);
+                    finish<Arch>(s, args, walk, panel, line, at, done - at, count, sums, tail);
                 }
-                done = at + walk.at_once;
+                done = at + count;
             }
         }
     }
-    /// Stores sums from the one of pixel `from` of a line on; those before were stored already.
+    /// Stores sums [from, count) of the pixels of a line from `at` on; those before were stored already.
     template <class Arch>
     static void finish(ConvShape const& s, ConvArgs const& args, Walk const& walk, int panel, int line, int at,
-                       int from, const typename Rows::Sum* sums, const float* tail) noexcept {
+                       int from, int count, const typename Rows::Sum* sums, const float* tail) noexcept {
         const typename Numbers::template Finish<Arch, To> end(s, args, panel * gemm::dot_columns, tail);
         int row = walk.first + line + (at + from) / walk.width, x = (at + from) % walk.width;
-        for (int i = from; i < walk.at_once;) {
-            const auto pixel = static_cast<std::size_t>(row * s.out_w() + x);
-            const int count = std::min(s.out_w() - x, walk.at_once - i);
-            for (int j = 0; j < count; ++j) {
-                end(sums + (i + j) * gemm::dot_columns, pixel + static_cast<std::size_t>(j));
+        while (from < count) {
+            // Without padding between them, rows are one.
+            const int neighbours = walk.width == s.out_w() ? count - from : std::min(s.out_w() - x, count - from);
+            if (neighbours > 0) {
+                end(sums + from * gemm::dot_columns, static_cast<std::size_t>(row * s.out_w() + x), neighbours);
             }
-            i += walk.width - x, x = 0, ++row;
+            from += walk.width == s.out_w() ? neighbours : walk.width - x, x = 0, ++row;
         }
     }
 };
