@@ -60,4 +60,9 @@ TEST_CASE("ranges: layers that select values keep them") {
     CHECK(ps::keeps_range(ps::FlattenParams{}));
     CHECK(!ps::keeps_range(ps::PoolParams{.kind = ps::PoolKind::average}));
     CHECK(!ps::keeps_range(ps::AddParams{}));
+    CHECK(ps::keeps_range(ps::PadParams{}));
+    CHECK(!ps::keeps_range(ps::PadParams{.value = 1.0F}));
+    CHECK(ps::keeps_range(ps::PadParams{.value = 1.0F, .mode = ps::PadMode::edge}));
+    CHECK(ps::keeps_range(ps::ResizeParams{.size = 3}));
+    CHECK(!ps::keeps_range(ps::ResizeParams{.size = 3, .mode = ps::ResizeMode::linear}));
 }

@@ -5,6 +5,7 @@
 #include <primsel/machine/all_precisions.hpp>
 #include <primsel/op/bf16.hpp>
 #include <primsel/op/int8.hpp>
+#include <primsel/op/narrow.hpp>
 #include <primsel/primitive/depthwise_bf16.hpp>
 #include <primsel/primitive/depthwise_int8.hpp>
 #include <primsel/primitive/direct_bf16.hpp>

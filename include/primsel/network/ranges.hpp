@@ -19,7 +19,11 @@ using TensorRanges = std::map<std::string, TensorRange, std::less<>>;
 [[nodiscard]] inline bool keeps_range(AnyLayer const& layer) {
     const auto* pool = std::get_if<PoolParams>(&layer);
     const auto* global = std::get_if<GlobalPoolParams>(&layer);
+    const auto* resize = std::get_if<ResizeParams>(&layer);
+    const auto* pad = std::get_if<PadParams>(&layer);
     return (pool != nullptr && pool->kind == PoolKind::max) || (global != nullptr && global->kind == PoolKind::max) ||
+           (resize != nullptr && resize->mode == ResizeMode::nearest) ||
+           (pad != nullptr && (pad->mode != PadMode::constant || pad->value == 0.0F)) ||
            std::holds_alternative<FlattenParams>(layer) || std::holds_alternative<ReshapeParams>(layer) ||
            std::holds_alternative<DropoutParams>(layer) || std::holds_alternative<SliceParams>(layer) ||
            std::holds_alternative<ChannelShuffleParams>(layer);

@@ -8,6 +8,7 @@
 #include <primsel/op/activation.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/narrow.hpp>
+#include <primsel/op/detail/narrow_elements.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 
@@ -19,22 +20,6 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
-
-/// Stores n elements.
-template <class Arch>
-PRIMSEL_INLINE void store_some(bfloat16* dst, Floats<Arch> const& value, std::size_t n) {
-    if (n >= lanes<Arch>) return store_narrow<Arch>(dst, value);
-    bfloat16 all[lanes<Arch>];
-    store_narrow<Arch>(all, value);
-    std::copy_n(all, n, dst);
-}
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_some(const bfloat16* src, std::size_t n) {
-    if (n >= lanes<Arch>) return load_wide<Arch>(src);
-    bfloat16 all[lanes<Arch>]{};
-    std::copy_n(src, n, all);
-    return load_wide<Arch>(all);
-}
 
 /// Reduces the pixels of a window to one.
 template <class Arch>
@@ -124,20 +109,6 @@ struct OpIn<AddParams, hwc_bf16> {
                     std::fill_n(dst.data + at + channels, dst.pixel - channels, bfloat16{});
                 }
             });
-    }
-};
-
-template <>
-struct OpIn<ConcatParams, hwc_bf16> {
-    template <class Arch>
-    [[nodiscard]] static OpCounts work(ConcatParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_counts<hwc_bf16>(0, inputs, output);
-    }
-    template <class Arch>
-    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
-        op::detail::concatenate_narrow<hwc_bf16>(
-            params, args,
-            [](std::size_t, const bfloat16* src, std::size_t n, bfloat16* dst) { std::copy_n(src, n, dst); });
     }
 };
 

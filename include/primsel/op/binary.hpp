@@ -45,6 +45,8 @@ struct Op<BinaryParams> {
     }
 
 private:
+    template <class Params, class L>
+    friend struct OpIn;
     using Axes = op::detail::Walk<2, 4>;
 
     static Axes axes(int batch, Shape of_a, Shape of_b, Shape output, std::array<Axis, 3> const& order,
@@ -66,38 +68,43 @@ private:
 
     template <class Arch>
     static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, op::detail::AxisView image) noexcept {
+        const op::detail::FloatElements<Arch> floats{};
+        with_function<Arch>(
+            kind, [&](auto const& f) { any<Arch>(kind, args, axes, image, f); },
+            [&](auto const& f) { rows(floats, args, axes, f); });
+    }
+
+    /// Calls frequent(f) or rare(f) with the function of two vectors.
+    template <class Arch, class Frequent, class Rare>
+    static void with_function(BinaryKind kind, Frequent const& frequent, Rare const& rare) noexcept {
         using V = Floats<Arch>;
         switch (kind) {
             case BinaryKind::add:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a + b; });
+                return frequent([](V const& a, V const& b) { return a + b; });
             case BinaryKind::subtract:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a - b; });
+                return frequent([](V const& a, V const& b) { return a - b; });
             case BinaryKind::multiply:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a * b; });
+                return frequent([](V const& a, V const& b) { return a * b; });
             case BinaryKind::divide:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a / b; });
+                return frequent([](V const& a, V const& b) { return a / b; });
             case BinaryKind::prelu:
-                return any<Arch>(kind, args, axes, image,
-                                 [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+                return frequent([](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
             case BinaryKind::minimum:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
+                return rare([](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
             case BinaryKind::maximum:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
+                return rare([](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
             case BinaryKind::equal:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
+                return rare([](V const& a, V const& b) { return truth<Arch>(a == b); });
             case BinaryKind::greater:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a > b); });
+                return rare([](V const& a, V const& b) { return truth<Arch>(a > b); });
             case BinaryKind::greater_or_equal:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a >= b); });
+                return rare([](V const& a, V const& b) { return truth<Arch>(a >= b); });
             case BinaryKind::keep:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
+                return rare([](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
             case BinaryKind::power:
             case BinaryKind::modulo:
             case BinaryKind::remainder:
-                return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
+                return rare([function = scalar(kind)](V const& a, V const& b) {
                     return op::detail::lane_by_lane<Arch>(a, b, function);
                 });
         }
@@ -128,7 +135,7 @@ private:
         } else if (of == first) {
             few_channels<Arch>(args, image, args.src[1], args.src[0], f);
         } else {
-            rows<Arch>(args, axes, f);
+            rows(op::detail::FloatElements<Arch>{}, args, axes, f);
         }
     }
 
@@ -163,34 +170,37 @@ private:
         }
     }
 
-    template <class Arch, class F>
-    static void rows(OpArgs const& args, Axes const& axes, F const& f) noexcept {
-        const std::size_t floats = axes.row_floats();
+    template <class Elements, class F, class Element = typename Elements::element>
+    static void rows(Elements const& all, OpArgs const& args, Axes const& axes, F const& f) noexcept {
+        const std::size_t length = axes.row_floats();
         const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
-        const float *src_a = args.src[0], *src_b = args.src[1];
-        axes.for_each_row(
-            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, op::detail::Part part) {
-                const std::size_t first = part.of(floats).first, n = part.of(floats).last - first;
-                const float* a = src_a + at[0] + (one_a ? 0 : first);
-                const float* b = src_b + at[1] + (one_b ? 0 : first);
-                float* to = dst + row * floats + first;
-                if (one_a) {
-                    each<Arch>(b, to, n, [&f, one = Floats<Arch>(*a)](auto const& x) { return f(one, x); });
-                } else if (one_b) {
-                    each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
-                } else {
-                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-                        const auto x = op::detail::load_up_to<Arch>(a + i, n - i);
-                        op::detail::store_up_to<Arch>(to + i, f(x, op::detail::load_up_to<Arch>(b + i, n - i)), n - i);
-                    }
+        const auto *src_a = reinterpret_cast<const Element*>(args.src[0]),
+                   *src_b = reinterpret_cast<const Element*>(args.src[1]);
+        axes.for_each_row(args.executor, [=, dst = reinterpret_cast<Element*>(args.dst)](
+                                             std::size_t row, Axes::Offsets const& at, op::detail::Part part) {
+            const Elements elements = all;  // a local copy stays in registers, although dst might alias it
+            const std::size_t first = part.of(length).first, n = part.of(length).last - first;
+            const Element* a = src_a + at[0] + (one_a ? 0 : first);
+            const Element* b = src_b + at[1] + (one_b ? 0 : first);
+            Element* to = dst + row * length + first;
+            if (one_a) {
+                each(elements, 1, b, to, n, [&f, one = elements.broadcast(0, a)](auto const& x) { return f(one, x); });
+            } else if (one_b) {
+                each(elements, 0, a, to, n, [&f, one = elements.broadcast(1, b)](auto const& x) { return f(x, one); });
+            } else {
+                for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
+                    const auto x = elements.load(0, a + i, n - i);
+                    elements.store(to + i, f(x, elements.load(1, b + i, n - i)), n - i);
                 }
-            });
+            }
+        });
     }
 
-    template <class Arch, class F>
-    static void each(const float* src, float* dst, std::size_t n, F const& f) {
-        for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-            op::detail::store_up_to<Arch>(dst + i, f(op::detail::load_up_to<Arch>(src + i, n - i)), n - i);
+    template <class Elements, class F, class Element = typename Elements::element>
+    static PRIMSEL_INLINE void each(Elements const& elements, std::size_t input, const Element* src, Element* dst,
+                                    std::size_t n, F const& f) {
+        for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
+            elements.store(dst + i, f(elements.load(input, src + i, n - i)), n - i);
         }
     }
 };

@@ -8,6 +8,7 @@
 #include <primsel/op/activation.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/narrow.hpp>
+#include <primsel/op/detail/narrow_elements.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
@@ -17,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -37,36 +37,8 @@ template <class Run>
     to_bytes(values, table.size(), ToBytes(to), table.data());
     return table;
 }
-/// Converts n neighbours from one range to another.
-inline void change_range(const std::uint8_t* src, std::size_t n, TensorRange const& from, TensorRange const& to,
-                         std::uint8_t* dst) noexcept {
-    const ToBytes bytes(to);
-    alignas(alignment) float values[64];
-    for (std::size_t at = 0; at < n; at += std::size(values)) {
-        const std::size_t some = std::min(std::size(values), n - at);
-        from_bytes(src + at, some, from, values);
-        to_bytes(values, some, bytes, dst + at);
-    }
-}
 inline void look_up(ByteTable const& table, const std::uint8_t* src, std::size_t n, std::uint8_t* dst) noexcept {
     for (std::size_t i = 0; i < n; ++i) dst[i] = table[src[i]];
-}
-
-/// Loads and stores n elements, or as many as a vector has.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_some_bytes(const std::uint8_t* src, std::size_t n) {
-    if (n >= lanes<Arch>) return load_bytes<Arch>(src);
-    std::uint8_t all[lanes<Arch>]{};
-    std::copy_n(src, n, all);
-    return load_bytes<Arch>(all);
-}
-template <class Arch>
-PRIMSEL_INLINE void store_some_bytes(ByteStore<Arch> const& store, std::uint8_t* dst, Floats<Arch> const& value,
-                                     std::size_t n) {
-    if (n >= lanes<Arch>) return store(dst, value);
-    std::uint8_t all[lanes<Arch>];
-    store(all, value);
-    std::copy_n(all, n, dst);
 }
 
 /// The largest of a window's pixels, `bytes` bytes from c on.
@@ -94,10 +66,10 @@ void mean_of_window(NarrowImages<hwc_u8> const& src, std::size_t image, WindowTa
         auto sum = broadcast<Arch>(0.0F);
         for (std::ptrdiff_t y = down.first; y < down.last; ++y) {
             for (std::ptrdiff_t x = across.first; x < across.last; ++x) {
-                sum += load_some_bytes<Arch>(src.at(image, down[y], across[x]) + c, n) - zero;
+                sum += load_some<Arch>(src.at(image, down[y], across[x]) + c, n) - zero;
             }
         }
-        store_some_bytes<Arch>(store, dst + c, sum * factor, n);
+        store_some<Arch>(store, dst + c, sum * factor, n);
     }
 }
 /// Reduces the pixels of a window to one.
@@ -181,42 +153,23 @@ struct OpIn<AddParams, hwc_u8> {
     static void run(AddParams const&, OpArgs const& args) noexcept {
         const op::detail::NarrowImages<hwc_u8> dst(args.dst, args.dst_shape);
         const ToBytes to(args.dst_range, args.clamp);
-        op::detail::for_ranges(
-            args.executor, static_cast<std::size_t>(args.batch) * dst.shape.pixels(), dst.pixel,
-            [&](std::size_t first, std::size_t last) {
-                const ByteStore<Arch> store(to);
-                for (std::size_t at = first * dst.pixel, end = last * dst.pixel; at < end; at += lanes<Arch>) {
-                    const std::size_t n = end - at;
-                    auto sum = broadcast<Arch>(0.0F);
-                    for (std::size_t i = 0; i < args.src.size(); ++i) {
-                        TensorRange const& range = args.src_range[i];
-                        const auto* const src = reinterpret_cast<const std::uint8_t*>(args.src[i]);
-                        const auto zero = broadcast<Arch>(static_cast<float>(range.zero_point));
-                        sum += rounded_product<Arch>(op::detail::load_some_bytes<Arch>(src + at, n) - zero,
-                                                     broadcast<Arch>(range.scale * to.factor));
-                    }
-                    op::detail::store_some_bytes<Arch>(store, dst.data + at, sum, n);
-                }
-            });
-    }
-};
-
-template <>
-struct OpIn<ConcatParams, hwc_u8> {
-    template <class Arch>
-    [[nodiscard]] static OpCounts work(ConcatParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_counts<hwc_u8>(0, inputs, output);
-    }
-    template <class Arch>
-    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
-        op::detail::concatenate_narrow<hwc_u8>(
-            params, args, [&args](std::size_t i, const std::uint8_t* src, std::size_t n, std::uint8_t* dst) {
-                if (args.src_range[i] == args.dst_range) {
-                    std::copy_n(src, n, dst);
-                } else {
-                    op::detail::change_range(src, n, args.src_range[i], args.dst_range, dst);
-                }
-            });
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * dst.shape.pixels(), dst.pixel,
+                               [&](std::size_t first, std::size_t last) {
+                                   const ByteStore<Arch> store(to);
+                                   for (std::size_t at = first * dst.pixel, end = last * dst.pixel; at < end;
+                                        at += lanes<Arch>) {
+                                       const std::size_t n = end - at;
+                                       auto sum = broadcast<Arch>(0.0F);
+                                       for (std::size_t i = 0; i < args.src.size(); ++i) {
+                                           TensorRange const& range = args.src_range[i];
+                                           const auto* const src = reinterpret_cast<const std::uint8_t*>(args.src[i]);
+                                           const auto zero = broadcast<Arch>(static_cast<float>(range.zero_point));
+                                           sum += rounded_product<Arch>(op::detail::load_some<Arch>(src + at, n) - zero,
+                                                                        broadcast<Arch>(range.scale * to.factor));
+                                       }
+                                       op::detail::store_some<Arch>(store, dst.data + at, sum, n);
+                                   }
+                               });
     }
 };
 

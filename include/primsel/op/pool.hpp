@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/layer/pool.hpp>
+#include <primsel/op/detail/dilated_axis.hpp>
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/separated_window.hpp>
@@ -84,31 +85,13 @@ void pool_each_axis(PoolAxis const& down, PoolAxis const& across, OpArgs const& 
 /// Pools dilated windows: every tap is added to all outputs of a row that it reaches.
 template <class Arch, class Reduction>
 void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-    struct DilatedAxis {
-        int in, size, step, dilation, before, after;
-        [[nodiscard]] int at(int out, int tap) const { return out * step - before + tap * dilation; }
-        /// The outputs whose tap is inside the image: [first, last).
-        [[nodiscard]] int first(int tap) const {
-            const int outside = before - tap * dilation;
-            return outside <= 0 ? 0 : (outside + step - 1) / step;
-        }
-        [[nodiscard]] int last(int tap, int outputs) const {
-            const int room = in - 1 - at(0, tap);
-            return room < 0 ? 0 : std::min(room / step + 1, outputs);
-        }
-        [[nodiscard]] int counted(int out, bool count_pad) const {
-            int counted = 0;
-            for (int tap = 0; tap < size; ++tap) {
-                const int place = at(out, tap);
-                counted += count_pad ? place < in + after : place >= 0 && place < in;
-            }
-            return counted;
-        }
-    };
     const Shape in = args.src_shape[0], out = args.dst_shape;
     const Padding padding = params.padding;
-    const DilatedAxis down{in.h, params.window.h, params.stride.h, params.dilation.h, padding.top, padding.bottom};
-    const DilatedAxis across{in.w, params.window.w, params.stride.w, params.dilation.w, padding.left, padding.right};
+    const bool count_pad = params.count_include_pad;
+    const DilatedAxis down{in.h,        params.window.h, params.stride.h, params.dilation.h,
+                           padding.top, padding.bottom,  count_pad};
+    const DilatedAxis across{in.w,         params.window.w, params.stride.w, params.dilation.w,
+                             padding.left, padding.right,   count_pad};
     const auto merge = [](const float* src, float* dst, std::size_t floats) {
         for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
             const std::size_t n = floats - i;
@@ -117,7 +100,6 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
                 n);
         }
     };
-    const bool count_pad = params.count_include_pad;
     for_rows(args.executor, args.batch, out, to, [=, &args](RowRange const& range) {
         for (int i = 0; i < range.count; ++i) {
             const Coord row = range[i];
@@ -125,25 +107,23 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
             const float* src = args.src[0] + range.image * in.size() + c * from.c;
             float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
             std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, Reduction::identity);
-            for (int y = 0; y < down.size; ++y) {
-                const int at = down.at(row.h, y);
-                if (at < 0 || at >= in.h) continue;
-                const float* src_row = src + static_cast<std::size_t>(at) * from.h;
-                for (int x = 0; x < across.size; ++x) {
-                    const int first = across.first(x), last = across.last(x, out.w);
+            for (std::ptrdiff_t y = down.first_tap(row.h), last_y = down.last_tap(row.h); y < last_y; ++y) {
+                const float* src_row = src + static_cast<std::size_t>(down.at(row.h, y)) * from.h;
+                for (std::ptrdiff_t x = 0; x < across.size; ++x) {
+                    const std::ptrdiff_t first = across.first_output(x), last = across.last_output(x, out.w);
                     // With a step of 1, outputs are contiguous and so are their inputs.
-                    const int together = across.step == 1 ? last - first : 1;
-                    for (int w = first; w < last; w += together) {
+                    const std::ptrdiff_t together = across.step == 1 ? last - first : 1;
+                    for (std::ptrdiff_t w = first; w < last; w += together) {
                         merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
                               dst + static_cast<std::size_t>(w) * to.w, static_cast<std::size_t>(together) * to.w);
                     }
                 }
             }
             if constexpr (Reduction::averages) {
-                const int rows = down.counted(row.h, count_pad);
+                const std::ptrdiff_t rows = down.counted(row.h);
                 for (int w = 0; w < out.w; ++w, dst += to.w) {
-                    const int columns = across.counted(w, count_pad);
-                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
+                    const auto taps = static_cast<float>(rows * across.counted(w));
+                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= taps;
                 }
             }
         }

@@ -153,6 +153,9 @@ struct Op<ResizeParams> {
     }
 
 private:
+    template <class Params, class L>
+    friend struct OpIn;
+
     [[nodiscard]] static double operations_each(ResizeParams const& params) {
         return params.mode == ResizeMode::linear ? 6 : 16;
     }
@@ -208,12 +211,45 @@ private:
 
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const int width = args.src_shape[0].w;
+        const std::size_t pixel = to.w, image = args.src_shape[0].size();
+        const op::detail::FloatElements<Arch> floats{};
+        if (params.mode == ResizeMode::cubic) {
+            return each_row<float, CubicColumns>(
+                params, args, from, to, image,
+                [=](CubicColumns const& of, Row const& rows, const float* channel, float* dst) {
+                    if (pixel != 1) return cubic_pixels(floats, rows, from.h, of, pixel, channel, dst);
+                    const float* of_tap[4];
+                    for (int tap = 0; tap < 4; ++tap) {
+                        of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
+                    }
+                    cubic_columns<Arch>(of_tap, rows.weight, of, dst);
+                });
+        }
+        each_row<float, Columns>(params, args, from, to, image,
+                                 [=, &params](Columns const& of, Row const& rows, const float* channel, float* dst) {
+                                     const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
+                                     if (params.mode == ResizeMode::nearest) {
+                                         return nearest<Arch>(above, width, of, pixel, dst);
+                                     }
+                                     if (pixel != 1)
+                                         return linear_pixels(floats, rows, from.h, of, pixel, channel, dst);
+                                     const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
+                                     linear_columns<Arch>(above, below, rows.weight[1], of, dst);
+                                 });
+    }
+
+    /// Calls use(columns, rows of the input, the input's image or channel, result) for all columns of each row of the
+    /// result, some at a time. An image of the input has so many elements.
+    template <class Element, class SomeColumns, class Use>
+    static void each_row(ResizeParams const& params, OpArgs const& args, Strides from, Strides to, std::size_t image,
+                         Use const& use) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
         const op::detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
         const op::detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
         // A row belongs to one channel, or has all of them.
         const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
-                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
+                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_elements = w * pixel;
         const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
         const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
@@ -221,60 +257,24 @@ private:
         Row of_row[rows];
         for (int y = 0; y < std::min(out.h, rows); ++y) of_row[y] = find(down, y);
         const auto row_at = [=, &of_row](int y) { return y < rows ? of_row[y] : find(down, y); };
-        op::detail::for_ranges(
-            args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
-            [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                const auto each_row = [=](auto const& f) {
-                    std::size_t row = first / inner % outer, image = first / inner / outer;
-                    for (std::size_t i = first, column = first % inner; i < last; ++i) {
-                        const std::size_t channel = planes ? row : column;
-                        f(src + image * in.size() + channel * from.c, static_cast<int>(planes ? column : row),
-                          dst + i * row_floats);
-                        if (++column < inner) continue;
-                        column = 0;
-                        if (++row == outer) row = 0, ++image;
-                    }
-                };
-                if (params.mode == ResizeMode::cubic) {
-                    CubicColumns of;
-                    for (int begin = 0; begin < out.w; begin += columns) {
-                        find(across, begin, of);
-                        const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                        each_row([&](const float* channel, int y, float* to_row) {
-                            const Row rows = row_at(y);
-                            const float* of_tap[4];
-                            for (int tap = 0; tap < 4; ++tap) {
-                                of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
-                            }
-                            if (pixel == 1) {
-                                cubic_columns<Arch>(of_tap, rows.weight, of, to_row + at);
-                            } else {
-                                cubic_pixels<Arch>(of_tap, rows.weight, of, pixel, to_row + at);
-                            }
-                        });
-                    }
-                    return;
-                }
-                Columns of;
-                for (int begin = 0; begin < out.w; begin += columns) {
-                    find(across, begin, of);
-                    const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                    each_row([&](const float* channel, int y, float* to_row) {
-                        if (params.mode == ResizeMode::nearest) {
-                            const float* row = channel + static_cast<std::size_t>(row_at(y).at[0]) * from.h;
-                            return nearest<Arch>(row, in.w, of, pixel, to_row + at);
-                        }
-                        const Row rows = row_at(y);
-                        const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
-                        const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
-                        if (pixel == 1) {
-                            linear_columns<Arch>(above, below, rows.weight[1], of, to_row + at);
-                        } else {
-                            linear_pixels<Arch>(above, below, rows.weight[1], of, pixel, to_row + at);
-                        }
-                    });
-                }
-            });
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_elements,
+                               [=, &use, src = reinterpret_cast<const Element*>(args.src[0]),
+                                dst = reinterpret_cast<Element*>(args.dst)](std::size_t first, std::size_t last) {
+                                   SomeColumns of;
+                                   for (int begin = 0; begin < out.w; begin += columns) {
+                                       find(across, begin, of);
+                                       const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                                       std::size_t row = first / inner % outer, i_image = first / inner / outer;
+                                       for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                                           const std::size_t channel = planes ? row : column;
+                                           use(of, row_at(static_cast<int>(planes ? column : row)),
+                                               src + i_image * image + channel * from.c, dst + i * row_elements + at);
+                                           if (++column < inner) continue;
+                                           column = 0;
+                                           if (++row == outer) row = 0, ++i_image;
+                                       }
+                                   }
+                               });
     }
 
     template <class Arch>
@@ -291,9 +291,9 @@ private:
         }
     }
 
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> mix(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& weight) {
-        return fma<Arch>(b - a, weight, a);
+    template <class Elements, class V = typename Elements::Vector>
+    static PRIMSEL_INLINE V mix(V const& a, V const& b, V const& weight) {
+        return Elements::fma(b - a, weight, a);
     }
 
     /// Contiguous columns: interpolates first between the two rows, then between the columns.
@@ -301,6 +301,7 @@ private:
     static void linear_columns(const float* above, const float* below, float down, Columns const& of,
                                float* dst) noexcept {
         using V = Floats<Arch>;
+        using Elements = op::detail::FloatElements<Arch>;
         constexpr int width = lanes<Arch>, most = 2 * columns;
         const int begin = of.first[0], span = of.second[of.count - 1] + 1 - begin;
         if (span > most) {
@@ -310,9 +311,9 @@ private:
                     for (int j = 0; j < width; ++j) lane[j] = src[index[j]];
                     return load<Arch>(lane);
                 };
-                const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
-                const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
-                op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                const V left = mix<Elements>(row(above, of.first + i), row(below, of.first + i), V(down));
+                const V right = mix<Elements>(row(above, of.second + i), row(below, of.second + i), V(down));
+                op::detail::store_up_to<Arch>(dst + i, mix<Elements>(left, right, load<Arch>(of.weight + i)),
                                               static_cast<std::size_t>(of.count - i));
             }
             return;
@@ -320,21 +321,23 @@ private:
         alignas(64) float mixed[most + width];
         for (int i = 0; i < span; i += width) {
             const auto n = static_cast<std::size_t>(span - i);
-            store<Arch>(mixed + i, mix<Arch>(op::detail::load_up_to<Arch>(above + begin + i, n),
-                                             op::detail::load_up_to<Arch>(below + begin + i, n), V(down)));
+            store<Arch>(mixed + i, mix<Elements>(op::detail::load_up_to<Arch>(above + begin + i, n),
+                                                 op::detail::load_up_to<Arch>(below + begin + i, n), V(down)));
         }
         for (int i = 0; i < of.count; i += width) {
             const V left = op::detail::pick<Arch>(mixed, of.first + i, begin, span);
             const V right = op::detail::pick<Arch>(mixed, of.second + i, begin, span);
-            op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+            op::detail::store_up_to<Arch>(dst + i, mix<Elements>(left, right, load<Arch>(of.weight + i)),
                                           static_cast<std::size_t>(of.count - i));
         }
     }
 
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> weighted(Floats<Arch> const (&pixel)[4], Floats<Arch> const (&weight)[4]) {
-        const auto low = fma<Arch>(pixel[1], weight[1], pixel[0] * weight[0]);
-        return low + fma<Arch>(pixel[3], weight[3], pixel[2] * weight[2]);
+    /// The sum of four weighted pixels, by the products and sums of Elements.
+    template <class Elements>
+    static PRIMSEL_INLINE auto weighted(typename Elements::Vector const (&pixel)[4],
+                                        typename Elements::Vector const (&weight)[4]) {
+        const auto low = Elements::fma(pixel[1], weight[1], Elements::product(pixel[0], weight[0]));
+        return low + Elements::fma(pixel[3], weight[3], Elements::product(pixel[2], weight[2]));
     }
 
     /// Contiguous columns: combines first the four rows, then the columns.
@@ -342,6 +345,7 @@ private:
     static void cubic_columns(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
                               float* dst) noexcept {
         using V = Floats<Arch>;
+        using Elements = op::detail::FloatElements<Arch>;
         constexpr int width = lanes<Arch>, most = 4 * columns;
         const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
         const int begin = of.at[0][0], span = of.at[3][of.count - 1] + 1 - begin;
@@ -351,7 +355,7 @@ private:
             V pixel[4];
             PRIMSEL_UNROLL
             for (int tap = 0; tap < 4; ++tap) pixel[tap] = op::detail::load_up_to<Arch>(rows[tap] + begin + i, n);
-            store<Arch>(mixed + i, weighted<Arch>(pixel, weight));
+            store<Arch>(mixed + i, weighted<Elements>(pixel, weight));
         }
         for (int i = 0; i < of.count; i += width) {
             V pixel[4], across[4];
@@ -368,19 +372,19 @@ private:
                     for (int j = 0; j < width; ++j) lane[j] = rows[row][of.at[tap][i + j]];
                     column[row] = load<Arch>(lane);
                 }
-                pixel[tap] = weighted<Arch>(column, weight);
+                pixel[tap] = weighted<Elements>(column, weight);
             }
-            op::detail::store_up_to<Arch>(dst + i, weighted<Arch>(pixel, across),
+            op::detail::store_up_to<Arch>(dst + i, weighted<Elements>(pixel, across),
                                           static_cast<std::size_t>(of.count - i));
         }
     }
 
     /// Pixels of several channels.
-    template <class Arch>
-    static void cubic_pixels(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
-                             std::size_t pixel, float* dst) noexcept {
-        using V = Floats<Arch>;
-        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
+    template <class Elements, class Element = typename Elements::element>
+    static void cubic_pixels(Elements elements, Row const& rows, std::size_t row, CubicColumns const& of,
+                             std::size_t pixel, const Element* src, Element* dst) noexcept {
+        using V = typename Elements::Vector;
+        const V weight[4] = {V(rows.weight[0]), V(rows.weight[1]), V(rows.weight[2]), V(rows.weight[3])};
         for (int i = 0; i < of.count; ++i, dst += pixel) {
             std::size_t at[4];
             V across[4];
@@ -388,36 +392,40 @@ private:
                 at[tap] = static_cast<std::size_t>(of.at[tap][i]) * pixel;
                 across[tap] = V(of.weight[tap][i]);
             }
-            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+            for (std::size_t j = 0; j < pixel; j += V::size) {
                 V column[4];
                 PRIMSEL_UNROLL
                 for (int tap = 0; tap < 4; ++tap) {
-                    V row[4];
+                    V of_row[4];
                     PRIMSEL_UNROLL
                     for (int y = 0; y < 4; ++y) {
-                        row[y] = op::detail::load_up_to<Arch>(rows[y] + at[tap] + j, pixel - j);
+                        of_row[y] =
+                            elements.load(0, src + static_cast<std::size_t>(rows.at[y]) * row + at[tap] + j, pixel - j);
                     }
-                    column[tap] = weighted<Arch>(row, weight);
+                    column[tap] = weighted<Elements>(of_row, weight);
                 }
-                op::detail::store_up_to<Arch>(dst + j, weighted<Arch>(column, across), pixel - j);
+                elements.store(dst + j, weighted<Elements>(column, across), pixel - j);
             }
         }
     }
 
     /// Pixels of several channels.
-    template <class Arch>
-    static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
-                              float* dst) noexcept {
-        using V = Floats<Arch>;
+    template <class Elements, class Element = typename Elements::element>
+    static void linear_pixels(Elements elements, Row const& rows, std::size_t row, Columns const& of, std::size_t pixel,
+                              const Element* src, Element* dst) noexcept {
+        using V = typename Elements::Vector;
+        const Element* const above = src + static_cast<std::size_t>(rows.at[0]) * row;
+        const Element* const below = src + static_cast<std::size_t>(rows.at[1]) * row;
+        const V down(rows.weight[1]);
         for (int i = 0; i < of.count; ++i, dst += pixel) {
             const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
                               right = static_cast<std::size_t>(of.second[i]) * pixel;
-            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+            for (std::size_t j = 0; j < pixel; j += V::size) {
                 const std::size_t n = pixel - j;
-                const auto at = [n](const float* src) { return op::detail::load_up_to<Arch>(src, n); };
-                const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
-                const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
-                op::detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
+                const auto at = [&elements, n](const Element* from) { return elements.load(0, from, n); };
+                const V a = mix<Elements>(at(above + left + j), at(below + left + j), down);
+                const V b = mix<Elements>(at(above + right + j), at(below + right + j), down);
+                elements.store(dst + j, mix<Elements>(a, b, V(of.weight[i])), n);
             }
         }
     }

@@ -273,4 +273,22 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
 #endif
 }
 
+/// Elements of images that are floats. Ops on elements of any type load, compute and store by such types: load(input,
+/// src, n) and store(dst, value, n) take n elements, or as many as a vector has.
+template <class Arch>
+struct FloatElements {
+    using element = float;
+    using Vector = Floats<Arch>;
+
+    PRIMSEL_INLINE static Vector load(std::size_t, const float* src, std::size_t n) { return load_up_to<Arch>(src, n); }
+    PRIMSEL_INLINE static Vector broadcast(std::size_t, const float* src) { return Vector(*src); }
+    PRIMSEL_INLINE static void store(float* dst, Vector const& value, std::size_t n) {
+        store_up_to<Arch>(dst, value, n);
+    }
+    PRIMSEL_INLINE static Vector product(Vector const& a, Vector const& b) { return a * b; }
+    PRIMSEL_INLINE static Vector fma(Vector const& a, Vector const& b, Vector const& c) {
+        return primsel::fma<Arch>(a, b, c);
+    }
+};
+
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
