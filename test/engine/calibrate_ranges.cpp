@@ -78,6 +78,30 @@ TEST_CASE("tensors that share their values share a range") {
     CHECK(ranges.size() == graph.size());
 }
 
+TEST_CASE(
+    "an input of a concatenation that others read keeps a range with much finer steps, and constants have ranges") {
+    ps::Graph graph;
+    const ps::ActivationParams relu{ps::ActivationKind::relu};
+    graph.add("image", ps::InputParams{{2, 4, 4}}, {});
+    graph.add("wide", ps::ScaleParams{.known = true, .factor = 3}, {0});
+    graph.add("fine", relu, {0});
+    graph.add("finer", ps::ActivationParams{ps::ActivationKind::sigmoid}, {0});
+    graph.add("both", ps::ConcatParams{}, {1, 2, 3});
+    graph.add("other", ps::ActivationParams{ps::ActivationKind::tanh}, {2});
+    graph.add("constant", ps::ConstantParams{{2, 1, 1}}, {});
+    graph.add("times", ps::BinaryParams{ps::BinaryKind::multiply}, {2, 6});
+    ps::Weights weights = ps::random_weights(graph);
+    const std::vector<float> values = with_outlier(32, 2.0F);
+    const ps::TensorRanges ranges = ps::calibrate_ranges(graph, weights, values);
+    CHECK(ranges.at("wide") == ranges.at("both"));
+    CHECK(ranges.at("finer") == ranges.at("both"));  // nobody else reads it
+    CHECK(ranges.at("fine").scale < ranges.at("both").scale / 2);
+    const std::vector<float> constant(weights.at(constant_weight(graph[6])).values.begin(),
+                                      weights.at(constant_weight(graph[6])).values.end());
+    const auto [low, high] = std::ranges::minmax(constant);
+    CHECK(ranges.at("constant") == ps::range_of(low, high));
+}
+
 TEST_CASE("values that are not finite have no range, and what is no image is refused") {
     ps::Graph graph;
     graph.add("image", ps::InputParams{{1, 2, 2}}, {});

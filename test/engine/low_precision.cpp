@@ -112,4 +112,64 @@ TEST_CASE("a plan takes 8 bits where they are allowed, faster, and ranges are kn
     }
 }
 
+/// Convolutions with layers between them that move or combine elements.
+[[nodiscard]] ps::Graph with_movers(int batch) {
+    ps::Graph graph(batch);
+    const ps::ConvParams conv{.k = 32, .kernel = 3, .padding = 1, .bias = true}, point{.k = 32, .bias = true};
+    const auto add = [&graph](const char* name, ps::AnyLayer const& layer, std::vector<std::size_t> const& inputs) {
+        graph.add(name, layer, inputs);
+        return graph.size() - 1;
+    };
+    const std::size_t first = add("first", conv, {add("image", ps::InputParams{{16, 12, 10}}, {})}),
+                      gate = add("gate", point, {add("mean", ps::GlobalPoolParams{ps::PoolKind::average}, {first})}),
+                      gated = add("gated", ps::BinaryParams{ps::BinaryKind::multiply},
+                                  {first, add("sigmoid", ps::ActivationParams{ps::ActivationKind::sigmoid}, {gate})}),
+                      shuffled = add("shuffled", ps::ChannelShuffleParams{4}, {gated}),
+                      left = add("left", ps::SliceParams{0, 20}, {shuffled}),
+                      small = add("small", conv, {add("half", ps::SliceParams{3, 9, ps::Axis::h}, {left})}),
+                      large = add("large", ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}, {small}),
+                      twice = add("twice", ps::ResizeParams{.size = {12, 10}}, {small}),
+                      sum = add("sum", ps::BinaryParams{}, {large, add("weights", ps::ConstantParams{{32, 1, 1}}, {})}),
+                      both = add("both", ps::ConcatParams{}, {left, sum, twice}),
+                      padded = add("padded", ps::PadParams{.padding = 2, .mode = ps::PadMode::reflect}, {both});
+    add("last", conv, {padded});
+    return graph;
+}
+
+TEST_CASE("layers that move or combine elements do not force a return to floats") {
+    for (const int batch : {1, 2}) {
+        CAPTURE(batch);
+        const ps::Graph graph = with_movers(batch);
+        const ps::Weights weights = ps::random_weights(graph, 3);
+        const std::vector<float> src = image(static_cast<std::size_t>(batch) * 16 * 12 * 10);
+        const ps::Graph ranged = ps::with_ranges(graph, ps::calibrate_ranges(graph, weights, src));
+        ps::Engine<ps::Graph, FastBytes> exact(graph, weights);
+        std::vector<float> expected(exact.program().out_floats(0)), result(expected.size());
+        exact.run(src, expected);
+        const auto check = [&](auto& engine, std::string_view layout, double most) {
+            CAPTURE(std::string(layout));
+            std::size_t changes = 0;
+            for (ps::PlannedTransform const& change : engine.plan().transforms) {
+                CAPTURE(change.writer);
+                CAPTURE(change.reader);
+                if (change.from == layout || change.to == layout) ++changes;
+            }
+            CHECK(changes <= 2);  // the image and the result
+            const auto elsewhere = [layout](ps::PlannedLayer const& layer) {
+                return layer.kind != "input" && layer.out_layout != layout && layer.name != "last";
+            };
+            for (ps::PlannedLayer const& layer : engine.plan().layers) {
+                CAPTURE(layer.name);
+                CHECK(!elsewhere(layer));
+            }
+            engine.run(src, result);
+            CHECK(relative_error(result, expected) < most);
+        };
+        ps::Engine<ps::Graph, FastBytes> bytes(ranged, weights, ps::PlanOptions{.precision = ps::Precision::int8});
+        check(bytes, "hwc_u8", 0.05);
+        ps::Engine<ps::Graph, Fast> bf16(graph, weights, ps::PlanOptions{.precision = ps::Precision::bf16});
+        check(bf16, "hwc_bf16", 0.02);
+    }
+}
+
 }  // namespace low_precision_tests

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/engine/engine.hpp>
+#include <primsel/network/prepare.hpp>
 #include <primsel/network/ranges.hpp>
 
 #include <algorithm>
@@ -140,35 +141,61 @@ public:
                 for (std::size_t i = 0; i < outputs.size(); ++i) use_values(values_[outputs[i]], results[i]);
             }
         }
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (!std::holds_alternative<ConstantParams>(graph_[i].layer)) continue;
+            const PreparedWeights constant = prepare_weights(graph_[i], weights);
+            values_[i].widen(constant.kernel);
+            if (values_[i].known()) values_[i].count(constant.kernel);
+        }
     }
 
     /// Returns the range of each tensor whose values were all finite. Layers that only select values share their
-    /// input's range, and so do the inputs of a concatenation with its result.
+    /// input's range. The inputs of a concatenation share its result's, for then they are rounded once; but an input
+    /// that other layers read, too, keeps its own if that has steps of less than half the width.
     [[nodiscard]] TensorRanges ranges(RangeMethod method) const {
-        std::vector<std::size_t> sharer(graph_.size());
-        std::iota(sharer.begin(), sharer.end(), std::size_t{0});
-        for (std::size_t i = 0; i < graph_.size(); ++i) {
-            if (!keeps_range(graph_[i].layer) && !std::holds_alternative<ConcatParams>(graph_[i].layer)) continue;
-            for (const std::size_t input : graph_[i].inputs) {
-                std::ranges::replace(sharer, sharer[input], sharer[i]);
-            }
-        }
+        std::vector<std::size_t> group(graph_.size());  // the first tensor of those that share a range
+        std::iota(group.begin(), group.end(), std::size_t{0});
         std::vector<std::pair<float, float>> bounds(graph_.size(), {0.0F, 0.0F});
         for (std::size_t i = 0; i < graph_.size(); ++i) {
-            if (!values_[i].known()) continue;
-            auto& [low, high] = bounds[sharer[i]];
-            const std::pair<float, float> own = values_[i].bounds(method);
-            low = std::min(low, own.first), high = std::max(high, own.second);
+            if (values_[i].known()) bounds[i] = values_[i].bounds(method);
+        }
+        const auto share = [&](std::size_t a, std::size_t b) {
+            const std::size_t from = group[a], to = group[b];
+            if (from == to) return;
+            bounds[to].first = std::min(bounds[to].first, bounds[from].first);
+            bounds[to].second = std::max(bounds[to].second, bounds[from].second);
+            std::ranges::replace(group, from, to);
+        };
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (keeps_range(graph_[i].layer)) share(i, graph_[i].inputs[0]);
+        }
+        const auto range = [&](std::size_t i) { return range_of(bounds[group[i]].first, bounds[group[i]].second); };
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (!std::holds_alternative<ConcatParams>(graph_[i].layer)) continue;
+            for (const std::size_t input : graph_[i].inputs) {
+                if (2 * range(input).scale >= range(i).scale || !has_other_readers(group, group[input], i)) {
+                    share(input, i);
+                }
+            }
         }
         TensorRanges ranges;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
-            auto const& [low, high] = bounds[sharer[i]];
-            if (values_[i].known()) ranges[graph_[i].name] = range_of(low, high);
+            if (values_[i].known()) ranges[graph_[i].name] = range(i);
         }
         return ranges;
     }
 
 private:
+    /// Whether a layer other than `reader` reads tensors of the group and is none of it.
+    [[nodiscard]] bool has_other_readers(std::vector<std::size_t> const& group, std::size_t of,
+                                         std::size_t reader) const {
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            const auto reads = [&](std::size_t input) { return group[input] == of; };
+            if (i != reader && group[i] != of && std::ranges::any_of(graph_[i].inputs, reads)) return true;
+        }
+        return false;
+    }
+
     Graph graph_;
     std::vector<engine::detail::ValueHistogram> values_;
 };
