@@ -4,6 +4,9 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/kernels/op_table.hpp>
 #include <primsel/op/all.hpp>
+#include <primsel/op/bf16.hpp>
+#include <primsel/op/int8.hpp>
+#include <primsel/op/narrow.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -91,6 +94,41 @@ void run(benchmark::State& state, Params const& params, std::vector<ps::Shape> c
     set_rate(state, floats);
 }
 
+/// A layer in a layout of small elements.
+template <class L, class Params>
+void run_narrow(benchmark::State& state, Params const& params, std::vector<ps::Shape> const& shapes, int batch) {
+    const ps::Shape output = params.output(shapes);
+    const auto images = static_cast<std::size_t>(batch);
+    const auto floats_of = [images](ps::Shape const& shape) {
+        return ps::floats_for_bytes(images * L::size(shape) * sizeof(ps::element_of<L>));
+    };
+    std::vector<ps::AlignedBuffer> sources;
+    std::vector<const float*> src;
+    std::size_t floats = floats_of(output);
+    for (ps::Shape const& shape : shapes) {
+        sources.push_back(ps::AlignedBuffer(floats_of(shape)));
+        std::memset(sources.back().data(), 60, floats_of(shape) * sizeof(float));
+        src.push_back(sources.back().data());
+        floats += floats_of(shape);
+    }
+    ps::AlignedBuffer dst(floats_of(output));
+    ps::Sequential executor;
+    const std::vector<ps::TensorRange> ranges(src.size(), ps::range_of(-3, 3));
+    const ps::OpArgs args{.src = src,
+                          .src_shape = shapes,
+                          .dst = dst.data(),
+                          .dst_shape = output,
+                          .batch = batch,
+                          .executor = executor,
+                          .src_range = ranges,
+                          .dst_range = ranges[0]};
+    for (auto _ : state) {
+        ps::OpIn<Params, L>::template run<ps::default_arch>(params, args);
+        benchmark::ClobberMemory();
+    }
+    set_rate(state, floats);
+}
+
 template <class Params>
 void add(Params const& params, std::string const& detail, std::vector<ps::Shape> const& shapes, int batch = 1) {
     const auto name = [&](std::string_view layout) {
@@ -101,6 +139,12 @@ void add(Params const& params, std::string const& detail, std::vector<ps::Shape>
     if constexpr (ps::runs_in<Params, ps::default_arch, ps::hcw>) {
         benchmark::RegisterBenchmark(name("hcw").c_str(), run<ps::hcw, Params>, params, shapes, batch);
         benchmark::RegisterBenchmark(name("hwc").c_str(), run<ps::hwc, Params>, params, shapes, batch);
+    }
+    if constexpr (requires(ps::OpArgs const& args) {
+                      ps::OpIn<Params, ps::hwc_u8>::template run<ps::default_arch>(params, args);
+                  }) {
+        benchmark::RegisterBenchmark(name("hwc_bf16").c_str(), run_narrow<ps::hwc_bf16, Params>, params, shapes, batch);
+        benchmark::RegisterBenchmark(name("hwc_u8").c_str(), run_narrow<ps::hwc_u8, Params>, params, shapes, batch);
     }
 }
 

@@ -1,8 +1,8 @@
 // Answers of the primitives for convolutions that are as large as the bounds on sizes allow: run with
 // -fsanitize=undefined, no sum or product may overflow.
 #include <primsel/core/error.hpp>
+#include <primsel/engine/low_precision.hpp>
 #include <primsel/layer/conv.hpp>
-#include <primsel/primitive/all.hpp>
 
 #include <doctest/doctest.h>
 
@@ -85,7 +85,7 @@ TEST_CASE("bounds: no primitive's sizes wrap around on a convolution that a grap
         REQUIRE(shape.valid());
         const std::vector<std::string> faults = [&]<class... P>(ps::TypeList<P...>) {
             return std::vector<std::string>{fault_on<P>(shape)...};
-        }(ps::AllPrimitives{});
+        }(ps::EveryPrimitive{});
         for (std::string const& fault : faults) {
             if (!fault.empty()) FAIL_CHECK(fault);
         }
