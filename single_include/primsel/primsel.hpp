@@ -14582,6 +14582,24 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
 #endif
 }
 
+/// Elements of images that are floats. Ops on elements of any type load, compute and store by such types: load(input,
+/// src, n) and store(dst, value, n) take n elements, or as many as a vector has.
+template <class Arch>
+struct FloatElements {
+    using element = float;
+    using Vector = Floats<Arch>;
+
+    PRIMSEL_INLINE static Vector load(std::size_t, const float* src, std::size_t n) { return load_up_to<Arch>(src, n); }
+    PRIMSEL_INLINE static Vector broadcast(std::size_t, const float* src) { return Vector(*src); }
+    PRIMSEL_INLINE static void store(float* dst, Vector const& value, std::size_t n) {
+        store_up_to<Arch>(dst, value, n);
+    }
+    PRIMSEL_INLINE static Vector product(Vector const& a, Vector const& b) { return a * b; }
+    PRIMSEL_INLINE static Vector fma(Vector const& a, Vector const& b, Vector const& c) {
+        return primsel::fma<Arch>(a, b, c);
+    }
+};
+
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
 
 #include <cstddef>
@@ -16010,6 +16028,8 @@ struct Op<BinaryParams> {
     }
 
 private:
+    template <class Params, class L>
+    friend struct OpIn;
     using Axes = op::detail::Walk<2, 4>;
 
     static Axes axes(int batch, Shape of_a, Shape of_b, Shape output, std::array<Axis, 3> const& order,
@@ -16031,38 +16051,43 @@ private:
 
     template <class Arch>
     static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, op::detail::AxisView image) noexcept {
+        const op::detail::FloatElements<Arch> floats{};
+        with_function<Arch>(
+            kind, [&](auto const& f) { any<Arch>(kind, args, axes, image, f); },
+            [&](auto const& f) { rows(floats, args, axes, f); });
+    }
+
+    /// Calls frequent(f) or rare(f) with the function of two vectors.
+    template <class Arch, class Frequent, class Rare>
+    static void with_function(BinaryKind kind, Frequent const& frequent, Rare const& rare) noexcept {
         using V = Floats<Arch>;
         switch (kind) {
             case BinaryKind::add:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a + b; });
+                return frequent([](V const& a, V const& b) { return a + b; });
             case BinaryKind::subtract:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a - b; });
+                return frequent([](V const& a, V const& b) { return a - b; });
             case BinaryKind::multiply:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a * b; });
+                return frequent([](V const& a, V const& b) { return a * b; });
             case BinaryKind::divide:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a / b; });
+                return frequent([](V const& a, V const& b) { return a / b; });
             case BinaryKind::prelu:
-                return any<Arch>(kind, args, axes, image,
-                                 [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+                return frequent([](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
             case BinaryKind::minimum:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
+                return rare([](V const& a, V const& b) { return -op::detail::max_or_nan<Arch>(-a, -b); });
             case BinaryKind::maximum:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
+                return rare([](V const& a, V const& b) { return op::detail::max_or_nan<Arch>(a, b); });
             case BinaryKind::equal:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
+                return rare([](V const& a, V const& b) { return truth<Arch>(a == b); });
             case BinaryKind::greater:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a > b); });
+                return rare([](V const& a, V const& b) { return truth<Arch>(a > b); });
             case BinaryKind::greater_or_equal:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a >= b); });
+                return rare([](V const& a, V const& b) { return truth<Arch>(a >= b); });
             case BinaryKind::keep:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
+                return rare([](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
             case BinaryKind::power:
             case BinaryKind::modulo:
             case BinaryKind::remainder:
-                return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
+                return rare([function = scalar(kind)](V const& a, V const& b) {
                     return op::detail::lane_by_lane<Arch>(a, b, function);
                 });
         }
@@ -16093,7 +16118,7 @@ private:
         } else if (of == first) {
             few_channels<Arch>(args, image, args.src[1], args.src[0], f);
         } else {
-            rows<Arch>(args, axes, f);
+            rows(op::detail::FloatElements<Arch>{}, args, axes, f);
         }
     }
 
@@ -16128,34 +16153,37 @@ private:
         }
     }
 
-    template <class Arch, class F>
-    static void rows(OpArgs const& args, Axes const& axes, F const& f) noexcept {
-        const std::size_t floats = axes.row_floats();
+    template <class Elements, class F, class Element = typename Elements::element>
+    static void rows(Elements const& all, OpArgs const& args, Axes const& axes, F const& f) noexcept {
+        const std::size_t length = axes.row_floats();
         const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
-        const float *src_a = args.src[0], *src_b = args.src[1];
-        axes.for_each_row(
-            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, op::detail::Part part) {
-                const std::size_t first = part.of(floats).first, n = part.of(floats).last - first;
-                const float* a = src_a + at[0] + (one_a ? 0 : first);
-                const float* b = src_b + at[1] + (one_b ? 0 : first);
-                float* to = dst + row * floats + first;
-                if (one_a) {
-                    each<Arch>(b, to, n, [&f, one = Floats<Arch>(*a)](auto const& x) { return f(one, x); });
-                } else if (one_b) {
-                    each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
-                } else {
-                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-                        const auto x = op::detail::load_up_to<Arch>(a + i, n - i);
-                        op::detail::store_up_to<Arch>(to + i, f(x, op::detail::load_up_to<Arch>(b + i, n - i)), n - i);
-                    }
+        const auto *src_a = reinterpret_cast<const Element*>(args.src[0]),
+                   *src_b = reinterpret_cast<const Element*>(args.src[1]);
+        axes.for_each_row(args.executor, [=, dst = reinterpret_cast<Element*>(args.dst)](
+                                             std::size_t row, Axes::Offsets const& at, op::detail::Part part) {
+            const Elements elements = all;  // a local copy stays in registers, although dst might alias it
+            const std::size_t first = part.of(length).first, n = part.of(length).last - first;
+            const Element* a = src_a + at[0] + (one_a ? 0 : first);
+            const Element* b = src_b + at[1] + (one_b ? 0 : first);
+            Element* to = dst + row * length + first;
+            if (one_a) {
+                each(elements, 1, b, to, n, [&f, one = elements.broadcast(0, a)](auto const& x) { return f(one, x); });
+            } else if (one_b) {
+                each(elements, 0, a, to, n, [&f, one = elements.broadcast(1, b)](auto const& x) { return f(x, one); });
+            } else {
+                for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
+                    const auto x = elements.load(0, a + i, n - i);
+                    elements.store(to + i, f(x, elements.load(1, b + i, n - i)), n - i);
                 }
-            });
+            }
+        });
     }
 
-    template <class Arch, class F>
-    static void each(const float* src, float* dst, std::size_t n, F const& f) {
-        for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-            op::detail::store_up_to<Arch>(dst + i, f(op::detail::load_up_to<Arch>(src + i, n - i)), n - i);
+    template <class Elements, class F, class Element = typename Elements::element>
+    static PRIMSEL_INLINE void each(Elements const& elements, std::size_t input, const Element* src, Element* dst,
+                                    std::size_t n, F const& f) {
+        for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
+            elements.store(dst + i, f(elements.load(input, src + i, n - i)), n - i);
         }
     }
 };
@@ -19331,6 +19359,47 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/pool.hpp
 
+// primsel/op/detail/dilated_axis.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+/// The windows along one axis of an image, whose taps are `dilation` elements apart.
+struct DilatedAxis {
+    std::ptrdiff_t in, size, step, dilation, before, after;
+    bool count_pad;
+
+    [[nodiscard]] std::ptrdiff_t at(std::ptrdiff_t out, std::ptrdiff_t tap) const {
+        return out * step - before + tap * dilation;
+    }
+    /// Returns the taps of a window inside the image: [first, last).
+    [[nodiscard]] std::ptrdiff_t first_tap(std::ptrdiff_t out) const { return taps_before(out, 0); }
+    [[nodiscard]] std::ptrdiff_t last_tap(std::ptrdiff_t out) const { return taps_before(out, in); }
+    /// Returns the outputs whose tap is inside the image: [first, last).
+    [[nodiscard]] std::ptrdiff_t first_output(std::ptrdiff_t tap) const {
+        const std::ptrdiff_t outside = before - tap * dilation;
+        return outside <= 0 ? 0 : (outside + step - 1) / step;
+    }
+    [[nodiscard]] std::ptrdiff_t last_output(std::ptrdiff_t tap, std::ptrdiff_t outputs) const {
+        const std::ptrdiff_t room = in - 1 - at(0, tap);
+        return room < 0 ? 0 : std::min(room / step + 1, outputs);
+    }
+    /// Returns the divisor of an average.
+    [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
+        return count_pad ? taps_before(out, in + after) : last_tap(out) - first_tap(out);
+    }
+
+private:
+    /// Returns the number of taps that lie before a place.
+    [[nodiscard]] std::ptrdiff_t taps_before(std::ptrdiff_t out, std::ptrdiff_t place) const {
+        const std::ptrdiff_t room = place - at(out, 0);
+        return room <= 0 ? 0 : std::min((room + dilation - 1) / dilation, size);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
 // primsel/op/detail/separated_window.hpp
 // Pooling of one row of windows where channels are contiguous, one axis after the other: first the rows of all windows
 // are reduced to one row, then its columns.
@@ -19672,31 +19741,13 @@ void pool_each_axis(PoolAxis const& down, PoolAxis const& across, OpArgs const& 
 /// Pools dilated windows: every tap is added to all outputs of a row that it reaches.
 template <class Arch, class Reduction>
 void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-    struct DilatedAxis {
-        int in, size, step, dilation, before, after;
-        [[nodiscard]] int at(int out, int tap) const { return out * step - before + tap * dilation; }
-        /// The outputs whose tap is inside the image: [first, last).
-        [[nodiscard]] int first(int tap) const {
-            const int outside = before - tap * dilation;
-            return outside <= 0 ? 0 : (outside + step - 1) / step;
-        }
-        [[nodiscard]] int last(int tap, int outputs) const {
-            const int room = in - 1 - at(0, tap);
-            return room < 0 ? 0 : std::min(room / step + 1, outputs);
-        }
-        [[nodiscard]] int counted(int out, bool count_pad) const {
-            int counted = 0;
-            for (int tap = 0; tap < size; ++tap) {
-                const int place = at(out, tap);
-                counted += count_pad ? place < in + after : place >= 0 && place < in;
-            }
-            return counted;
-        }
-    };
     const Shape in = args.src_shape[0], out = args.dst_shape;
     const Padding padding = params.padding;
-    const DilatedAxis down{in.h, params.window.h, params.stride.h, params.dilation.h, padding.top, padding.bottom};
-    const DilatedAxis across{in.w, params.window.w, params.stride.w, params.dilation.w, padding.left, padding.right};
+    const bool count_pad = params.count_include_pad;
+    const DilatedAxis down{in.h,        params.window.h, params.stride.h, params.dilation.h,
+                           padding.top, padding.bottom,  count_pad};
+    const DilatedAxis across{in.w,         params.window.w, params.stride.w, params.dilation.w,
+                             padding.left, padding.right,   count_pad};
     const auto merge = [](const float* src, float* dst, std::size_t floats) {
         for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
             const std::size_t n = floats - i;
@@ -19705,7 +19756,6 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
                 n);
         }
     };
-    const bool count_pad = params.count_include_pad;
     for_rows(args.executor, args.batch, out, to, [=, &args](RowRange const& range) {
         for (int i = 0; i < range.count; ++i) {
             const Coord row = range[i];
@@ -19713,25 +19763,23 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
             const float* src = args.src[0] + range.image * in.size() + c * from.c;
             float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
             std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, Reduction::identity);
-            for (int y = 0; y < down.size; ++y) {
-                const int at = down.at(row.h, y);
-                if (at < 0 || at >= in.h) continue;
-                const float* src_row = src + static_cast<std::size_t>(at) * from.h;
-                for (int x = 0; x < across.size; ++x) {
-                    const int first = across.first(x), last = across.last(x, out.w);
+            for (std::ptrdiff_t y = down.first_tap(row.h), last_y = down.last_tap(row.h); y < last_y; ++y) {
+                const float* src_row = src + static_cast<std::size_t>(down.at(row.h, y)) * from.h;
+                for (std::ptrdiff_t x = 0; x < across.size; ++x) {
+                    const std::ptrdiff_t first = across.first_output(x), last = across.last_output(x, out.w);
                     // With a step of 1, outputs are contiguous and so are their inputs.
-                    const int together = across.step == 1 ? last - first : 1;
-                    for (int w = first; w < last; w += together) {
+                    const std::ptrdiff_t together = across.step == 1 ? last - first : 1;
+                    for (std::ptrdiff_t w = first; w < last; w += together) {
                         merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
                               dst + static_cast<std::size_t>(w) * to.w, static_cast<std::size_t>(together) * to.w);
                     }
                 }
             }
             if constexpr (Reduction::averages) {
-                const int rows = down.counted(row.h, count_pad);
+                const std::ptrdiff_t rows = down.counted(row.h);
                 for (int w = 0; w < out.w; ++w, dst += to.w) {
-                    const int columns = across.counted(w, count_pad);
-                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
+                    const auto taps = static_cast<float>(rows * across.counted(w));
+                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= taps;
                 }
             }
         }
@@ -20964,6 +21012,9 @@ struct Op<ResizeParams> {
     }
 
 private:
+    template <class Params, class L>
+    friend struct OpIn;
+
     [[nodiscard]] static double operations_each(ResizeParams const& params) {
         return params.mode == ResizeMode::linear ? 6 : 16;
     }
@@ -21019,12 +21070,45 @@ private:
 
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const int width = args.src_shape[0].w;
+        const std::size_t pixel = to.w, image = args.src_shape[0].size();
+        const op::detail::FloatElements<Arch> floats{};
+        if (params.mode == ResizeMode::cubic) {
+            return each_row<float, CubicColumns>(
+                params, args, from, to, image,
+                [=](CubicColumns const& of, Row const& rows, const float* channel, float* dst) {
+                    if (pixel != 1) return cubic_pixels(floats, rows, from.h, of, pixel, channel, dst);
+                    const float* of_tap[4];
+                    for (int tap = 0; tap < 4; ++tap) {
+                        of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
+                    }
+                    cubic_columns<Arch>(of_tap, rows.weight, of, dst);
+                });
+        }
+        each_row<float, Columns>(params, args, from, to, image,
+                                 [=, &params](Columns const& of, Row const& rows, const float* channel, float* dst) {
+                                     const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
+                                     if (params.mode == ResizeMode::nearest) {
+                                         return nearest<Arch>(above, width, of, pixel, dst);
+                                     }
+                                     if (pixel != 1)
+                                         return linear_pixels(floats, rows, from.h, of, pixel, channel, dst);
+                                     const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
+                                     linear_columns<Arch>(above, below, rows.weight[1], of, dst);
+                                 });
+    }
+
+    /// Calls use(columns, rows of the input, the input's image or channel, result) for all columns of each row of the
+    /// result, some at a time. An image of the input has so many elements.
+    template <class Element, class SomeColumns, class Use>
+    static void each_row(ResizeParams const& params, OpArgs const& args, Strides from, Strides to, std::size_t image,
+                         Use const& use) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
         const op::detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
         const op::detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
         // A row belongs to one channel, or has all of them.
         const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
-                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
+                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_elements = w * pixel;
         const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
         const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
@@ -21032,60 +21116,24 @@ private:
         Row of_row[rows];
         for (int y = 0; y < std::min(out.h, rows); ++y) of_row[y] = find(down, y);
         const auto row_at = [=, &of_row](int y) { return y < rows ? of_row[y] : find(down, y); };
-        op::detail::for_ranges(
-            args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
-            [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                const auto each_row = [=](auto const& f) {
-                    std::size_t row = first / inner % outer, image = first / inner / outer;
-                    for (std::size_t i = first, column = first % inner; i < last; ++i) {
-                        const std::size_t channel = planes ? row : column;
-                        f(src + image * in.size() + channel * from.c, static_cast<int>(planes ? column : row),
-                          dst + i * row_floats);
-                        if (++column < inner) continue;
-                        column = 0;
-                        if (++row == outer) row = 0, ++image;
-                    }
-                };
-                if (params.mode == ResizeMode::cubic) {
-                    CubicColumns of;
-                    for (int begin = 0; begin < out.w; begin += columns) {
-                        find(across, begin, of);
-                        const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                        each_row([&](const float* channel, int y, float* to_row) {
-                            const Row rows = row_at(y);
-                            const float* of_tap[4];
-                            for (int tap = 0; tap < 4; ++tap) {
-                                of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
-                            }
-                            if (pixel == 1) {
-                                cubic_columns<Arch>(of_tap, rows.weight, of, to_row + at);
-                            } else {
-                                cubic_pixels<Arch>(of_tap, rows.weight, of, pixel, to_row + at);
-                            }
-                        });
-                    }
-                    return;
-                }
-                Columns of;
-                for (int begin = 0; begin < out.w; begin += columns) {
-                    find(across, begin, of);
-                    const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                    each_row([&](const float* channel, int y, float* to_row) {
-                        if (params.mode == ResizeMode::nearest) {
-                            const float* row = channel + static_cast<std::size_t>(row_at(y).at[0]) * from.h;
-                            return nearest<Arch>(row, in.w, of, pixel, to_row + at);
-                        }
-                        const Row rows = row_at(y);
-                        const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
-                        const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
-                        if (pixel == 1) {
-                            linear_columns<Arch>(above, below, rows.weight[1], of, to_row + at);
-                        } else {
-                            linear_pixels<Arch>(above, below, rows.weight[1], of, pixel, to_row + at);
-                        }
-                    });
-                }
-            });
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_elements,
+                               [=, &use, src = reinterpret_cast<const Element*>(args.src[0]),
+                                dst = reinterpret_cast<Element*>(args.dst)](std::size_t first, std::size_t last) {
+                                   SomeColumns of;
+                                   for (int begin = 0; begin < out.w; begin += columns) {
+                                       find(across, begin, of);
+                                       const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                                       std::size_t row = first / inner % outer, i_image = first / inner / outer;
+                                       for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                                           const std::size_t channel = planes ? row : column;
+                                           use(of, row_at(static_cast<int>(planes ? column : row)),
+                                               src + i_image * image + channel * from.c, dst + i * row_elements + at);
+                                           if (++column < inner) continue;
+                                           column = 0;
+                                           if (++row == outer) row = 0, ++i_image;
+                                       }
+                                   }
+                               });
     }
 
     template <class Arch>
@@ -21102,9 +21150,9 @@ private:
         }
     }
 
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> mix(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& weight) {
-        return fma<Arch>(b - a, weight, a);
+    template <class Elements, class V = typename Elements::Vector>
+    static PRIMSEL_INLINE V mix(V const& a, V const& b, V const& weight) {
+        return Elements::fma(b - a, weight, a);
     }
 
     /// Contiguous columns: interpolates first between the two rows, then between the columns.
@@ -21112,6 +21160,7 @@ private:
     static void linear_columns(const float* above, const float* below, float down, Columns const& of,
                                float* dst) noexcept {
         using V = Floats<Arch>;
+        using Elements = op::detail::FloatElements<Arch>;
         constexpr int width = lanes<Arch>, most = 2 * columns;
         const int begin = of.first[0], span = of.second[of.count - 1] + 1 - begin;
         if (span > most) {
@@ -21121,9 +21170,9 @@ private:
                     for (int j = 0; j < width; ++j) lane[j] = src[index[j]];
                     return load<Arch>(lane);
                 };
-                const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
-                const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
-                op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                const V left = mix<Elements>(row(above, of.first + i), row(below, of.first + i), V(down));
+                const V right = mix<Elements>(row(above, of.second + i), row(below, of.second + i), V(down));
+                op::detail::store_up_to<Arch>(dst + i, mix<Elements>(left, right, load<Arch>(of.weight + i)),
                                               static_cast<std::size_t>(of.count - i));
             }
             return;
@@ -21131,21 +21180,23 @@ private:
         alignas(64) float mixed[most + width];
         for (int i = 0; i < span; i += width) {
             const auto n = static_cast<std::size_t>(span - i);
-            store<Arch>(mixed + i, mix<Arch>(op::detail::load_up_to<Arch>(above + begin + i, n),
-                                             op::detail::load_up_to<Arch>(below + begin + i, n), V(down)));
+            store<Arch>(mixed + i, mix<Elements>(op::detail::load_up_to<Arch>(above + begin + i, n),
+                                                 op::detail::load_up_to<Arch>(below + begin + i, n), V(down)));
         }
         for (int i = 0; i < of.count; i += width) {
             const V left = op::detail::pick<Arch>(mixed, of.first + i, begin, span);
             const V right = op::detail::pick<Arch>(mixed, of.second + i, begin, span);
-            op::detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+            op::detail::store_up_to<Arch>(dst + i, mix<Elements>(left, right, load<Arch>(of.weight + i)),
                                           static_cast<std::size_t>(of.count - i));
         }
     }
 
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> weighted(Floats<Arch> const (&pixel)[4], Floats<Arch> const (&weight)[4]) {
-        const auto low = fma<Arch>(pixel[1], weight[1], pixel[0] * weight[0]);
-        return low + fma<Arch>(pixel[3], weight[3], pixel[2] * weight[2]);
+    /// The sum of four weighted pixels, by the products and sums of Elements.
+    template <class Elements>
+    static PRIMSEL_INLINE auto weighted(typename Elements::Vector const (&pixel)[4],
+                                        typename Elements::Vector const (&weight)[4]) {
+        const auto low = Elements::fma(pixel[1], weight[1], Elements::product(pixel[0], weight[0]));
+        return low + Elements::fma(pixel[3], weight[3], Elements::product(pixel[2], weight[2]));
     }
 
     /// Contiguous columns: combines first the four rows, then the columns.
@@ -21153,6 +21204,7 @@ private:
     static void cubic_columns(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
                               float* dst) noexcept {
         using V = Floats<Arch>;
+        using Elements = op::detail::FloatElements<Arch>;
         constexpr int width = lanes<Arch>, most = 4 * columns;
         const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
         const int begin = of.at[0][0], span = of.at[3][of.count - 1] + 1 - begin;
@@ -21162,7 +21214,7 @@ private:
             V pixel[4];
             PRIMSEL_UNROLL
             for (int tap = 0; tap < 4; ++tap) pixel[tap] = op::detail::load_up_to<Arch>(rows[tap] + begin + i, n);
-            store<Arch>(mixed + i, weighted<Arch>(pixel, weight));
+            store<Arch>(mixed + i, weighted<Elements>(pixel, weight));
         }
         for (int i = 0; i < of.count; i += width) {
             V pixel[4], across[4];
@@ -21179,19 +21231,19 @@ private:
                     for (int j = 0; j < width; ++j) lane[j] = rows[row][of.at[tap][i + j]];
                     column[row] = load<Arch>(lane);
                 }
-                pixel[tap] = weighted<Arch>(column, weight);
+                pixel[tap] = weighted<Elements>(column, weight);
             }
-            op::detail::store_up_to<Arch>(dst + i, weighted<Arch>(pixel, across),
+            op::detail::store_up_to<Arch>(dst + i, weighted<Elements>(pixel, across),
                                           static_cast<std::size_t>(of.count - i));
         }
     }
 
     /// Pixels of several channels.
-    template <class Arch>
-    static void cubic_pixels(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
-                             std::size_t pixel, float* dst) noexcept {
-        using V = Floats<Arch>;
-        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
+    template <class Elements, class Element = typename Elements::element>
+    static void cubic_pixels(Elements elements, Row const& rows, std::size_t row, CubicColumns const& of,
+                             std::size_t pixel, const Element* src, Element* dst) noexcept {
+        using V = typename Elements::Vector;
+        const V weight[4] = {V(rows.weight[0]), V(rows.weight[1]), V(rows.weight[2]), V(rows.weight[3])};
         for (int i = 0; i < of.count; ++i, dst += pixel) {
             std::size_t at[4];
             V across[4];
@@ -21199,36 +21251,40 @@ private:
                 at[tap] = static_cast<std::size_t>(of.at[tap][i]) * pixel;
                 across[tap] = V(of.weight[tap][i]);
             }
-            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+            for (std::size_t j = 0; j < pixel; j += V::size) {
                 V column[4];
                 PRIMSEL_UNROLL
                 for (int tap = 0; tap < 4; ++tap) {
-                    V row[4];
+                    V of_row[4];
                     PRIMSEL_UNROLL
                     for (int y = 0; y < 4; ++y) {
-                        row[y] = op::detail::load_up_to<Arch>(rows[y] + at[tap] + j, pixel - j);
+                        of_row[y] =
+                            elements.load(0, src + static_cast<std::size_t>(rows.at[y]) * row + at[tap] + j, pixel - j);
                     }
-                    column[tap] = weighted<Arch>(row, weight);
+                    column[tap] = weighted<Elements>(of_row, weight);
                 }
-                op::detail::store_up_to<Arch>(dst + j, weighted<Arch>(column, across), pixel - j);
+                elements.store(dst + j, weighted<Elements>(column, across), pixel - j);
             }
         }
     }
 
     /// Pixels of several channels.
-    template <class Arch>
-    static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
-                              float* dst) noexcept {
-        using V = Floats<Arch>;
+    template <class Elements, class Element = typename Elements::element>
+    static void linear_pixels(Elements elements, Row const& rows, std::size_t row, Columns const& of, std::size_t pixel,
+                              const Element* src, Element* dst) noexcept {
+        using V = typename Elements::Vector;
+        const Element* const above = src + static_cast<std::size_t>(rows.at[0]) * row;
+        const Element* const below = src + static_cast<std::size_t>(rows.at[1]) * row;
+        const V down(rows.weight[1]);
         for (int i = 0; i < of.count; ++i, dst += pixel) {
             const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
                               right = static_cast<std::size_t>(of.second[i]) * pixel;
-            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+            for (std::size_t j = 0; j < pixel; j += V::size) {
                 const std::size_t n = pixel - j;
-                const auto at = [n](const float* src) { return op::detail::load_up_to<Arch>(src, n); };
-                const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
-                const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
-                op::detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
+                const auto at = [&elements, n](const Element* from) { return elements.load(0, from, n); };
+                const V a = mix<Elements>(at(above + left + j), at(below + left + j), down);
+                const V b = mix<Elements>(at(above + right + j), at(below + right + j), down);
+                elements.store(dst + j, mix<Elements>(a, b, V(of.weight[i])), n);
             }
         }
     }
