@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Compiles each header by itself, so that none leans on what was included before it.
+"""Checks that each header stands alone: that none leans on what was included before it.
 
     check_headers_alone.py <scratch folder> <file that lists the headers> -- <compiler> <flags...>
     check_headers_alone.py --self-test -- <compiler> <flags...>
 
-The list has one header a line, relative to include/. What a header includes directly or indirectly is its reach. One
-translation unit checks several headers in a row where each one's reach covers all that came before it: nothing is then
-at hand that the header would not have brought along by itself. The last of the row is included twice. For the same reason
-a unit may begin with a header compiled ahead that the reach of its first header covers: those that spare most are.
+The list has one header a line, relative to include/. Clang compiles all of them at once as the submodules of one module: in each
+it sees nothing but what that header includes, directly or indirectly, and it parses none twice. Headers of C++ libraries are
+submodules, too; those of C are read wherever they are included. Other compilers are given one header at a time.
 """
 import concurrent.futures
-import itertools
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -21,79 +20,10 @@ import tempfile
 from check_includes import includes_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-AHEAD = 14  # headers compiled ahead, each 20 (clang) to 100 (g++) megabytes
 
 
-def reaches_of(include, headers):
-    """Of each header under `include` that `headers` lead to, everything that it includes, itself among it."""
-    reaches = {}
-
-    def visit(header):
-        if header not in reaches:
-            reaches[header] = {header}
-            text = (include / header).read_text(encoding="utf-8")
-            for _, _, target in includes_of(text):
-                reaches[header] |= visit(target) if (include / target).is_file() else {target}
-        return reaches[header]
-
-    for header in headers:
-        visit(header)
-    return reaches
-
-
-def weight(reach):
-    """About how much there is to parse, in headers of our own."""
-    return sum(30 if "Eigen/" in header or "xsimd/" in header else 1 for header in reach)
-
-
-def grouped(headers, reaches, ahead=AHEAD):
-    """The headers by the one to compile ahead of them, "" for none: each time the one that spares most parsing."""
-    start = dict.fromkeys(headers, "")
-    size = {header: weight(reaches[header]) for header in headers} | {"": 0}
-
-    def spared(header, first):
-        return size[first] - size[start[header]]
-
-    covered = {first: [header for header in headers if header != first and first in reaches[header]] for first in headers}
-    for _ in range(ahead):
-        worth = {first: sum(max(spared(header, first), 0) for header in covered[first]) - size[first] for first in headers}
-        best = max(headers, key=worth.get)
-        if worth[best] <= 0:
-            break
-        for header in covered[best]:
-            if spared(header, best) > 0:
-                start[header] = best
-    groups = {}
-    for header in headers:
-        groups.setdefault(start[header], []).append(header)
-    return groups
-
-
-def rows_of(headers, reaches):
-    """The headers in as few rows as possible, each header's reach covering the row before it: by augmenting paths."""
-    followers = {header: [other for other in headers if other != header and reaches[header] <= reaches[other] - {other}]
-                 for header in headers}
-    before = {}  # of a header, the one before it in its row
-
-    def find_follower(header, seen):
-        for other in followers[header]:
-            if other not in seen:
-                seen.add(other)
-                if other not in before or find_follower(before[other], seen):
-                    before[other] = header
-                    return True
-        return False
-
-    for header in headers:
-        find_follower(header, set())
-    after = {first: second for second, first in before.items()}
-    rows = []
-    for header in headers:
-        if header not in before:
-            rows.append([header])
-            while rows[-1][-1] in after:
-                rows[-1].append(after[rows[-1][-1]])
-    return rows
+def is_clang(command):
+    return "clang" in pathlib.Path(command[0]).name
 
 
 def run(command):
@@ -102,54 +32,98 @@ def run(command):
     return done.stderr if done.returncode != 0 else None
 
 
-def check(include, headers, scratch, command, ahead=AHEAD):
-    """The compiler's messages, and the number of units that it was given."""
-    reaches = reaches_of(include, headers)
-    groups = grouped(headers, reaches, ahead)
-    rows = [(first, row) for first, group in groups.items() for row in rows_of(group, reaches)]
-    # The longest first, so that no core is left with it at the end.
-    rows.sort(key=lambda each: weight(reaches.get(each[0], ())) - weight(reaches[each[1][-1]]))
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+def includes_from(include, headers):
+    """Everything that `headers` lead to: our own headers under `include`, and the C++ headers of others."""
+    own, others, left = {}, {}, list(headers)
+    while left:
+        header = left.pop()
+        if header not in own:
+            own[header] = None
+            for _, _, target in includes_of((include / header).read_text(encoding="utf-8")):
+                if (include / target).is_file():
+                    left.append(target)
+                elif not target.endswith(".h"):
+                    others[target] = None
+    return sorted(own), sorted(others)
 
-    def compile_ahead(first):
-        source = scratch / f"ahead_{first.replace('/', '_')}"
-        source.write_text(f"#include <{first}>\n", encoding="utf-8")
-        return run([*command, "-x", "c++-header", source, "-o", source.with_suffix(".hpp.gch")])
 
-    def compile_row(first_and_row):
-        first, row = first_and_row
-        source = scratch / (row[-1].replace("/", "_").removesuffix(".hpp") + ".cpp")
-        source.write_text("".join(f"#include <{header}>\n" for header in [*row, row[-1]]), encoding="utf-8")
-        start = ["-include", scratch / f"ahead_{first.replace('/', '_')}"] if first else []
-        return run([*command, *start, "-fsyntax-only", source])
+def paths_of(others, scratch, command):
+    """{name of a header of another library: its path}, of those that this machine has."""
+    source = scratch / "others.cpp"
+    source.write_text("".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n" for name in others), encoding="utf-8")
+    done = subprocess.run([*command, "-M", source], capture_output=True, text=True, check=True)
+    paths = {os.path.realpath(word) for word in done.stdout.split() if word.startswith("/")}
+    # Included first within `extern "C"` by Eigen, by way of the intrinsics.
+    names = [*others, "bits/c++config.h"]
+    found = {name: min((path for path in paths if path.endswith("/" + name)), key=len, default=None) for name in names}
+    return {name: path for name, path in found.items() if path}
+
+
+def check_together(include, headers, scratch, command):
+    own, others = includes_from(include, headers)
+    paths = paths_of(others, scratch, command)
+    parts = [*paths.values(), *(str(include / header) for header in own)]
+    lines = [f'  module part_{number} {{ header "{path}" export * }}' for number, path in enumerate(parts)]
+    module_map = scratch / "all.modulemap"
+    module_map.write_text("\n".join(["module all {", *lines, "}"]) + "\n", encoding="utf-8")
+    source = scratch / "all.cpp"
+    source.write_text(f"#include <{headers[0]}>\n", encoding="utf-8")  # which compiles the module
+    # A header of others counts as our own here: their warnings are passed over by name. Clang 16 takes hexadecimal floats in a
+    # module for an extension.
+    done = subprocess.run([*(flag for flag in command if flag != "-Werror"), "-fmodules", "-fno-implicit-module-maps",
+                           f"-fmodule-map-file={module_map}", f"-fmodules-cache-path={scratch / 'cache'}",
+                           "-Xclang", "-fmodules-local-submodule-visibility", "-Wno-module-import-in-extern-c", "-Wno-c++17-extensions",
+                           "-ferror-limit=0", "-fsyntax-only", source], capture_output=True, text=True, check=False)
+    shutil.rmtree(scratch / "cache", ignore_errors=True)  # half a gigabyte
+    if done.returncode != 0:
+        return done.stderr
+    own_warning = re.compile("^" + re.escape(str(include)) + "/.* warning: ", re.MULTILINE)
+    return done.stderr if "-Werror" in command and own_warning.search(done.stderr) else None
+
+
+def check_one_by_one(headers, scratch, command):
+    def compile_one(header):
+        source = scratch / (header.replace("/", "_").removesuffix(".hpp") + ".cpp")
+        source.write_text(f"#include <{header}>\n" * 2, encoding="utf-8")
+        return run([*command, "-fsyntax-only", source])
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        messages = [message for message in pool.map(compile_ahead, filter(None, groups)) if message]
-        if not messages:
-            messages = [message for message in pool.map(compile_row, rows) if message]
-        return messages, len(rows)
+        return "".join(filter(None, pool.map(compile_one, headers)))
+
+
+def check(include, headers, scratch, command):
+    """The compiler's messages, or something false."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    if is_clang(command):
+        return check_together(include, headers, scratch, command)
+    return check_one_by_one(headers, scratch, command)
 
 
 def self_test(command):
     """Headers that stand alone, and one that does not but could lean on its neighbours, whatever their names."""
-    sound = {"base.hpp": "#include <cstddef>\nstruct Base {};\n", "user.hpp": "#include <base.hpp>\nstruct User : Base {};\n",
-             "top.hpp": "#include <user.hpp>\n#include <vector>\nstruct Top : User {};\n"}
-    cases = [(sound, 1, None), ({**sound, "other.hpp": "#include <base.hpp>\nBase other();\n"}, 2, None)]
+    sound = {"base.hpp": "#include <cstddef>\n#define FOUR 4\nstruct Base {};\n",
+             "user.hpp": "#include <base.hpp>\nstruct User : Base {};\n",
+             "top.hpp": "#include <user.hpp>\n#include <vector>\nstruct Top : User { std::vector<int> numbers{FOUR}; };\n",
+             "other.hpp": "#include <base.hpp>\nBase other();\n"}
+    cases = [(sound, None)]
     for name in ("a.hpp", "z.hpp"):
-        cases.append(({**sound, name: "struct Leaning : Base {};\n"}, 2, "Base"))
-        cases.append(({**sound, name: "#include <base.hpp>\nstruct Leaning : User {};\n"}, 2, "User"))
-        cases.append(({**sound, name: "#include <base.hpp>\nstd::vector<Base> leaning();\n"}, 2, "vector"))
-    for (files, units, expected), ahead in itertools.product(cases, (0, AHEAD)):
+        for text, expected in (("struct Leaning : Base {};\n", "Base"),
+                               ("#include <base.hpp>\nstruct Leaning : User {};\n", "User"),
+                               ("#include <base.hpp>\nstd::vector<Base> leaning();\n", "vector"),
+                               ("inline int leaning = FOUR;\n", "FOUR"),
+                               ("inline int leaning(int unused) { return 4; }\n", "unused")):
+            cases.append(({**sound, name: text}, expected))
+    for files, expected in cases:
         with tempfile.TemporaryDirectory() as folder:
             include = pathlib.Path(folder) / "include"
             include.mkdir()
             for name, text in files.items():
                 (include / name).write_text("#pragma once\n" + text, encoding="utf-8")
-            findings, count = check(include, sorted(files), pathlib.Path(folder) / "scratch", [*command, f"-I{include}"], ahead)
-        if (ahead == 0 and count != units) or (expected is None) != (not findings) or (expected and expected not in findings[0]):
-            return [f"of {files}, {ahead} ahead, expected {units} units and {expected!r}, got {count} and {findings}"]
-    return []
+            finding = check(include, sorted(files), pathlib.Path(folder) / "scratch", [*command, "-Werror", f"-I{include}"])
+        if bool(expected) != bool(finding) or (expected and expected not in finding):
+            return f"of {files}, expected {expected!r}, got {finding}"
+    return None
 
 
 def main(arguments):
@@ -159,13 +133,14 @@ def main(arguments):
     own = arguments[: arguments.index("--")]
     command = arguments[arguments.index("--") + 1 :]
     if own == ["--self-test"]:
-        findings = self_test(command)
+        finding = self_test(command)
     else:
         headers = pathlib.Path(own[1]).read_text(encoding="utf-8").split()
-        findings, units = check(TOP / "include", headers, pathlib.Path(own[0]), command)
-        print(f"{len(headers)} headers checked in {units} translation units")
-    print("\n".join(findings))
-    return 1 if findings else 0
+        finding = check(TOP / "include", headers, pathlib.Path(own[0]).resolve(), command)
+        print(f"{len(headers)} headers checked")
+    if finding:
+        print(finding)
+    return 1 if finding else 0
 
 
 if __name__ == "__main__":
