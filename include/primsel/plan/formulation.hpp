@@ -46,7 +46,7 @@ public:
             std::vector<double> costs;
             for (Alternative const& way : alternatives[i]) {
                 const auto results = static_cast<double>(std::ranges::count(outputs, i));
-                costs.push_back(way.seconds +
+                costs.push_back(way.seconds + way.penalty +
                                 (results > 0 ? results * prices.transform_seconds(i, way.out_layout, 0) : 0));
             }
             problem.add_node(std::move(costs));

@@ -15,6 +15,14 @@ struct Refused {
     std::string layer, primitive, reason;
 };
 
+/// The least precise type in which a layer may compute and store its result, and why.
+struct LayerPrecision {
+    std::string layer;
+    Precision precision = Precision::float32;
+    std::string reason;
+    friend bool operator==(LayerPrecision const&, LayerPrecision const&) = default;
+};
+
 /// The primitives, memory and threads that a plan may use.
 struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
@@ -26,6 +34,8 @@ struct PlanOptions {
     /// with int8 also bytes where ranges are known; an engine has such primitives if its policies list them
     /// (LowPrecision).
     Precision precision = Precision::float32;
+    /// Layers that must be more precise than that, such as an error budget chooses (PrecisionPlanner).
+    std::vector<LayerPrecision> layer_precisions = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
     /// Only primitives that compute each output from the pixels it depends on alone: with Winograd's algorithm a pixel

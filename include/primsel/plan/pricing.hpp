@@ -37,6 +37,10 @@ struct Alternative {
     /// The position of its chain in Pricing::chains, and the seconds of the node when it is computed by itself.
     std::size_t chain = no_chain;
     double by_itself = 0;
+    /// The least precise type of what it multiplies, reads and writes.
+    Precision precision = Precision::float32;
+    /// Seconds that count beside its own for a plan that is to be more than fast.
+    double penalty = 0;
 };
 /// The alternatives of each node of a graph.
 using Alternatives = std::vector<std::vector<Alternative>>;
@@ -47,15 +51,26 @@ using Alternatives = std::vector<std::vector<Alternative>>;
     return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !entry.fuses_epilogue;
 }
 
+/// The least precise type of what a primitive multiplies, reads and writes.
+[[nodiscard]] inline Precision precision_of(Kernels const& kernels, PrimitiveEntry const& entry) {
+    return std::max(
+        {entry.precision, kernels.layouts[entry.in_layout].precision(), kernels.layouts[entry.out_layout].precision()});
+}
+
+/// The alternatives of a node with equal layouts that are kept: the cheapest, or the cheapest of each precision.
+enum class KeptAlternatives { cheapest, of_each_precision };
+
 /// Asks a cost model for every price that a plan needs, one batch of questions for each kind, and keeps the answers.
 template <CostModel Model>
 class Pricing {
 public:
-    Pricing(Questions questions, Model& model, PlanOptions const& options)
+    Pricing(Questions questions, Model& model, PlanOptions const& options,
+            KeptAlternatives kept = KeptAlternatives::cheapest)
         : questions_(std::move(questions)),
           graph_(questions_.graph()),
           kernels_(questions_.kernels()),
           options_(options),
+          kept_(kept),
           alternatives(graph_.size()),
           in_chains(graph_.size()),
           by_rows_(graph_.size()),
@@ -117,9 +132,10 @@ private:
     Graph const& graph_;
     Kernels const& kernels_;
     PlanOptions const& options_;
+    KeptAlternatives kept_;
 
 public:
-    /// The ways to run each node by itself; of those with the same layouts, only the cheapest.
+    /// The ways to run each node by itself; of those with the same layouts, those that are kept.
     Alternatives alternatives;
     /// The ways to run each node in a chain, one for each primitive that computes rows by themselves.
     Alternatives in_chains;
@@ -144,11 +160,17 @@ private:
                  to_string_view(*options_.family));
         }
     }
-    void check_refused() const {
+    void check_refused() {
         for (Refused const& refused : options_.refused) {
             (void)graph_.find(refused.layer);
             (void)kernels_.find(refused.primitive);
         }
+        bounds_.assign(graph_.size(), nullptr);
+        for (LayerPrecision const& bound : options_.layer_precisions) bounds_[graph_.find(bound.layer)] = &bound;
+    }
+    /// The least precise type that is allowed to a node.
+    [[nodiscard]] Precision allowed(std::size_t i) const {
+        return bounds_[i] == nullptr ? options_.precision : std::min(bounds_[i]->precision, options_.precision);
     }
     /// Throws error, and names the question, unless the answer is a cost: not negative, and infinite where the model
     /// has no price.
@@ -177,8 +199,7 @@ private:
     /// Whether the tensors that node i reads and writes may be in this layout.
     [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
-        if (options_.precision == Precision::float32 && entry.element_bytes < sizeof(float)) return false;
-        return !entry.needs_range || (options_.precision == Precision::int8 && ranges_[i].all);
+        return entry.precision() <= allowed(i) && (!entry.needs_range || ranges_[i].all);
     }
     /// The ranges that are known of a node's tensors: of its first input, and of all.
     struct KnownRanges {
@@ -193,7 +214,10 @@ private:
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, std::size_t i, ConvTask const& task) const {
         Node const& node = graph_[i];
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
-        if (entry.precision > options_.precision) return "its precision is below the allowed one";
+        if (const Precision own = precision_of(kernels_, entry); own > allowed(i)) {
+            const bool by_bound = bounds_[i] != nullptr && own <= options_.precision && !bounds_[i]->reason.empty();
+            return by_bound ? bounds_[i]->reason : "its precision is below the allowed one";
+        }
         if (entry.precision == Precision::int8 && !ranges_[i].input) return "the range of its input is unknown";
         if (kernels_.layouts[entry.out_layout].needs_range && !ranges_[i].all) {
             return "the range of its result, or of what is added to it, is unknown";
@@ -249,18 +273,18 @@ private:
     [[nodiscard]] std::size_t first_alike(std::size_t i, std::vector<std::size_t> const& asked,
                                           std::vector<bool> const& packs) const {
         Node const& node = graph_[i];
-        const auto is_named = [&](Node const& named) {
-            return std::ranges::any_of(options_.refused,
-                                       [&](Refused const& refused) { return refused.layer == named.name; });
+        const auto is_named = [&](std::size_t named) {
+            return bounds_[named] != nullptr ||
+                   std::ranges::find(options_.refused, graph_[named].name, &Refused::layer) != options_.refused.end();
         };
-        if (is_named(node)) return i;
+        if (is_named(i)) return i;
         const auto found = std::ranges::find_if(asked, [&](std::size_t other) {
             Node const& before = graph_[other];
             return before.shape == node.shape && before.layer == node.layer &&
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
                    ranges_[other] == ranges_[i] && before.epilogue.changes_result() == node.epilogue.changes_result() &&
-                   !is_named(before);
+                   !is_named(other);
         });
         return found == asked.end() ? i : *found;
     }
@@ -307,7 +331,9 @@ private:
                        std::holds_alternative<ParameterParams>(node.layer)) {
                 // A constant is stored in the layout that its reader wants.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (allows(layout, i)) alternatives[i].push_back({.in_layout = layout, .out_layout = layout});
+                    if (!allows(layout, i)) continue;
+                    alternatives[i].push_back(
+                        {.in_layout = layout, .out_layout = layout, .precision = kernels_.layouts[layout].precision()});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -329,7 +355,8 @@ private:
                                                .in_layout = entry.in_layout,
                                                .out_layout = entry.out_layout,
                                                .seconds = candidate.seconds,
-                                               .by_itself = candidate.seconds});
+                                               .by_itself = candidate.seconds,
+                                               .precision = precision_of(kernels_, entry)});
                     if (joins_strips(kernels_, entry)) by_rows_[i].push_back({p, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
@@ -341,8 +368,11 @@ private:
                     runs = true;
                     const double seconds = op_seconds(layout);
                     if (seconds == infinite) continue;
-                    alternatives[i].push_back(
-                        {.in_layout = layout, .out_layout = layout, .seconds = seconds, .by_itself = seconds});
+                    alternatives[i].push_back({.in_layout = layout,
+                                               .out_layout = layout,
+                                               .seconds = seconds,
+                                               .by_itself = seconds,
+                                               .precision = kernels_.layouts[layout].precision()});
                 }
                 if (alternatives[i].empty()) {
                     fail("plan: layer ", node.name, " (", layer_kind(node.layer), ") runs in none of the layouts",
@@ -365,7 +395,8 @@ private:
                     auto const& [p, by_itself] = by_rows_[node][i];
                     if (!is_finite(seconds[i])) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
-                    ways[place].push_back({p, entry.in_layout, entry.out_layout, seconds[i], chains.size(), by_itself});
+                    ways[place].push_back({p, entry.in_layout, entry.out_layout, seconds[i], chains.size(), by_itself,
+                                           precision_of(kernels_, entry)});
                 }
             }
             if (std::ranges::any_of(ways, &std::vector<Alternative>::empty)) continue;
@@ -377,9 +408,10 @@ private:
         }
     }
 
-    static void consider(std::vector<Alternative>& known, Alternative const& next) {
+    void consider(std::vector<Alternative>& known, Alternative const& next) const {
         for (Alternative& other : known) {
-            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout || other.chain != next.chain) {
+            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout || other.chain != next.chain ||
+                (kept_ == KeptAlternatives::of_each_precision && other.precision != next.precision)) {
                 continue;
             }
             if (next.seconds < other.seconds) other = next;
@@ -415,6 +447,7 @@ private:
     std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
     std::vector<std::size_t> alike_, shape_of_;
     std::vector<KnownRanges> ranges_;
+    std::vector<LayerPrecision const*> bounds_;  // of the options, or null
     std::vector<std::vector<Candidate>> candidates_;
     std::vector<std::size_t> transform_of_;  // the query of a shape, from a layout to another
 };

@@ -53,9 +53,12 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
     const auto chosen = [&](std::size_t i) {
         Alternative const& way = alternatives[i][choice[i]];
         if (way.chain == Alternative::no_chain || whole[way.chain]) return way;
-        return *std::ranges::find_if(prices.alternatives[i], [&](Alternative const& other) {
-            return other.in_layout == way.in_layout && other.out_layout == way.out_layout;
-        });
+        Alternative const* by_itself = nullptr;
+        for (Alternative const& other : prices.alternatives[i]) {
+            if (other.in_layout != way.in_layout || other.out_layout != way.out_layout) continue;
+            if (by_itself == nullptr || other.precision == way.precision) by_itself = &other;
+        }
+        return *by_itself;
     };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
