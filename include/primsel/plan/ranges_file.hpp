@@ -3,6 +3,7 @@
 //       "format": "primsel ranges", "format_version": 1,
 //       "tensors": [ { "name": "...", "scale": ..., "zero_point": ... }, ... ]
 //     }
+// An error budget adds the layers, see precision_file.hpp.
 #pragma once
 
 #include <primsel/io/json.hpp>
@@ -37,14 +38,12 @@ inline void write_ranges(std::string const& path, TensorRanges const& ranges) {
     write_file(path, to_string(to_json(ranges), 2) + '\n');
 }
 
-/// Reads ranges from a JSON text; `name` is what errors call it. Throws error, naming it and the place in it, when the
-/// text is not JSON, something is missing, impossible or given twice, or the format is of another version.
-[[nodiscard]] inline TensorRanges parse_ranges(std::string const& name, std::string_view text) {
-    const JsonCursor root = parse_json(name, text);
-    if (const JsonCursor format = root["format"]; format.string() != plan::detail::ranges_format) {
-        format.fail("expected \"", plan::detail::ranges_format, "\", not \"", format.string(), '"');
+namespace plan::detail {
+[[nodiscard]] inline TensorRanges read_tensor_ranges(JsonCursor const& root) {
+    if (const JsonCursor format = root["format"]; format.string() != ranges_format) {
+        format.fail("expected \"", ranges_format, "\", not \"", format.string(), '"');
     }
-    (void)root["format_version"].integer(plan::detail::ranges_format_version, plan::detail::ranges_format_version);
+    (void)root["format_version"].integer(ranges_format_version, ranges_format_version);
     TensorRanges ranges;
     for (JsonCursor const& tensor : root["tensors"].elements()) {
         const TensorRange range{.scale = static_cast<float>(tensor["scale"].number()),
@@ -56,6 +55,13 @@ inline void write_ranges(std::string const& path, TensorRanges const& ranges) {
         if (!ranges.emplace(tensor["name"].string(), range).second) tensor["name"].fail("is given twice");
     }
     return ranges;
+}
+}  // namespace plan::detail
+
+/// Reads ranges from a JSON text; `name` is what errors call it. Throws error, naming it and the place in it, when the
+/// text is not JSON, something is missing, impossible or given twice, or the format is of another version.
+[[nodiscard]] inline TensorRanges parse_ranges(std::string const& name, std::string_view text) {
+    return plan::detail::read_tensor_ranges(parse_json(name, text));
 }
 /// Reads ranges that write_ranges wrote. Throws error as read_file and parse_ranges do.
 [[nodiscard]] inline TensorRanges read_ranges(std::string const& path) {
