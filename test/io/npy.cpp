@@ -78,6 +78,7 @@ TEST_CASE("elements of other types become the nearest floats") {
     CHECK(npy_of(npy_file_of(npy_header_of("<i4", "(2,)"), bytes_of<std::int32_t>({INT32_MIN, 5}))).values ==
           std::vector<float>{-0x1p31F, 5.0F});
     CHECK(npy_of(npy_file_of(npy_header_of("|u1", "(2,)"), "\xff\x01")).values == std::vector<float>{255.0F, 1.0F});
+    CHECK(npy_of(npy_file_of(npy_header_of("|i1", "(2,)"), "\xff\x01")).values == std::vector<float>{-1.0F, 1.0F});
     CHECK(npy_of(npy_file_of(npy_header_of("|b1", "(3,)"), std::string("\x01\x00\x01", 3))).values ==
           std::vector<float>{1.0F, 0.0F, 1.0F});
     CHECK(npy_error_in(npy_file_of(npy_header_of("<f8", "(2,)"), bytes_of<double>({1.0, -0x1.ffffffp127}))) ==
@@ -130,6 +131,10 @@ TEST_CASE("a float that is no value of an integer type is not written") {
     CHECK(refused(255.0F, ps::NpyType::uint8).empty());
     CHECK_FALSE(refused(256.0F, ps::NpyType::uint8).empty());
     CHECK_FALSE(refused(-1.0F, ps::NpyType::uint8).empty());
+    CHECK(refused(-128.0F, ps::NpyType::int8).empty());
+    CHECK(refused(127.0F, ps::NpyType::int8).empty());
+    CHECK_FALSE(refused(128.0F, ps::NpyType::int8).empty());
+    CHECK_FALSE(refused(-129.0F, ps::NpyType::int8).empty());
     CHECK(error_of([] { (void)ps::to_npy("f", {2, 2}, std::vector<float>(3)); }) == "f: 3 values cannot fill 2x2");
     CHECK(error_of([] { (void)ps::to_npy("f", {-1}, std::vector<float>(1)); }) == "f: impossible dimensions -1");
     CHECK(error_of([] { (void)ps::to_npy("f", Dims(65, 1), std::vector<float>(1)); }) == "f: more than 64 dimensions");
@@ -198,7 +203,7 @@ TEST_CASE("what the format does not allow is refused, naming the file") {
     CHECK(header_error(npy_header_of(">f4", "(1,)")).find("big-endian") != std::string::npos);
     for (const std::string code : {"<i2", "<c8", "|O", "<U4", "", "float32"}) {
         CHECK(header_error(npy_header_of(code, "(1,)"))
-                  .ends_with("elements " + code + " are not supported; <f2, <f4, <f8, <i8, <i4, |u1 and |b1 are"));
+                  .ends_with("elements " + code + " are not supported; <f2, <f4, <f8, <i8, <i4, |i1, |u1 and |b1 are"));
     }
     CHECK(header_error(npy_header_of("<f4", "(1)")).ends_with("expected ,"));
     CHECK(header_error(npy_header_of("<f4", "1")).ends_with("expected ("));

@@ -24,7 +24,7 @@ namespace {
 ps::OnnxTensor tensor_of(ps::NpyArray array) {
     constexpr ps::OnnxType types[] = {ps::OnnxType::float32, ps::OnnxType::float64, ps::OnnxType::int64,
                                       ps::OnnxType::int32,   ps::OnnxType::uint8,   ps::OnnxType::boolean,
-                                      ps::OnnxType::float16};
+                                      ps::OnnxType::float16, ps::OnnxType::int8};
     const ps::OnnxType type = types[static_cast<std::size_t>(array.type)];
     ps::OnnxTensor tensor;
     if (ps::onnx::is_float(type)) {

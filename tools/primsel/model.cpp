@@ -148,8 +148,9 @@ ps::NpyType npy_type(ps::OnnxType type) {
         case ps::OnnxType::int32:
         case ps::OnnxType::int16:
         case ps::OnnxType::uint16:
-        case ps::OnnxType::int8:
             return ps::NpyType::int32;
+        case ps::OnnxType::int8:
+            return ps::NpyType::int8;
         case ps::OnnxType::uint8:
             return ps::NpyType::uint8;
         case ps::OnnxType::boolean:
