@@ -315,19 +315,26 @@ private:
         return true;
     }
 
+    /// Bounds become part of the layer before, within those that it has.
     bool fuse_clamp(std::size_t i) {
         auto* activation = as<ActivationParams>(i);
-        if (activation == nullptr || !open(first_input(i))) return false;
-        Epilogue epilogue = edit_[first_input(i)].epilogue;
+        if (activation == nullptr) return false;
+        const std::size_t before = first_input(i);
+        Clamp clamp;
         if (activation->kind == ActivationKind::relu)
-            epilogue.clamp = relu_clamp;
+            clamp = relu_clamp;
         else if (activation->kind == ActivationKind::relu6)
-            epilogue.clamp = relu6_clamp;
+            clamp = relu6_clamp;
         else if (activation->kind == ActivationKind::clip)
-            epilogue.clamp = {activation->alpha, activation->beta};
+            clamp = {activation->alpha, activation->beta};
         else
             return false;
-        become_part(i, first_input(i), std::move(epilogue));
+        if (!epilogue_parts(edit_[before].layer).clamp || !read_once(before)) return false;
+        Epilogue epilogue = edit_[before].epilogue;
+        const auto within = [&clamp](float bound) { return std::min(std::max(bound, clamp.low), clamp.high); };
+        if (epilogue.clamp.bounded()) clamp = {within(epilogue.clamp.low), within(epilogue.clamp.high)};
+        epilogue.clamp = clamp;
+        become_part(i, before, std::move(epilogue));
         return true;
     }
 
