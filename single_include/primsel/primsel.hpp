@@ -11847,19 +11847,26 @@ private:
         return true;
     }
 
+    /// Bounds become part of the layer before, within those that it has.
     bool fuse_clamp(std::size_t i) {
         auto* activation = as<ActivationParams>(i);
-        if (activation == nullptr || !open(first_input(i))) return false;
-        Epilogue epilogue = edit_[first_input(i)].epilogue;
+        if (activation == nullptr) return false;
+        const std::size_t before = first_input(i);
+        Clamp clamp;
         if (activation->kind == ActivationKind::relu)
-            epilogue.clamp = relu_clamp;
+            clamp = relu_clamp;
         else if (activation->kind == ActivationKind::relu6)
-            epilogue.clamp = relu6_clamp;
+            clamp = relu6_clamp;
         else if (activation->kind == ActivationKind::clip)
-            epilogue.clamp = {activation->alpha, activation->beta};
+            clamp = {activation->alpha, activation->beta};
         else
             return false;
-        become_part(i, first_input(i), std::move(epilogue));
+        if (!epilogue_parts(edit_[before].layer).clamp || !read_once(before)) return false;
+        Epilogue epilogue = edit_[before].epilogue;
+        const auto within = [&clamp](float bound) { return std::min(std::max(bound, clamp.low), clamp.high); };
+        if (epilogue.clamp.bounded()) clamp = {within(epilogue.clamp.low), within(epilogue.clamp.high)};
+        epilogue.clamp = clamp;
+        become_part(i, before, std::move(epilogue));
         return true;
     }
 
@@ -31852,10 +31859,10 @@ namespace primsel::inline PRIMSEL_ABI {
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
 /// The element types of arrays in files. In memory all are floats.
-enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
+enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16, int8 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
-    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool", "float16"};
+    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool", "float16", "int8"};
     return names[static_cast<std::size_t>(type)];
 }
 
@@ -31880,7 +31887,7 @@ struct NpyCode {
 inline constexpr NpyCode npy_codes[] = {
     {"<f4", NpyType::float32, 4}, {"<f8", NpyType::float64, 8}, {"<i8", NpyType::int64, 8},
     {"<i4", NpyType::int32, 4},   {"|u1", NpyType::uint8, 1},   {"|b1", NpyType::boolean, 1},
-    {"<f2", NpyType::float16, 2},
+    {"<f2", NpyType::float16, 2}, {"|i1", NpyType::int8, 1},
 };
 [[nodiscard]] constexpr NpyCode const& npy_code(NpyType type) {
     return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
@@ -31903,6 +31910,8 @@ void with_npy_type(NpyType type, Call const& call) {
             return call(std::uint8_t{});
         case NpyType::float16:
             return call(std::uint16_t{});
+        case NpyType::int8:
+            return call(std::int8_t{});
     }
 }
 
@@ -31984,7 +31993,7 @@ private:
             if (name == code.code) return code;
         }
         if (name.starts_with('>')) refuse("elements ", name, " are big-endian, which is not supported");
-        refuse("elements ", name, " are not supported; <f2, <f4, <f8, <i8, <i4, |u1 and |b1 are");
+        refuse("elements ", name, " are not supported; <f2, <f4, <f8, <i8, <i4, |i1, |u1 and |b1 are");
     }
     [[nodiscard]] std::int64_t integer() {
         skip_spaces();

@@ -90,7 +90,10 @@ using Builder = protozero::pbf_builder<onnx::GraphField>;
 
 void add_tensor(std::string& bytes, Choices& choices, std::string const& name) {
     protozero::pbf_builder<onnx::TensorField> tensor(bytes);
-    const bool is_float = choices.below(2) == 0;
+    constexpr onnx::DataType types[] = {onnx::DataType::float32, onnx::DataType::int64,   onnx::DataType::float32,
+                                        onnx::DataType::int8,    onnx::DataType::float32, onnx::DataType::uint8};
+    const onnx::DataType type = types[choices.below(std::size(types))];
+    const bool is_float = type == onnx::DataType::float32;
     std::vector<std::int64_t> dims(choices.below(5));
     std::size_t count = 1;
     for (std::int64_t& dim : dims) {
@@ -98,8 +101,7 @@ void add_tensor(std::string& bytes, Choices& choices, std::string const& name) {
         count *= static_cast<std::size_t>(dim);
     }
     tensor.add_packed_int64(onnx::TensorField::dims, dims.begin(), dims.end());
-    tensor.add_int32(onnx::TensorField::data_type,
-                     static_cast<std::int32_t>(is_float ? onnx::DataType::float32 : onnx::DataType::int64));
+    tensor.add_int32(onnx::TensorField::data_type, static_cast<std::int32_t>(type));
     if (is_float) {
         std::vector<float> values(count);
         for (float& value : values) value = choices.real();
@@ -107,7 +109,9 @@ void add_tensor(std::string& bytes, Choices& choices, std::string const& name) {
     } else {
         std::vector<std::int64_t> values(count);
         for (std::int64_t& value : values) value = choices.integer();
-        tensor.add_packed_int64(onnx::TensorField::int64_data, values.begin(), values.end());
+        tensor.add_packed_int64(
+            type == onnx::DataType::int64 ? onnx::TensorField::int64_data : onnx::TensorField::int32_data,
+            values.begin(), values.end());
     }
     tensor.add_string(onnx::TensorField::name, name);
 }
@@ -117,10 +121,10 @@ void add_attribute(std::string& bytes, Choices& choices) {
                                     "perm",         "starts", "ends",      "split",        "output_padding",
                                     "output_shape", "shape",  "value_ints"};
     constexpr const char* integers[] = {
-        "axis",     "group",     "ceil_mode",     "count_include_pad", "transA",      "transB",
-        "keepdims", "allowzero", "training_mode", "blocksize",         "size",        "storage_order",
-        "to",       "start",     "end",           "broadcast",         "num_outputs", "noop_with_empty_axes",
-        "spatial",  "is_test"};
+        "axis",     "group",     "ceil_mode",     "count_include_pad", "transA",       "transB",
+        "keepdims", "allowzero", "training_mode", "blocksize",         "size",         "storage_order",
+        "to",       "start",     "end",           "broadcast",         "num_outputs",  "noop_with_empty_axes",
+        "spatial",  "is_test",   "block_size",    "output_dtype",      "channels_last"};
     constexpr const char* reals[] = {"alpha", "beta", "epsilon", "momentum", "min", "max", "value", "bias", "ratio"};
     constexpr const char* texts[][2] = {{"auto_pad", "SAME_UPPER"},
                                         {"auto_pad", "SAME_LOWER"},
@@ -200,9 +204,11 @@ std::string describe(Choices choices) {
     for (std::size_t i = 0; i < 12 && !choices.done(); ++i) {
         bytes.clear();
         protozero::pbf_builder<onnx::NodeField> node(bytes);
-        node.add_string(onnx::NodeField::op_type,
-                        std::string(onnx::operators[choices.below(std::size(onnx::operators))].name));
-        for (std::size_t inputs = choices.below(6); inputs > 0; --inputs) {
+        const std::string_view name = onnx::operators[choices.below(std::size(onnx::operators))].name;
+        const std::size_t dot = name.rfind('.');
+        node.add_string(onnx::NodeField::op_type, std::string(name.substr(dot + 1)));
+        if (dot != std::string_view::npos) node.add_string(onnx::NodeField::domain, std::string(name.substr(0, dot)));
+        for (std::size_t inputs = choices.below(9); inputs > 0; --inputs) {
             const std::size_t value = choices.below(values.size() + 1);
             // Now and then the input is left out; the last value is the most likely.
             node.add_string(onnx::NodeField::input, value == values.size() ? values.back() : values[value]);

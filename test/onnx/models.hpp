@@ -38,8 +38,8 @@ struct Model {
     static constexpr WriterOnly writer_only{};
     /// One that declares its own inputs.
     Model(WriterOnly, int opset) : writer(opset, "test", "1", 1 << 12) {}
-    Model& input(std::string const& name, Ints const& dims) {
-        writer.value(onnx::GraphField::input, name, onnx::DataType::float32, dims);
+    Model& input(std::string const& name, Ints const& dims, onnx::DataType type = onnx::DataType::float32) {
+        writer.value(onnx::GraphField::input, name, type, dims);
         return *this;
     }
     Model& node(std::string_view op, std::vector<std::string> const& inputs, std::vector<std::string> const& outputs,
@@ -55,6 +55,25 @@ struct Model {
     Model& integers(std::string const& name, Ints const& values) {
         const std::int64_t size[] = {static_cast<std::int64_t>(values.size())};
         writer.initializer(name, size, std::span<const std::int64_t>(values));
+        return *this;
+    }
+    /// Adds integers, or the bits of halves, of a type of 8, 16 or 32 bits.
+    Model& numbers_of(onnx::DataType type, std::string const& name, Ints const& dims, Ints const& values) {
+        std::string raw;
+        const auto append = [&raw](auto value) {
+            char bytes[sizeof(value)];
+            std::memcpy(bytes, &value, sizeof(value));
+            raw.append(bytes, sizeof(value));
+        };
+        for (const std::int64_t value : values) {
+            if (type == onnx::DataType::int8 || type == onnx::DataType::uint8)
+                append(static_cast<std::uint8_t>(value));
+            else if (type == onnx::DataType::int32)
+                append(static_cast<std::int32_t>(value));
+            else
+                append(static_cast<std::uint16_t>(value));
+        }
+        writer.initializer(name, type, dims, std::as_bytes(std::span(raw)));
         return *this;
     }
     Model& floats(std::string const& name, Ints const& dims, std::vector<float> const& values) {

@@ -195,7 +195,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
         .add_option_function<std::string>(
             "--precision", [&planning](std::string const& name) { planning.precision = *precision_of(name); },
             "The least precise type to multiply in: float32 (default), or bf16 or int8 for layers that it makes "
-            "faster; int8 needs --ranges")
+            "faster; int8 needs --ranges, or an ONNX file that is quantised")
         ->check([](std::string const& name) {
             return precision_of(name) ? "" : "expected float32, bf16 or int8, not " + name;
         })

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,6 +57,8 @@ public:
 
     /// Constants that are made and not in the file.
     Constants constants;
+    /// Results of layers between bounds.
+    std::map<std::tuple<std::size_t, float, float>, std::size_t> between_bounds;
 
     [[nodiscard]] bool trains() const { return trains_; }
     [[nodiscard]] bool is_whole() const { return images_ == 0; }
@@ -143,6 +146,7 @@ public:
         weights_.emplace_back();
         return graph_.add(unique(printable(name)), std::move(layer), std::move(inputs));
     }
+    void set_range(std::size_t node, TensorRange range) { graph_.set_range(node, range); }
     void add_weight(std::size_t node, std::string_view suffix, Sizes dims, OnnxTensor const& tensor) {
         weights_[node].emplace_back(suffix, WeightTensor{std::move(dims), tensor.floats, tensor.owner});
     }

@@ -16,6 +16,30 @@
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
+struct Value;
+
+/// How a tensor of integers, or one made from them, follows from real numbers: the tensor's layer computes those.
+struct Quantised {
+    enum class Role {
+        integers,            ///< q, of scale * (q - zero_point)
+        dynamic_integers,    ///< the same, where DynamicQuantizeLinear finds scale and zero point in `source`
+        dynamic_scale,       ///< that scale, times `factor`; there are no real numbers
+        dynamic_zero_point,  ///< that zero point; there are no real numbers
+        dynamic_sum,         ///< sums of products of those integers: real numbers over that scale
+    };
+    Role role = Role::integers;
+    float scale = 1.0F;
+    std::int64_t zero_point = 0;
+    /// The tensor that is quantised: the layer, and the extents of an image of it.
+    std::size_t source = 0;
+    Sizes source_dims{};
+    std::optional<OnnxTensor> factor{};
+    /// Appends the layer of the tensor itself.
+    std::size_t (*emit)(Value const&, Builder&) = nullptr;
+    /// That layer, once something reads it.
+    std::optional<std::size_t> node{};
+};
+
 /// A tensor of the model: known when it is loaded, or computed at run time.
 struct Value {
     std::string_view name;
@@ -29,6 +53,10 @@ struct Value {
     bool is_input = false;
     /// Its layer, once there is one.
     std::optional<std::size_t> node;
+    /// Set if the layer computes not this tensor but the real numbers behind it.
+    std::optional<Quantised> quantised;
+
+    [[nodiscard]] bool plays(Quantised::Role role) const { return quantised && quantised->role == role; }
 };
 
 /// Where the elements of tensors are read from: the bytes of the model, and the files beside it.
@@ -193,15 +221,26 @@ public:
         value.dims = build.full_dims(std::move(operand.dims));
         value.type = type;
     }
+    /// Gives what was computed by itself.
+    void give(Value value, std::size_t i = 0) const {
+        if (!wants(i)) return;
+        value.name = outputs_[i]->name;
+        *outputs_[i] = std::move(value);
+    }
     /// An output is the same as an input.
     void pass(std::size_t from = 0, std::size_t to = 0) const {
         if (!wants(to)) return;
         Value& source = input(from);
-        if (!source.known) (void)node_of(source);
+        if (!source.known && !source.quantised) (void)node_of(source);
         const std::string_view name = outputs_[to]->name;
         *outputs_[to] = source;
         outputs_[to]->name = name;
         outputs_[to]->is_input = false;
+    }
+
+    /// The same node with other inputs and one output.
+    [[nodiscard]] Call with(std::vector<Value*> inputs, Value& output) const {
+        return {build, files, node_, opset_, std::move(inputs), {&output}};
     }
 
 private:
@@ -213,14 +252,23 @@ private:
     std::vector<Value*> inputs_, outputs_;
 };
 
+/// Whether a tensor of that type can be given at run time, as floats.
+[[nodiscard]] constexpr bool runs(OnnxType type) {
+    return is_float(type) || type == OnnxType::uint8 || type == OnnxType::int8;
+}
 /// The layer of a tensor that is not a constant. Throws error for an input of the graph that cannot be one at run time.
 [[nodiscard]] inline std::size_t layer_of(Value& value, Builder& build) {
+    if (value.quantised) {
+        if (!value.quantised->node) value.quantised->node = value.quantised->emit(value, build);
+        return *value.quantised->node;
+    }
     if (value.node) return *value.node;
-    if (value.type != OnnxType::float32 && value.type != OnnxType::float64 && value.type != OnnxType::float16) {
+    if (!runs(value.type)) {
         fail("it reads ", value.name, ", an input of ", to_string(value.type),
-             ": only floats can be given at run time; give its value in OnnxOptions::values");
+             ": only floats and 8-bit integers can be given at run time; give its value in OnnxOptions::values");
     }
     value.node = build.emit_as(value.name, InputParams{build.shape_of(build.image_dims(value.dims))}, {});
+    if (!is_float(value.type)) build.set_range(*value.node, {1.0F, value.type == OnnxType::int8 ? 128 : 0});
     return *value.node;
 }
 inline std::size_t Call::node_of(Value& value) const { return layer_of(value, build); }

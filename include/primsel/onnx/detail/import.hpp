@@ -204,8 +204,7 @@ private:
                 }
                 if (is_same) value.type = given->second.type;
                 if (given->second.size() != count_of(value.dims)) fail("input ", info.name, ": its value is misshapen");
-                // Only floats can be given at run time.
-                if (given->second.is_float())
+                if (runs(given->second.type))
                     value.given = &given->second;
                 else
                     value.known = given->second;
@@ -283,11 +282,28 @@ private:
                 outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);
             }
             build_.set_name(name_of(node));
+            const OnnxOwnOperator* const own = find_own(options_.own_operators, node);
+            // Integers stay what they stand for where they only move.
+            const bool moves = own == nullptr && operator_of(node)->moves && !inputs.empty() && inputs[0] != nullptr &&
+                               inputs[0]->plays(Quantised::Role::integers);
+            const std::optional<Quantised> quantised = moves ? inputs[0]->quantised : std::nullopt;
+            const OnnxType type = moves ? inputs[0]->type : OnnxType::undefined;
+            Value real;
+            if (moves) {
+                real = *inputs[0];
+                real.quantised.reset();
+                inputs[0] = &real;
+            }
             Call call(build_, files_, node, model_.opset, std::move(inputs), outputs);
-            if (const auto* own = find_own(options_.own_operators, node))
+            if (own != nullptr)
                 translate_own(call, *own);
             else
                 operator_of(node)->translate(call);
+            for (Value* output : outputs) {
+                if (!moves || output == nullptr || output->known || output->type != type) continue;
+                output->quantised = quantised;
+                output->quantised->node.reset();
+            }
             for (const Value* output : outputs) {
                 if (output != nullptr && output->type == OnnxType::undefined) {
                     fail("its output ", output->name, " is not supported");
@@ -366,7 +382,7 @@ private:
             result.inputs.push_back(
                 {std::string(input->name), input->dims, input->type, open_batch(*info, input->dims)});
         }
-        result.graph = editor.graph(images);
+        result.graph = with_moved_ranges(editor.graph(images));
         for (std::size_t i = 0; i < editor.size(); ++i) {
             if (editor.removed(i)) continue;
             for (auto const& [suffix, weight] : build_.weights(i)) result.weights.add(editor[i].name + suffix, weight);
@@ -375,6 +391,14 @@ private:
         result.graph.set_shared(shared_weights(result.graph, result.weights, transposed));
         result.origins = origins_of(result.weights, transposed);
         return result;
+    }
+    /// Layers that only move values know their input's range.
+    [[nodiscard]] static Graph with_moved_ranges(Graph graph) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            if (graph[i].range.known() || !keeps_range(graph[i].layer)) continue;
+            graph.set_range(i, graph[graph[i].inputs[0]].range);
+        }
+        return graph;
     }
     [[nodiscard]] std::map<std::string, OnnxOrigin, std::less<>> origins_of(
         Weights const& weights, std::map<const void*, const void*> const& transposed) const {

@@ -13,6 +13,8 @@
 #include <primsel/onnx/detail/matmul.hpp>
 #include <primsel/onnx/detail/normalization.hpp>
 #include <primsel/onnx/detail/pool.hpp>
+#include <primsel/onnx/detail/qlinear.hpp>
+#include <primsel/onnx/detail/quantised.hpp>
 #include <primsel/onnx/detail/reduce.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/resize.hpp>
@@ -25,6 +27,8 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 struct Operator {
     std::string_view name;
     void (*translate)(Call&);
+    /// Whether it only moves or selects elements of its first input, so that integers may stand for real numbers.
+    bool moves = false;
 };
 
 inline constexpr Operator operators[] = {
@@ -41,7 +45,7 @@ inline constexpr Operator operators[] = {
     {"Atanh", translate_function},
     {"AveragePool", translate_average_pool},
     {"BatchNormalization", translate_batch_norm},
-    {"Cast", translate_cast},
+    {"Cast", translate_cast_or_keep},
     {"CastLike", translate_cast},
     {"Ceil", translate_function},
     {"Celu", translate_celu},
@@ -51,17 +55,20 @@ inline constexpr Operator operators[] = {
     {"ConstantOfShape", translate_constant_of_shape},
     {"Conv", translate_conv},
     {"ConvTranspose", translate_conv_transpose},
+    {"ConvInteger", translate_conv_integer},
     {"Cos", translate_function},
     {"Cosh", translate_function},
-    {"DepthToSpace", translate_depth_to_space},
+    {"DepthToSpace", translate_depth_to_space, true},
+    {"DequantizeLinear", translate_dequantize_linear},
     {"Div", translate_div},
     {"Dropout", translate_dropout},
+    {"DynamicQuantizeLinear", translate_dynamic_quantize_linear},
     {"Elu", translate_elu},
     {"Equal", translate_equal},
     {"Erf", translate_function},
     {"Exp", translate_function},
-    {"Expand", translate_expand},
-    {"Flatten", translate_flatten},
+    {"Expand", translate_expand, true},
+    {"Flatten", translate_flatten, true},
     {"Floor", translate_function},
     {"Gather", translate_gather},
     {"GatherElements", translate_gather_elements},
@@ -88,14 +95,15 @@ inline constexpr Operator operators[] = {
     {"LogSoftmax", translate_log_softmax},
     {"LpNormalization", translate_lp_norm},
     {"MatMul", translate_matmul},
+    {"MatMulInteger", translate_matmul_integer},
     {"Max", translate_max},
-    {"MaxPool", translate_max_pool},
+    {"MaxPool", translate_max_pool, true},
     {"Mean", translate_sum},
     {"MeanVarianceNormalization", translate_mean_variance_norm},
     {"Min", translate_min},
     {"Mish", translate_mish},
     {"Mod", translate_mod},
-    {"Mul", translate_mul},
+    {"Mul", translate_mul_or_rescale},
     {"Neg", translate_neg},
     {"NonMaxSuppression", translate_non_max_suppression},
     {"NonZero", translate_non_zero},
@@ -104,6 +112,9 @@ inline constexpr Operator operators[] = {
     {"PRelu", translate_prelu},
     {"Pad", translate_pad},
     {"Pow", translate_pow},
+    {"QLinearConv", translate_qlinear_conv},
+    {"QLinearMatMul", translate_qlinear_matmul},
+    {"QuantizeLinear", translate_quantize_linear},
     {"Range", translate_range},
     {"Reciprocal", translate_reciprocal},
     {"ReduceL1", translate_reduce_l1},
@@ -117,8 +128,8 @@ inline constexpr Operator operators[] = {
     {"ReduceSum", translate_reduce_sum},
     {"ReduceSumSquare", translate_reduce_sum_square},
     {"Relu", translate_relu},
-    {"Reshape", translate_reshape},
-    {"Resize", translate_resize},
+    {"Reshape", translate_reshape, true},
+    {"Resize", translate_resize, true},
     {"Round", translate_function},
     {"ScatterElements", translate_scatter_elements},
     {"ScatterND", translate_scatter_nd},
@@ -130,28 +141,40 @@ inline constexpr Operator operators[] = {
     {"Sin", translate_function},
     {"Sinh", translate_function},
     {"Size", translate_size},
-    {"Slice", translate_slice},
+    {"Slice", translate_slice, true},
     {"Softmax", translate_softmax},
     {"Softplus", translate_function},
     {"Softsign", translate_softsign},
-    {"SpaceToDepth", translate_space_to_depth},
-    {"Split", translate_split},
+    {"SpaceToDepth", translate_space_to_depth, true},
+    {"Split", translate_split, true},
     {"Sqrt", translate_function},
-    {"Squeeze", translate_squeeze},
+    {"Squeeze", translate_squeeze, true},
     {"Sub", translate_sub},
     {"Sum", translate_sum},
     {"Swish", translate_swish},
     {"Tan", translate_function},
     {"Tanh", translate_tanh},
     {"ThresholdedRelu", translate_thresholded_relu},
-    {"Tile", translate_tile},
+    {"Tile", translate_tile, true},
     {"TopK", translate_top_k},
-    {"Transpose", translate_transpose},
-    {"Unsqueeze", translate_unsqueeze},
-    {"Upsample", translate_upsample},
+    {"Transpose", translate_transpose, true},
+    {"Unsqueeze", translate_unsqueeze, true},
+    {"Upsample", translate_upsample, true},
     {"Where", translate_where},
     {"Xor", translate_xor},
+    {"com.microsoft.DequantizeLinear", translate_dequantize_linear},
     {"com.microsoft.FusedConv", translate_fused_conv},
+    {"com.microsoft.QGemm", translate_qgemm},
+    {"com.microsoft.QLinearAdd", translate_qlinear_add},
+    {"com.microsoft.QLinearAveragePool", translate_qlinear_average_pool},
+    {"com.microsoft.QLinearConcat", translate_qlinear_concat},
+    {"com.microsoft.QLinearConv", translate_qlinear_conv},
+    {"com.microsoft.QLinearGlobalAveragePool", translate_qlinear_global_average_pool},
+    {"com.microsoft.QLinearLeakyRelu", translate_qlinear_leaky_relu},
+    {"com.microsoft.QLinearMul", translate_qlinear_mul},
+    {"com.microsoft.QLinearSigmoid", translate_qlinear_sigmoid},
+    {"com.microsoft.QLinearSoftmax", translate_qlinear_softmax},
+    {"com.microsoft.QuantizeLinear", translate_quantize_linear},
 };
 
 /// Null when there is none of that name.

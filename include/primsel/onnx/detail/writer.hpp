@@ -72,7 +72,17 @@ public:
         node.add_string(NodeField::domain, view(domain));
         domains_.emplace(domain);
     }
-    /// Throws error when the model becomes larger than a protocol buffer may be.
+    /// The bytes of the elements as they are in memory. Throws error when the model becomes larger than a protocol
+    /// buffer may be.
+    void initializer(std::string const& name, DataType type, std::span<const std::int64_t> dims,
+                     std::span<const std::byte> bytes) {
+        require_room(bytes.size());
+        protozero::pbf_builder<TensorField> tensor(graph_, GraphField::initializer);
+        for (const std::int64_t dim : dims) tensor.add_int64(TensorField::dims, dim);
+        tensor.add_int32(TensorField::data_type, static_cast<std::int32_t>(type));
+        tensor.add_string(TensorField::name, name);
+        tensor.add_bytes(TensorField::raw_data, reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
     void initializer(std::string const& name, std::span<const std::int64_t> dims, std::span<const float> values) {
         initializer(name, DataType::float32, dims, std::as_bytes(values));
     }
@@ -152,16 +162,6 @@ private:
             type = AttributeType::ints;
         }
         out.add_enum(AttributeField::type, static_cast<std::int32_t>(type));
-    }
-
-    void initializer(std::string const& name, DataType type, std::span<const std::int64_t> dims,
-                     std::span<const std::byte> bytes) {
-        require_room(bytes.size());
-        protozero::pbf_builder<TensorField> tensor(graph_, GraphField::initializer);
-        for (const std::int64_t dim : dims) tensor.add_int64(TensorField::dims, dim);
-        tensor.add_int32(TensorField::data_type, static_cast<std::int32_t>(type));
-        tensor.add_string(TensorField::name, name);
-        tensor.add_bytes(TensorField::raw_data, reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
 
     std::string text_;
