@@ -1,8 +1,10 @@
-// The main job, on real input: classifies Fashion-MNIST's 10,000 test images with a trained network, then shows on
-// ResNet-18 what choosing a primitive for each layer is worth.
+// The main job, on real input: classifies Fashion-MNIST's 10,000 test images with a trained network, in floats, in
+// bfloat16 and in 8 bits, then shows on ResNet-18 what choosing a primitive for each layer is worth.
 #include "../fashion_mnist/fashion_net.hpp"
-#include "../fashion_mnist/idx.hpp"
+#include "../fashion_mnist/images.hpp"
 
+#include <primsel/engine/calibrate_ranges.hpp>
+#include <primsel/engine/low_precision.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
@@ -15,41 +17,71 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace ps = primsel;
 
 namespace {
 
 const std::string weights_dir = DEMO_WEIGHTS;
-const std::string data_dir = "/usr/share/datasets/fashion-mnist/";
 
-void classify() {
-    constexpr std::size_t pixels = 28 * 28;
-    const fashion::Bytes images = fashion::read_idx(data_dir + "t10k-images-idx3-ubyte.gz");
-    const fashion::Bytes labels = fashion::read_idx(data_dir + "t10k-labels-idx1-ubyte.gz");
-    const std::size_t count = labels.values.size();
-    if (images.values.size() != count * pixels) ps::fail("demo: the images do not match their labels");
-
-    ps::Engine<fashion::Net> engine{ps::read_weights<fashion::Net>(weights_dir + "/fashion.safetensors")};
-    std::cout << engine.plan() << '\n' << engine.plan().explain("block2.conv1") << '\n';
-
-    const ps::SharedBytes expected = ps::read_file(weights_dir + "/expected_classes.bin");
-    std::array<float, pixels> image{};
-    std::array<float, 10> scores{};
+/// Test images classified right, and as PyTorch does, by a network of batch 1.
+struct Judged {
     std::size_t right = 0, as_pytorch = 0;
+    double seconds = 0;
+};
+Judged judge(auto& engine, ps::LabelledImages const& images) {
+    const ps::SharedBytes expected = ps::read_file(weights_dir + "/expected_classes.bin");
+    std::vector<float> image(images.image.size());
+    std::array<float, 10> scores{};
+    Judged judged;
     const ps::Timer timer;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::transform(&images.values[i * pixels], &images.values[i * pixels] + pixels, image.begin(),
-                       [](std::uint8_t byte) { return static_cast<float>(byte) / 255.0F; });
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        images.read(i, image.data());
         engine.run(image, scores);
-        const auto best = static_cast<std::uint8_t>(std::ranges::max_element(scores) - scores.begin());
-        right += best == labels.values[i];
-        as_pytorch += i < expected.bytes.size() && best == static_cast<std::uint8_t>(expected.bytes[i]);
+        const auto best = std::ranges::max_element(scores) - scores.begin();
+        judged.right += best == images.labels[i];
+        judged.as_pytorch += i < expected.bytes.size() && best == static_cast<std::uint8_t>(expected.bytes[i]);
     }
-    const double seconds = timer.seconds();
+    judged.seconds = timer.seconds();
+    return judged;
+}
+/// In percent of the images.
+double percent(std::size_t count, ps::LabelledImages const& images) {
+    return 100.0 * static_cast<double>(count) / static_cast<double>(images.size());
+}
+
+void classify(ps::Weights const& weights, ps::LabelledImages const& images) {
+    ps::Engine<fashion::Net> engine{weights};
+    std::cout << engine.plan() << '\n' << engine.plan().explain("block2.conv1") << '\n';
+    const Judged judged = judge(engine, images);
     std::printf("%zu images: accuracy %.2f %%, the same class as PyTorch on %zu, %.0f images/s on one thread\n\n",
-                count, 100.0 * static_cast<double>(right) / static_cast<double>(count), as_pytorch,
-                static_cast<double>(count) / seconds);
+                images.size(), percent(judged.right, images), judged.as_pytorch,
+                static_cast<double>(images.size()) / judged.seconds);
+}
+
+/// The same with less precision, where that is faster. The ranges for 8 bits come from 256 of the images that the
+/// network was trained with.
+void classify_rounded(ps::Weights const& weights, ps::LabelledImages const& images) {
+    const ps::LabelledImages known = fashion::read_images("train", fashion::Net::input_shape);
+    std::vector<float> pixels(256 * known.image.size());
+    for (std::size_t i = 0; i < 256; ++i) known.read(i, &pixels[i * known.image.size()]);
+    const ps::Graph graph = fashion::Net::graph(),
+                    ranged = ps::with_ranges(graph, ps::calibrate_ranges(graph, weights, pixels, ps::RangeMethod::mse));
+    for (const ps::Precision precision : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+        ps::Engine<ps::Graph, ps::LowPrecision> engine(ranged, weights, {.precision = precision});
+        std::size_t convolutions = 0, lower = 0;
+        for (ps::PlannedLayer const& layer : engine.plan().layers) {
+            convolutions += layer.primitive.empty() ? 0 : 1;
+            lower += layer.primitive.find(to_string_view(precision)) != std::string::npos ? 1 : 0;
+        }
+        const Judged judged = judge(engine, images);
+        std::printf("precision %-8s accuracy %.2f %%, %6.0f images/s", std::string(to_string_view(precision)).c_str(),
+                    percent(judged.right, images), static_cast<double>(images.size()) / judged.seconds);
+        if (precision != ps::Precision::float32) std::printf(", %zu of %zu convolutions in it", lower, convolutions);
+        std::printf("\n");
+    }
+    std::printf("\n");
 }
 
 void compare() {
@@ -72,7 +104,10 @@ void compare() {
 }  // namespace
 
 int main() try {
-    classify();
+    const ps::Weights weights = ps::read_weights<fashion::Net>(weights_dir + "/fashion.safetensors");
+    const ps::LabelledImages images = fashion::read_images("t10k", fashion::Net::input_shape);
+    classify(weights, images);
+    classify_rounded(weights, images);
     compare();
 } catch (std::exception const& error) {
     std::fprintf(stderr, "%s\n", error.what());
