@@ -55,8 +55,8 @@ struct Bf16Words {
 
     /// Adds the product of one pair of each row of A with a vector of columns of B.
     template <int rows, int vectors>
-    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const bfloat16* const (&a)[rows], std::ptrdiff_t at,
-                                   const bfloat16* b) noexcept {
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const bfloat16* a,
+                                   std::ptrdiff_t const (&places)[rows], const bfloat16* b) noexcept {
 #if defined(__AVX512BF16__)
         if constexpr (lanes<Arch> == 16) {
             __m512i row_of_b[vectors];
@@ -65,7 +65,7 @@ struct Bf16Words {
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) {
                 int pair = 0;
-                std::memcpy(&pair, a[row] + at, sizeof(pair));
+                std::memcpy(&pair, a + places[row], sizeof(pair));
                 const __m512i element = _mm512_set1_epi32(pair);
                 PRIMSEL_UNROLL
                 for (int v = 0; v < vectors; ++v) {
@@ -83,7 +83,7 @@ struct Bf16Words {
         for (int v = 0; v < vectors; ++v) row_of_b[v] = Pairs<Arch>::load(b + v * 2 * lanes<Arch>);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
-            const auto element = Pairs<Arch>::broadcast(a[row] + at);
+            const auto element = Pairs<Arch>::broadcast(a + places[row]);
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) {
                 sums[row][v] = fma<Arch>(element.first, row_of_b[v].first, sums[row][v]);

@@ -120,14 +120,14 @@ struct U8S8Words {
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
     PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
     template <int rows, int vectors>
-    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* const (&a)[rows],
-                                   std::ptrdiff_t at, const std::int8_t* b) noexcept {
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* a,
+                                   std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
         Vector columns[vectors];
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) columns[v] = V::load(b + v * 4 * width);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
-            const Vector element = V::broadcast(word_at(a[row] + at));
+            const Vector element = V::broadcast(word_at(a + places[row]));
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) sums[row][v] = V::dot_4(sums[row][v], element, columns[v]);
         }
@@ -145,14 +145,14 @@ struct WideWords {
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
     PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
     template <int rows, int vectors>
-    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::int16_t* const (&a)[rows],
-                                   std::ptrdiff_t at, const std::int8_t* b) noexcept {
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::int16_t* a,
+                                   std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
         Vector columns[vectors];
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) columns[v] = V::load_wide(b + v * 2 * width);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
-            const Vector element = V::broadcast(word_at(a[row] + at));
+            const Vector element = V::broadcast(word_at(a + places[row]));
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) sums[row][v] = V::dot_2(sums[row][v], element, columns[v]);
         }
@@ -171,15 +171,15 @@ struct U8S8Words {
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return {vld1q_s32(src)}; }
     PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { vst1q_s32(dst, value.sum); }
     template <int rows, int vectors>
-    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* const (&a)[rows],
-                                   std::ptrdiff_t at, const std::int8_t* b) noexcept {
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* a,
+                                   std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
         int8x16_t columns[vectors];
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) columns[v] = vld1q_s8(b + v * 16);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
             const auto element = vreinterpretq_s8_u8(
-                veorq_u8(vreinterpretq_u8_s32(vdupq_n_s32(word_at(a[row] + at))), vdupq_n_u8(0x80)));
+                veorq_u8(vreinterpretq_u8_s32(vdupq_n_s32(word_at(a + places[row]))), vdupq_n_u8(0x80)));
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) sums[row][v].sum = vdotq_s32(sums[row][v].sum, columns[v], element);
         }

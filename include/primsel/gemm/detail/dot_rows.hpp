@@ -57,25 +57,25 @@ PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, typename Ro
         for (int row = 1; row < rows; ++row) sums[row][v] = sums[0][v];
     }
     std::ptrdiff_t places[rows];
+    PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) places[row] = t.place(first + row);
     auto* b = t.b + Rows::word * column;
     for (int outer = 0; outer < t.outer; ++outer) {
         for (int inner = 0; inner < t.inner; ++inner) {
-            decltype(Rows{}.a) a[rows];
-            auto* const at =
+            // One pointer moves: a pointer for each row would have to be set for each tap.
+            auto* a =
                 t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row) a[row] = at + places[row];
-            for (std::ptrdiff_t i = 0; i < t.run; i += Rows::word, b += Rows::word * dot_columns) {
-                Words::template add<rows, vectors>(sums, a, i, b);
+            for (auto* const end = a + t.run; a < end; a += Rows::word, b += Rows::word * dot_columns) {
+                Words::template add<rows, vectors>(sums, a, places, b);
             }
         }
     }
+    sums_of += first * dot_columns + column;
     PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
-            Words::store(sums_of + (first + row) * dot_columns + column + v * Words::width, sums[row][v]);
+            Words::store(sums_of + row * dot_columns + v * Words::width, sums[row][v]);
         }
     }
 }
