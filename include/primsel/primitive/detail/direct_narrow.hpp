@@ -20,8 +20,8 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// image. The matrix unit needs rows at equal distances: with stride 1 the rows of the image follow each other as one
 /// long row for it, and what is computed for their padding is dropped. An unpadded image of such numbers is read in
 /// place. Others are copied with their padding, strip by strip if the copy is large. Pixels of few channels would fill
-/// a small part of a cache line, or no whole words: where there are several taps, the patches of the pixels of each
-/// product are copied, too.
+/// a small part of the matrix unit's lines: where there are several taps, it gets copies of the patches of the pixels
+/// of each product.
 ///
 /// Numbers is a type with
 /// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
@@ -54,14 +54,19 @@ struct DirectNarrow {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         auto* to = reinterpret_cast<Weight*>(dst);
         std::fill_n(dst, packed_floats<Arch>(s), 0.0F);
-        const std::size_t run = run_elements(s), depth = static_cast<std::size_t>(s.c * s.taps());
+        const std::size_t run = run_elements(s), pixel = copied_pixel(s),
+                          depth = static_cast<std::size_t>(s.c * s.taps());
         for (int k = 0; k < s.k; ++k) {
             typename Numbers::Output output(kernel + static_cast<std::size_t>(k) * depth, depth);
             Weight* const column = to + static_cast<std::size_t>(k / gemm::dot_columns) * panel_elements(s) +
                                    static_cast<std::size_t>(k % gemm::dot_columns) * word;
             for (int tap = 0; tap < s.fh * s.fw; ++tap) {
+                const auto fh = static_cast<std::size_t>(tap / s.fw), fw = static_cast<std::size_t>(tap % s.fw);
+                const std::size_t begin = patches(s) ? static_cast<std::size_t>(tap * s.c)
+                                          : joins(s) ? fh * run + fw * pixel
+                                                     : static_cast<std::size_t>(tap) * run;
                 for (int c = 0; c < s.c; ++c) {
-                    const std::size_t step = static_cast<std::size_t>(tap) * run + static_cast<std::size_t>(c);
+                    const std::size_t step = begin + static_cast<std::size_t>(c);
                     column[step / word * word * gemm::dot_columns + step % word] =
                         output.rounded(kernel[kernel_index(s, k, c, tap / s.fw, tap % s.fw)]);
                 }
@@ -178,24 +183,35 @@ private:
                static_cast<std::size_t>(panels(s)) * floats_of<Weight>(panel_elements(s)) <= l2_floats / 8;
     }
     [[nodiscard]] static constexpr bool patches(ConvShape const& s) {
-        const auto c = static_cast<std::size_t>(s.c);
-        return s.fh * s.fw > 1 && (PRIMSEL_HAS_AMX ? c <= line_elements / 2 : c < 3 * word && c % word != 0);
+        return PRIMSEL_HAS_AMX && s.fh * s.fw > 1 && static_cast<std::size_t>(s.c) <= line_elements / 2;
     }
-    /// The elements of a tap in the depth. The matrix unit loads whole pixels.
+    /// Whether the taps of a kernel row are one run.
+    [[nodiscard]] static constexpr bool joins(ConvShape const& s) {
+        const auto c = static_cast<std::size_t>(s.c), pixel = copied_pixel(s);
+        return s.dilation_w == 1 && (PRIMSEL_HAS_AMX || pixel == c || pixel == round_up(c, word));
+    }
+    /// The elements of a run. They are whole words, which may reach into the next pixel: its weights are zeros.
     [[nodiscard]] static constexpr std::size_t run_elements(ConvShape const& s) {
-        const auto c = static_cast<std::size_t>(s.c);
-        return patches(s) ? c : PRIMSEL_HAS_AMX ? Image::pixel(s.c) : round_up(c, word);
+        const auto c = static_cast<std::size_t>(s.c), fw = static_cast<std::size_t>(s.fw), pixel = copied_pixel(s);
+        if (patches(s)) return joins(s) ? fw * c : c;
+        if (joins(s)) return round_up(fw * pixel, word);
+        return PRIMSEL_HAS_AMX ? pixel : round_up(c, word);
     }
     [[nodiscard]] static constexpr std::size_t depth_of(ConvShape const& s) {
-        const std::size_t depth = static_cast<std::size_t>(s.fh * s.fw) * run_elements(s);
-        return patches(s) ? round_up(depth, PRIMSEL_HAS_AMX ? line_elements : word) : depth;
+        if (patches(s)) return round_up(static_cast<std::size_t>(s.fh * s.fw * s.c), line_elements);
+        return static_cast<std::size_t>(joins(s) ? s.fh : s.fh * s.fw) * run_elements(s);
     }
     [[nodiscard]] static constexpr bool copies(ConvShape const& s) {
         return from_floats || widens || s.padded() || patches(s);
     }
+    /// Whether pixels are copied without what is behind their channels. Zero weights do not hide floats that are no
+    /// numbers.
+    [[nodiscard]] static constexpr bool compacts(ConvShape const& s) {
+        return std::integral<Element> && !PRIMSEL_HAS_AMX && copies(s) && (widens || Image::pixel(s.c) <= 16);
+    }
     /// The elements of a pixel in a copy.
     [[nodiscard]] static constexpr std::size_t copied_pixel(ConvShape const& s) {
-        return widens || patches(s) ? run_elements(s) : Image::pixel(s.c);
+        return compacts(s) || patches(s) ? static_cast<std::size_t>(s.c) : Image::pixel(s.c);
     }
     [[nodiscard]] static constexpr std::size_t row_elements(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * copied_pixel(s);
@@ -211,14 +227,14 @@ private:
     [[nodiscard]] static double computed_pixels(ConvShape const& s) {
         return 1.0 * s.out_h() * (flat(s) ? s.padded_w() : s.out_w());
     }
-    /// About 512 pixels: each panel is read seldom, and the strip stays in L2.
+    /// About 512 pixels: each panel is read seldom, and the strip stays in L2. Strips of few channels have more.
     [[nodiscard]] static constexpr int rows_of_strip(ConvShape const& s) {
-        const int pixels = s.out_h() * s.out_w(), strips = (pixels + 511) / 512;
+        const int most = s.c < 16 ? 1024 : 512, pixels = s.out_h() * s.out_w(), strips = (pixels + most - 1) / most;
         return (s.out_h() + strips - 1) / strips;
     }
     [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
         const std::size_t rows = row_elements(s) * static_cast<std::size_t>(copy_rows(s, out_rows));
-        return round_up_floats(floats_of(rows + (patches(s) ? line_elements : 0)));
+        return round_up_floats(floats_of(rows + (compacts(s) || patches(s) ? line_elements : 0)));
     }
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
         return patches(s) || copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
@@ -252,7 +268,10 @@ private:
             if (pixel == stored) {
                 std::copy_n(from, w * pixel, to);
             } else {
-                for (std::size_t x = 0; x < w; ++x) std::copy_n(from + x * stored, pixel, to + x * pixel);
+                // Copies of a fixed length are faster. The next pixel overwrites what they write too much.
+                std::size_t x = 0;
+                for (; pixel < 4 && x * pixel + 4 <= w * pixel; ++x) std::copy_n(from + x * stored, 4, to + x * pixel);
+                for (; x < w; ++x) std::copy_n(from + x * stored, pixel, to + x * pixel);
             }
         }
         std::fill_n(to + w * pixel, static_cast<std::size_t>(s.pad_right) * pixel, narrow.zero);
@@ -302,13 +321,13 @@ private:
         std::size_t line_step = 0;
 
         Walk(ConvShape const& s, const Element* image, int first_row, int count, int step) : first(first_row) {
-            const std::size_t pixel = copied_pixel(s), run_of_tap = run_elements(s);
-            const bool whole_row = s.dilation_w == 1 && run_of_tap == pixel, one_line = flat(s);
+            const std::size_t pixel = copied_pixel(s);
+            const bool one_line = flat(s);
             rows = {.a = image,
                     .a_stride = static_cast<std::size_t>(s.stride_w) * pixel,
                     .outer = s.fh,
-                    .inner = whole_row ? 1 : s.fw,
-                    .run = static_cast<int>(run_of_tap) * (whole_row ? s.fw : 1),
+                    .inner = joins(s) ? 1 : s.fw,
+                    .run = static_cast<int>(run_elements(s)),
                     .outer_step = static_cast<std::size_t>(step) * row_elements(s),
                     .inner_step = static_cast<std::size_t>(s.dilation_w) * pixel};
             width = one_line ? s.padded_w() : s.out_w();
