@@ -39,7 +39,7 @@ tsan: setup
 
 fuzz: setup-ci
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	      -DPRIMSEL_FUZZ=ON -DPRIMSEL_KERNELS_FLAGS=-O1 -DPRIMSEL_TESTS=OFF -DPRIMSEL_BENCHES=OFF -DPRIMSEL_EXAMPLES=OFF $(OPTIONS)
+	      -DPRIMSEL_FUZZ=ON -DPRIMSEL_TESTS=OFF -DPRIMSEL_BENCHES=OFF -DPRIMSEL_EXAMPLES=OFF $(OPTIONS)
 	cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
