@@ -120,6 +120,12 @@ TEST_CASE("biases that layers share, and those behind tensors without a range, s
     CHECK(changed(graph, "known.bias"));
     CHECK(!changed(graph, "known.weight"));
     CHECK(!changed(graph, "unknown.bias"));
+    const std::vector<std::string> others{"unknown"}, both{"known", "unknown"};
+    for (const bool listed : {false, true}) {
+        const ps::Weights corrected = ps::correct_biases(graph, weights, images, listed ? both : others);
+        CHECK(listed != std::ranges::equal(std::span<const float>(corrected.at("known.bias").values),
+                                           std::span<const float>(weights.at("known.bias").values)));
+    }
     CHECK_THROWS_WITH_AS((void)ps::correct_biases(graph, weights, std::span(images).first(49)),
                          "biases: 49 values are no images of 2x5x5 in batches of 1", ps::error);
     graph.set_shared({{"known.bias", {"both"}}});

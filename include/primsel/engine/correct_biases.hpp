@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -104,14 +105,20 @@ struct MeanImages {
 /// Returns the weights with biases that make up for what 8 bits do to the mean of each channel of a convolution: bytes
 /// of the input and weights in 8 bits shift it by an amount that is measured on these images and taken from the bias
 /// (Nagel et al., Data-free quantization through weight equalization and bias correction, 2019, section 4.2).
-/// Convolutions whose input has no known range, or without a bias or batch norm of their own, stay as they are.
-/// images: one after another, as many as a batch or a multiple. Throws error as TensorStatistics does.
-[[nodiscard]] inline Weights correct_biases(Graph const& graph, Weights const& weights, std::span<const float> images) {
+/// Convolutions whose input has no known range, or without a bias or batch norm of their own, stay as they are. So do
+/// those that are not in `layers`, where that is given: a plan may compute some in floats. images: one after another,
+/// as many as a batch or a multiple. Throws error as TensorStatistics does.
+[[nodiscard]] inline Weights correct_biases(Graph const& graph, Weights const& weights, std::span<const float> images,
+                                            std::optional<std::span<const std::string>> layers = {}) {
     const Graph simple = simplify(graph);
+    const auto name_of_bias = [&](Node const& node) -> std::string {
+        const bool is_known = std::holds_alternative<ConvParams>(node.layer) && simple[node.inputs[0]].range.known();
+        if (!is_known || (layers && std::ranges::find(*layers, node.name) == layers->end())) return "";
+        return engine::detail::bias_of(simple, node);
+    };
     std::map<std::size_t, engine::detail::MeanImages> inputs;
     for (Node const& node : simple.nodes()) {
-        if (!std::holds_alternative<ConvParams>(node.layer) || !simple[node.inputs[0]].range.known()) continue;
-        if (!engine::detail::bias_of(simple, node).empty()) inputs[node.inputs[0]];
+        if (!name_of_bias(node).empty()) inputs[node.inputs[0]];
     }
     std::vector<std::size_t> outputs;
     for (auto const& [input, means] : inputs) {
@@ -143,8 +150,7 @@ struct MeanImages {
     std::map<std::string, std::vector<float>, std::less<>> biases;
     for (auto& [input, means] : inputs) means.divide(count);
     for (Node const& node : simple.nodes()) {
-        if (!std::holds_alternative<ConvParams>(node.layer) || !inputs.contains(node.inputs[0])) continue;
-        const std::string name = engine::detail::bias_of(simple, node);
+        const std::string name = name_of_bias(node);
         if (name.empty()) continue;
         const PreparedWeights prepared = prepare_weights(node, weights);
         const std::vector<double> shifts =
