@@ -5,6 +5,7 @@
 #include <primsel/kernels/op_table.hpp>
 #include <primsel/op/all.hpp>
 #include <primsel/op/bf16.hpp>
+#include <primsel/op/dense_narrow.hpp>
 #include <primsel/op/int8.hpp>
 #include <primsel/op/narrow.hpp>
 
@@ -140,12 +141,37 @@ void add(Params const& params, std::string const& detail, std::vector<ps::Shape>
         benchmark::RegisterBenchmark(name("hcw").c_str(), run<ps::hcw, Params>, params, shapes, batch);
         benchmark::RegisterBenchmark(name("hwc").c_str(), run<ps::hwc, Params>, params, shapes, batch);
     }
-    if constexpr (requires(ps::OpArgs const& args) {
-                      ps::OpIn<Params, ps::hwc_u8>::template run<ps::default_arch>(params, args);
-                  }) {
+    if constexpr (
+        requires(ps::OpArgs const& args) {
+            ps::OpIn<Params, ps::hwc_u8>::template run<ps::default_arch>(params, args);
+        } && !requires { typename ps::OpIn<Params, ps::hwc_u8>::tensors; }) {
         benchmark::RegisterBenchmark(name("hwc_bf16").c_str(), run_narrow<ps::hwc_bf16, Params>, params, shapes, batch);
         benchmark::RegisterBenchmark(name("hwc_u8").c_str(), run_narrow<ps::hwc_u8, Params>, params, shapes, batch);
     }
+}
+
+/// A dense layer with weights in fewer bits.
+template <class L>
+void narrow_dense(benchmark::State& state, ps::DenseParams const& params, ps::Shape shape, int batch) {
+    using Op = ps::OpIn<ps::DenseParams, L>;
+    const auto images = static_cast<std::size_t>(batch), k = static_cast<std::size_t>(params.k);
+    ps::AlignedBuffer src = buffer(images * shape.size()), dst = buffer(images * k), kernel = buffer(k * shape.size()),
+                      packed(ps::floats_for_bytes(Op::packed_bytes(params, shape)));
+    Op::template pack<ps::chw>(params, shape, {kernel.span(), {}}, packed.data());
+    const float* const from = src.data();
+    ps::Sequential executor;
+    const ps::OpArgs args{.src = {&from, 1},
+                          .src_shape = {&shape, 1},
+                          .dst = dst.data(),
+                          .dst_shape = {params.k, 1, 1},
+                          .batch = batch,
+                          .weights = packed.data(),
+                          .executor = executor};
+    for (auto _ : state) {
+        Op::template run<ps::default_arch>(params, args);
+        benchmark::ClobberMemory();
+    }
+    set_rate(state, src.size() + dst.size() + packed.size());
 }
 
 template <class L>
@@ -238,6 +264,15 @@ const bool registered = [] {
     add(ps::DenseParams{.k = 1000}, "_1000", {{512, 1, 1}});
     add(ps::DenseParams{.k = 4096}, "_4096", {{4096, 1, 1}});
     add(ps::DenseParams{.k = 4096}, "_4096", {{4096, 1, 1}}, 16);
+    // The first of AlexNet.
+    add(ps::DenseParams{.k = 4096}, "_4096", {{9216, 1, 1}});
+    for (const int batch : {1, 16}) {
+        const std::string name = "_4096/9216x1x1/" + std::to_string(batch);
+        const ps::DenseParams params{.k = 4096, .bias = false};
+        const ps::Shape shape{9216, 1, 1};
+        benchmark::RegisterBenchmark(("dense-bf16" + name).c_str(), narrow_dense<ps::hwc_bf16>, params, shape, batch);
+        benchmark::RegisterBenchmark(("dense-int8" + name).c_str(), narrow_dense<ps::hwc_u8>, params, shape, batch);
+    }
     add_new_kinds();
     const ps::Shape shape{64, 56, 56};
     benchmark::RegisterBenchmark("epilogue/64x56x56/1/chw", epilogue<ps::chw>, shape);

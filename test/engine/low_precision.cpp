@@ -3,6 +3,8 @@
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/prepare.hpp>
+#include <primsel/plan/plan_file.hpp>
+#include <primsel/plan/print.hpp>
 
 #include <doctest/doctest.h>
 
@@ -25,7 +27,7 @@ struct Net : ps::Network<Input<3, 20, 24>, Conv<20, 3, Stride<2>>, Relu, Conv<40
                          Conv<35, 1>, Relu, GlobalAvgPool, Dense<10>> {};
 
 /// A machine with these speeds of products.
-template <int bf16_gflops, int int8_gops>
+template <int bf16_gflops, int int8_gops, int vector_gflops = 0>
 struct FastIn : ps::LowPrecision {
     struct machine {
         template <class Arch>
@@ -34,6 +36,7 @@ struct FastIn : ps::LowPrecision {
                 ps::Machine usual;
                 usual.bf16_flops = 1e9 * bf16_gflops;
                 usual.int8_flops = 1e9 * int8_gops;
+                if (vector_gflops > 0) usual.vector_flops = 1e9 * vector_gflops;
                 return usual;
             }();
             return one;
@@ -188,6 +191,74 @@ TEST_CASE("layers that move or combine elements do not force a return to floats"
         check(ranged, ps::Precision::int8, "hwc_u8", 0.05);
         check(graph, ps::Precision::bf16, "hwc_bf16", 0.02);
     }
+}
+
+struct Wide : ps::Network<Input<3, 9, 11>, Conv<8, 3>, Relu, Dense<700>, Relu, Dense<90>> {};
+
+[[nodiscard]] std::string by(ps::Plan const& plan, std::string_view layer) { return plan.layer(layer).primitive; }
+
+TEST_CASE("dense layers may have weights in 16 and 8 bits alone, which take less memory") {
+    for (const int batch : {1, 3}) {
+        CAPTURE(batch);
+        const ps::Graph graph = Wide::graph(batch);
+        const ps::Weights weights = ps::random_weights(graph, 3);
+        const auto images = static_cast<std::size_t>(batch);
+        const std::vector<float> src = image(images * 3 * 9 * 11);
+        const ps::Graph ranged = ps::with_ranges(graph, ps::calibrate_ranges(graph, weights, src));
+        using Slow = FastIn<1, 1, 10'000>;  // convolutions stay floats, and dense layers wait for their weights
+        const auto engine_of = [&](ps::PlanOptions const& options) {
+            return ps::Engine<ps::Graph, Slow>(ranged, weights, options);
+        };
+        auto floats = engine_of({}), bf16 = engine_of({.precision = ps::Precision::bf16}),
+             int8 = engine_of({.precision = ps::Precision::int8}),
+             bounded = engine_of({.precision = ps::Precision::int8, .max_error = 0.02}),
+             refused = engine_of({.precision = ps::Precision::int8,
+                                  .refused = {{.layer = "dense1", .primitive = "dense-int8", .reason = "not here"}}});
+        CHECK(by(floats.plan(), "dense1") == "");
+        CHECK(by(bf16.plan(), "dense1") == "dense-bf16");
+        CHECK(by(bf16.plan(), "dense2") == "dense-bf16");
+        CHECK(by(int8.plan(), "dense1") == "dense-int8");
+        CHECK(by(bounded.plan(), "dense1") == "dense-bf16");
+        CHECK(by(refused.plan(), "dense1") == "dense-bf16");
+        CHECK(by(refused.plan(), "dense2") == "dense-int8");
+        CHECK(refused.plan().explain("dense1").find("not here") != std::string::npos);
+        CHECK(floats.plan().explain("dense1").find("its precision is below the allowed one") != std::string::npos);
+        CHECK(bounded.plan().explain("dense1").find("its error bound exceeds the allowed error") != std::string::npos);
+        CHECK(bf16.program().weight_bytes() < 0.55 * static_cast<double>(floats.program().weight_bytes()));
+        CHECK(int8.program().weight_bytes() < 0.3 * static_cast<double>(floats.program().weight_bytes()));
+
+        std::vector<float> expected(images * 90), result(expected.size()), again(expected.size());
+        floats.run(src, expected);
+        for (auto* engine : {&bf16, &int8}) {
+            engine->run(src, result);
+            const double bound = engine == &bf16 ? 0.01 : 0.05;
+            CHECK(relative_error(result, expected) > 0);
+            CHECK(relative_error(result, expected) < bound);
+            // A plan that was saved is the same plan.
+            ps::Engine<ps::Graph, Slow> saved(ranged, weights,
+                                              ps::parse_plan("saved", ps::to_string(ps::to_json(engine->plan()))));
+            saved.run(src, again);
+            CHECK(result == again);
+        }
+    }
+}
+
+TEST_CASE("a plan that gives a layer weights of a kind that it has not is refused") {
+    const ps::Graph graph = Wide::graph();
+    const ps::Weights weights = ps::random_weights(graph, 3);
+    ps::Plan plan =
+        ps::Engine<ps::Graph, Fast>(graph, weights, ps::PlanOptions{.precision = ps::Precision::bf16}).plan();
+    for (ps::PlannedLayer& layer : plan.layers) {
+        if (layer.name == "dense1") layer.primitive = "dense-int4", layer.in_layout = layer.out_layout = "chw";
+    }
+    CHECK_THROWS_WITH_AS(([&] { const ps::Engine<ps::Graph, Fast> engine(graph, weights, plan); })(),
+                         "plan: layer dense1 (dense) cannot run chw -> chw by dense-int4", ps::error);
+    // Nor can it run among bytes itself.
+    for (ps::PlannedLayer& layer : plan.layers) {
+        if (layer.name == "dense1") layer.primitive = {}, layer.in_layout = layer.out_layout = ps::hwc_bf16::name;
+    }
+    CHECK_THROWS_WITH_AS(([&] { const ps::Engine<ps::Graph, Fast> engine(graph, weights, plan); })(),
+                         "plan: layer dense1 (dense) cannot run hwc_bf16 -> hwc_bf16", ps::error);
 }
 
 }  // namespace low_precision_tests

@@ -40,6 +40,23 @@ PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
         return Floats<Arch>(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16)));
     }
 #endif
+#if defined(__AVX2__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
+        return Floats<Arch>(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16)));
+    }
+#endif
+#if defined(__SSE2__)
+    if constexpr (lanes<Arch> == 4) {
+        const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src));
+        return Floats<Arch>(_mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), halves)));
+    }
+#endif
+#if defined(__aarch64__)
+    if constexpr (lanes<Arch> == 4) {
+        return Floats<Arch>(vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(&src->bits), 16)));
+    }
+#endif
     alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
     widen(src, lanes<Arch>, all);
     return Floats<Arch>::load_aligned(all);

@@ -8,6 +8,15 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// The type in which a primitive multiplies, or of an op's weights, from the most to the least precise. Sums of
+/// products of bytes are integers, others floats.
+enum class Precision { float32, bf16, int8 };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
+    constexpr std::string_view names[] = {"float32", "bf16", "int8"};
+    return names[static_cast<std::size_t>(precision)];
+}
+
 /// The speed of the machine that bounds the arithmetic of a phase.
 enum class Rate {
     gemm,       ///< register-tiled multiply-adds: near the FMA peak

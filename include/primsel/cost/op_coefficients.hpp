@@ -69,8 +69,12 @@ namespace cost::detail {
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*queries[i].layer),
-                                                  kernels.layouts[queries[i].layout].name, queries[i], seconds[i]);
+        AnyLayer const& layer = *queries[i].layer;
+        // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
+        const auto tensors = kernels.op_tensors(layer, queries[i].layout);
+        if (!tensors) continue;
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(layer),
+                                                  kernels.layouts[*tensors].name, queries[i], seconds[i]);
     }
 }
 /// The same for layout transforms: the op "transform" in the layout that is read.

@@ -390,7 +390,7 @@ private:
         auto const& dense = std::get<DenseParams>(node.layer);
         const Shape input = step.src_shapes[0];
         const std::size_t k = static_cast<std::size_t>(dense.k), width = op.outputs_apart,
-                          packed = width * (input.size() + 1);
+                          packed = op.packed_bytes(DenseParams{.k = static_cast<int>(width)}, input);
         StoredFloats const& all = weights.at(node.name + ".weight").values;
         const std::size_t row = all.size() / k;
         std::atomic<bool> failed = false, faulty = false;
@@ -402,7 +402,7 @@ private:
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
-                op.pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
+                op.pack(some, input, {prepared.kernel, prepared.bias}, further(dst, part * packed));
             } catch (...) {
                 if (!failed.exchange(true)) reason = std::current_exception();
             }

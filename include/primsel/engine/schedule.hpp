@@ -359,11 +359,12 @@ private:
     void add_op(ScheduledStep step) {
         Node const& node = graph_[step.node];
         PlannedLayer const& planned = plan_.layers[step.node];
-        OpEntry const& op = kernels_.op(node.layer, in_layout_[step.node]);
-        if (op.run == nullptr || planned.in_layout != planned.out_layout) {
+        const auto layout = kernels_.find_op(node.layer, planned.primitive, in_layout_[step.node]);
+        if (!layout || kernels_.op(node.layer, *layout).run == nullptr || planned.in_layout != planned.out_layout) {
             fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
-                 planned.out_layout);
+                 planned.out_layout, planned.primitive.empty() ? "" : join(" by ", planned.primitive));
         }
+        OpEntry const& op = kernels_.op(node.layer, *layout);
         if (renames_image(step, op)) {
             tensor_[step.node] = step.src[0];
             return;

@@ -139,8 +139,8 @@ namespace engine::detail {
             next.predicted = plan.layers[step.node].seconds;
         } else if (step.is<EpilogueStep>()) {
             next.computed_by = "epilogue";
-        } else if (step.is<OpStep>()) {
-            next.computed_by = layer_kind(graph[step.node].layer);
+        } else if (const auto* of_op = std::get_if<OpStep>(&step.work)) {
+            next.computed_by = of_op->op->id.empty() ? layer_kind(graph[step.node].layer) : of_op->op->id;
             next.predicted = plan.layers[step.node].seconds;
         } else if (const auto* change = std::get_if<TransformStep>(&step.work)) {
             const auto index = static_cast<std::size_t>(change->transform - kernels.transforms.data());

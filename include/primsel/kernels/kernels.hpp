@@ -63,6 +63,11 @@ struct OpEntry {
     std::size_t outputs_apart = 0;
     /// Bytes of OpArgs::scratch; null: none.
     std::size_t (*scratch_bytes)(AnyLayer const&, std::span<const Shape>, std::size_t workers) = nullptr;
+    /// The name in a plan of an op of which the weights alone have elements like the layout's, and the layout of its
+    /// inputs and result. Empty for other ops.
+    std::string_view id{}, tensors{};
+    Precision precision = Precision::float32;
+    double error_bound = 0;
 };
 
 /// One entry for each alternative of AnyLayer, in its order.
@@ -164,6 +169,19 @@ struct Kernels {
     [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
         if (const auto* own = std::get_if<OwnLayerParams>(&layer)) return own->op(layouts[layout].name);
         return layouts[layout].ops()[layer.index()];
+    }
+    /// Returns the layout of the inputs and the result of the op of a layer in a layout.
+    [[nodiscard]] std::optional<std::size_t> op_tensors(AnyLayer const& layer, std::size_t layout) const {
+        std::string_view const& tensors = op(layer, layout).tensors;
+        return tensors.empty() ? layout : find_layout_if_any(tensors);
+    }
+    /// Returns the layout of the op that a plan calls `id`, with tensors in the layout given.
+    [[nodiscard]] std::optional<std::size_t> find_op(AnyLayer const& layer, std::string_view id,
+                                                     std::size_t tensors) const {
+        for (std::size_t layout = 0; layout < layouts.size(); ++layout) {
+            if (op(layer, layout).id == id && op_tensors(layer, layout) == tensors) return layout;
+        }
+        return std::nullopt;
     }
 };
 

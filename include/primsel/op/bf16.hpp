@@ -6,6 +6,7 @@
 #include <primsel/layer/combine.hpp>
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/activation.hpp>
+#include <primsel/op/dense_narrow.hpp>  // IWYU pragma: export
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/narrow.hpp>
 #include <primsel/op/detail/narrow_elements.hpp>

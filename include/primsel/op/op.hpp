@@ -30,7 +30,12 @@ template <class Params>
 struct Op;
 
 /// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
-/// missing. It has no weights, and writes also what the layout has between elements.
+/// missing. It writes also what the layout has between elements.
+///
+/// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
+/// strided layout `tensors`, and it also has
+/// - std::string_view id, Precision precision, double error_bound, as a Primitive;
+/// - std::size_t packed_bytes(params, input shape) and void pack<tensors>(params, input shape, weights, dst), as in Op.
 template <class Params, class L>
 struct OpIn;
 

@@ -21,7 +21,7 @@ struct PlanKey {
     friend bool operator==(PlanKey const&, PlanKey const&) = default;
 };
 
-/// One way to compute a convolution: its predicted seconds, or the reason why it is not one.
+/// One way to compute a layer: its predicted seconds, or the reason why it is not one.
 struct Candidate {
     std::string primitive;
     double seconds = 0;
@@ -35,11 +35,11 @@ struct PlannedLayer {
     std::string kind;
     /// Input and output extents, and for a convolution all that its cost depends on.
     std::string shape;
-    /// Empty for a layer that is not a convolution.
+    /// For a layer that is not a convolution: OpEntry::id of the op whose weights alone are not floats, or empty.
     std::string primitive;
     std::string in_layout, out_layout;
     double seconds = 0;
-    /// The cheapest first, then the refused; empty for a layer that is not a convolution.
+    /// The cheapest first, then the refused; empty for a layer with nothing to choose but its layout.
     std::vector<Candidate> candidates;
     friend bool operator==(PlannedLayer const&, PlannedLayer const&) = default;
 };

@@ -10,7 +10,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A primitive that a layer must not use, and why.
+/// A primitive, or an op with weights that are not floats, that a layer must not use, and why.
 struct Refused {
     std::string layer, primitive, reason;
 };
@@ -30,13 +30,14 @@ struct PlanOptions {
     std::optional<Family> family = std::nullopt;
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
-    /// The least precise type in which a primitive may multiply. With bf16 the plan takes bfloat16 where it is faster,
-    /// with int8 also bytes where ranges are known; an engine has such primitives if its policies list them
-    /// (LowPrecision).
+    /// The least precise type in which a primitive may multiply, and of a dense layer's weights. With bf16 the plan
+    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; an engine has such primitives if
+    /// its policies list them (LowPrecision).
     Precision precision = Precision::float32;
     /// Layers that must be more precise than that, such as an error budget chooses (PrecisionPlanner).
     std::vector<LayerPrecision> layer_precisions = {};
-    /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
+    /// The largest error bound (relative to the RMS of a layer's output) that a primitive, or what rounds the weights
+    /// of a dense layer, may have.
     double max_error = std::numeric_limits<double>::infinity();
     /// Only primitives that compute each output from the pixels it depends on alone: with Winograd's algorithm a pixel
     /// that is infinite, NaN or huge spoils its whole tile.
@@ -48,7 +49,7 @@ struct PlanOptions {
     bool strips = true;
     /// The number of threads that run the plan. Only the predictions for strips depend on it.
     std::size_t workers = 1;
-    /// Whether the plan keeps all candidates of each convolution for explain(). Planning is faster without.
+    /// Whether the plan keeps all candidates of each layer for explain(). Planning is faster without.
     bool keep_candidates = true;
 };
 

@@ -41,6 +41,8 @@ struct Alternative {
     Precision precision = Precision::float32;
     /// Seconds that count beside its own for a plan that is to be more than fast.
     double penalty = 0;
+    /// The layout whose op it is; that of the tensors unless the weights alone are not floats.
+    std::size_t op_layout = 0;
 };
 /// The alternatives of each node of a graph.
 using Alternatives = std::vector<std::vector<Alternative>>;
@@ -162,8 +164,12 @@ private:
     }
     void check_refused() {
         for (Refused const& refused : options_.refused) {
-            (void)graph_.find(refused.layer);
-            (void)kernels_.find(refused.primitive);
+            AnyLayer const& layer = graph_[graph_.find(refused.layer)].layer;
+            bool is_op = false;
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                is_op = is_op || kernels_.op(layer, layout).id == refused.primitive;
+            }
+            if (!is_op || refused.primitive.empty()) (void)kernels_.find(refused.primitive);
         }
         bounds_.assign(graph_.size(), nullptr);
         for (LayerPrecision const& bound : options_.layer_precisions) bounds_[graph_.find(bound.layer)] = &bound;
@@ -214,10 +220,7 @@ private:
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, std::size_t i, ConvTask const& task) const {
         Node const& node = graph_[i];
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
-        if (const Precision own = precision_of(kernels_, entry); own > allowed(i)) {
-            const bool by_bound = bounds_[i] != nullptr && own <= options_.precision && !bounds_[i]->reason.empty();
-            return by_bound ? bounds_[i]->reason : "its precision is below the allowed one";
-        }
+        if (const std::string reason = refusal(precision_of(kernels_, entry), i); !reason.empty()) return reason;
         if (entry.precision == Precision::int8 && !ranges_[i].input) return "the range of its input is unknown";
         if (kernels_.layouts[entry.out_layout].needs_range && !ranges_[i].all) {
             return "the range of its result, or of what is added to it, is unknown";
@@ -227,10 +230,24 @@ private:
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
             return "it must add bias and activation itself, as elements of its layout are no floats";
         }
+        return refusal_by_name(entry.id, node);
+    }
+    [[nodiscard]] std::string refusal(Precision own, std::size_t i) const {
+        if (own <= allowed(i)) return "";
+        const bool by_bound = bounds_[i] != nullptr && own <= options_.precision && !bounds_[i]->reason.empty();
+        return by_bound ? bounds_[i]->reason : "its precision is below the allowed one";
+    }
+    [[nodiscard]] std::string refusal_by_name(std::string_view id, Node const& node) const {
         for (Refused const& refused : options_.refused) {
-            if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
+            if (refused.layer == node.name && refused.primitive == id) return refused.reason;
         }
         return "";
+    }
+    /// Why an op of which the weights alone are not floats must not run.
+    [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
+        if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
+        if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
+        return refusal_by_name(op.id, graph_[i]);
     }
     [[nodiscard]] std::size_t place_of(std::size_t shape, std::size_t from, std::size_t to) const {
         return (shape * kernels_.layouts.size() + from) * kernels_.layouts.size() + to;
@@ -362,18 +379,29 @@ private:
                 if (alternatives[i].empty()) fail_for(node, i);
                 if (options_.keep_candidates) sort(candidates_[i]);
             } else {
-                bool runs = false;
+                bool runs = false, narrow = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
-                    if (kernels_.op(node.layer, layout).run == nullptr || !allows(layout, i)) continue;
-                    runs = true;
+                    OpEntry const& op = kernels_.op(node.layer, layout);
+                    const auto tensors = kernels_.op_tensors(node.layer, layout);
+                    const bool of_weights = !op.tensors.empty();
+                    if (op.run == nullptr || !tensors || (!of_weights && !allows(layout, i))) continue;
+                    runs = true, narrow = narrow || of_weights;
                     const double seconds = op_seconds(layout);
-                    if (seconds == infinite) continue;
-                    alternatives[i].push_back({.in_layout = layout,
-                                               .out_layout = layout,
-                                               .seconds = seconds,
-                                               .by_itself = seconds,
-                                               .precision = kernels_.layouts[layout].precision()});
+                    const std::string reason = of_weights ? refusal(op, i) : "";
+                    if (options_.keep_candidates) {
+                        add_candidate(candidates_[i], of_weights ? op.id : layer_kind(node.layer), seconds, reason);
+                    }
+                    if (seconds == infinite || !reason.empty()) continue;
+                    alternatives[i].push_back(
+                        {.in_layout = *tensors,
+                         .out_layout = *tensors,
+                         .seconds = seconds,
+                         .by_itself = seconds,
+                         .precision = std::max(op.precision, kernels_.layouts[*tensors].precision()),
+                         .op_layout = layout});
                 }
+                if (!narrow) candidates_[i].clear();
+                sort(candidates_[i]);
                 if (alternatives[i].empty()) {
                     fail("plan: layer ", node.name, " (", layer_kind(node.layer), ") runs in none of the layouts",
                          runs ? join(" for which cost model ", Model::name, " has a price") : "");
@@ -408,6 +436,17 @@ private:
         }
     }
 
+    /// An op in several layouts is one candidate.
+    static void add_candidate(std::vector<Candidate>& known, std::string_view id, double seconds,
+                              std::string const& refusal) {
+        if (seconds == infinite) return;
+        const auto same = std::ranges::find(known, id, &Candidate::primitive);
+        if (same == known.end()) {
+            known.push_back({std::string(id), refusal.empty() ? seconds : 0, refusal});
+        } else {
+            same->seconds = std::min(same->seconds, seconds);
+        }
+    }
     void consider(std::vector<Alternative>& known, Alternative const& next) const {
         for (Alternative& other : known) {
             if (other.in_layout != next.in_layout || other.out_layout != next.out_layout || other.chain != next.chain ||

@@ -23,7 +23,7 @@ inline std::string Plan::explain(std::string_view name) const {
         return text + "  runs in " + printable(found.in_layout) + "; nothing to choose but its layout\n";
     TextTable table;
     for (Candidate const& candidate : found.candidates) {
-        const bool chosen = candidate.primitive == found.primitive;
+        const bool chosen = candidate.primitive == (found.primitive.empty() ? found.kind : found.primitive);
         const bool refused = !candidate.refusal.empty();
         table.add({chosen ? "  *" : "   ", candidate.primitive,
                    refused ? candidate.refusal : milliseconds(candidate.seconds) + " ms"});

@@ -81,6 +81,10 @@ template <CostModel Model>
                    std::holds_alternative<ConstantParams>(node.layer) ||
                    std::holds_alternative<ParameterParams>(node.layer)) {
             continue;
+        } else {
+            const auto of_op = kernels.find_op(node.layer, layer.primitive, layout(layer.out_layout, layer.name));
+            ops.push_back(ask.op(i, known(of_op, join("op ", layer.primitive), layer.name)));
+            continue;
         }
         ops.push_back(ask.op(i, layout(layer.out_layout, layer.name)));
     }

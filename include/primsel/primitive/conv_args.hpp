@@ -3,6 +3,7 @@
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/support.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/tensor/range.hpp>
 
@@ -17,15 +18,6 @@ enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
 [[nodiscard]] constexpr std::string_view to_string_view(Family family) {
     constexpr std::string_view names[] = {"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec", "other"};
     return names[static_cast<std::size_t>(family)];
-}
-
-/// The type in which a primitive multiplies, from the most to the least precise. Sums of bytes are integers, others
-/// floats.
-enum class Precision { float32, bf16, int8 };
-
-[[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
-    constexpr std::string_view names[] = {"float32", "bf16", "int8"};
-    return names[static_cast<std::size_t>(precision)];
 }
 
 /// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from

@@ -2,9 +2,9 @@
 
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/core/simd.hpp>
+#include <primsel/gemm/int8_weights.hpp>
 #include <primsel/primitive/detail/depthwise_blocks.hpp>
 #include <primsel/primitive/detail/depthwise_bytes.hpp>
-#include <primsel/primitive/detail/int8_weights.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
@@ -101,7 +101,7 @@ struct DepthwiseInt8 {
         // Each tap's integers as floats, then the scales.
         const auto taps = static_cast<std::size_t>(s.taps()), pixel = hwc_u8::pixel(s.k);
         for (std::size_t i = 0; i < static_cast<std::size_t>(s.k); ++i, kernel += taps) {
-            primitive::detail::Int8Weights weights(kernel, taps);
+            gemm::Int8Weights weights(kernel, taps);
             for (std::size_t tap = 0; tap < taps; ++tap) {
                 dst[tap * pixel + i] = static_cast<float>(weights.rounded(kernel[tap]));
             }

@@ -2,9 +2,9 @@
 
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/core/simd.hpp>
+#include <primsel/gemm/int8_weights.hpp>
 #include <primsel/gemm/u8s8_rows.hpp>
 #include <primsel/primitive/detail/direct_narrow.hpp>
-#include <primsel/primitive/detail/int8_weights.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
@@ -44,7 +44,7 @@ struct Int8Numbers {
         explicit Narrow(TensorRange const& range) : zero(static_cast<std::uint8_t>(range.zero_point)), to(range) {}
         void operator()(const float* src, std::size_t n, std::uint8_t* dst) const { to_bytes(src, n, to, dst); }
     };
-    struct Output : Int8Weights {
+    struct Output : gemm::Int8Weights {
         using Int8Weights::Int8Weights;
         void write_tail(float* dst, std::size_t outputs) const {
             *dst = scale();

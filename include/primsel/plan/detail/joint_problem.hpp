@@ -85,8 +85,8 @@ private:
     }
     static void check_same(Node const& node, std::vector<Alternative> const& a, std::vector<Alternative> const& b) {
         const auto same = [](Alternative const& left, Alternative const& right) {
-            return left.primitive == right.primitive && left.in_layout == right.in_layout &&
-                   left.out_layout == right.out_layout;
+            return left.primitive == right.primitive && left.op_layout == right.op_layout &&
+                   left.in_layout == right.in_layout && left.out_layout == right.out_layout;
         };
         if (!std::ranges::equal(a, b, same)) {
             fail("plan: layer ", node.name, " of two graphs that are to agree has not the same choice in both");

@@ -71,7 +71,7 @@ void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices
         PlannedLayer layer{.name = node.name,
                            .kind = std::string(layer_kind(node.layer)),
                            .shape = to_string(node.shape),
-                           .primitive = {},
+                           .primitive = std::string(kernels.op(node.layer, way.op_layout).id),
                            .in_layout = std::string(kernels.layouts[way.in_layout].name),
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
                            .seconds = way.by_itself,

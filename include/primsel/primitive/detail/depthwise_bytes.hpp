@@ -2,9 +2,9 @@
 #pragma once
 
 #include <primsel/core/simd.hpp>
+#include <primsel/gemm/int8_weights.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
-#include <primsel/primitive/detail/int8_weights.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 
@@ -132,7 +132,7 @@ struct DepthwiseBytes {
         float* const scales = dst + fours(size) * size * groups * group_bytes / 4;
         for (int i = 0; i < std::min(bytes, k - first); ++i) {
             const float* const of_channel = kernel + static_cast<std::size_t>(first + i) * taps;
-            Int8Weights channel(of_channel, taps);
+            gemm::Int8Weights channel(of_channel, taps);
             const int group = i % 16 / 4, lane = i / 16 * 4 + i % 4;
             for (int h = 0; h < size; ++h) {
                 for (int w = 0; w < size; ++w) {
