@@ -313,6 +313,17 @@ TEST_CASE("numbers of every type are read from either of their places") {
               const std::int32_t values[] = {-1, 7};
               builder.add_packed_int32(onnx::TensorField::int32_data, std::begin(values), std::end(values));
           }).integers[0] == -1);
+    // Two elements a byte, raw or in a list of bytes.
+    for (const DataType type : {DataType::int4, DataType::uint4}) {
+        const ps::OnnxTensor one = tensor(type, {3}, raw(std::uint8_t{0x2f}, std::uint8_t{0x08}));
+        const ps::OnnxTensor other = tensor(type, {3}, [](auto& builder) {
+            const std::int32_t values[] = {0x2f, 0x08};
+            builder.add_packed_int32(onnx::TensorField::int32_data, std::begin(values), std::end(values));
+        });
+        const Ints right = type == DataType::int4 ? Ints{-1, 2, -8} : Ints{15, 2, 8};
+        CHECK(Ints(one.integers.begin(), one.integers.end()) == right);
+        CHECK(Ints(other.integers.begin(), other.integers.end()) == right);
+    }
     CHECK(tensor(DataType::int64, {0}, [](auto&) {}).integers.empty());
     CHECK(tensor(DataType::float32, {}, raw(3.0F)).floats[0] == 3.0F);
     CHECK_THROWS_AS((void)ps::parse_onnx_tensor("file", shared("\x0a\xff")), ps::error);

@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -146,7 +147,8 @@ void with_type(OnnxType type, F const& f) {
 
 /// The elements of a tensor that has them in a list of their type.
 [[nodiscard]] inline OnnxTensor read_typed(TensorProto const& proto) {
-    const std::size_t count = count_of(proto.dims), bytes = element_bytes(proto.type);
+    const bool is_nibbles = proto.type == OnnxType::int4 || proto.type == OnnxType::uint4;
+    const std::size_t count = count_of(proto.dims), bytes = is_nibbles ? 1 : element_bytes(proto.type);
     if (bytes == 0) fail("elements of ", to_string(proto.type), " are not supported");
     const auto require_full = [&](std::size_t found) {
         if (found != count) fail(found, " elements cannot fill ", to_string(proto.dims));
@@ -170,6 +172,11 @@ void with_type(OnnxType type, F const& f) {
     for (const std::string_view list : lists) {
         const char *at = list.data(), *const end = at + list.size();
         while (at != end) values.push_back(static_cast<std::int64_t>(protozero::decode_varint(&at, end)));
+    }
+    if (is_nibbles) {
+        std::string raw;
+        for (const std::int64_t value : values) raw.push_back(static_cast<char>(value));
+        return read_nibbles(proto.dims, proto.type, raw);
     }
     require_full(values.size());
     if (proto.type != OnnxType::float16 && proto.type != OnnxType::bfloat16) {
