@@ -1,6 +1,9 @@
 #pragma once
 
 #include <primsel/network/network.hpp>
+#include <primsel/network/zoo/mobilenet.hpp>
+
+#include <ratio>
 
 /// The networks that are trained, with names and weights of the PyTorch modules in torch_twin.py.
 namespace fashion {
@@ -33,5 +36,8 @@ struct ResNet20
                        Relu, Named<"block5", Block<32>>, Relu, Named<"block6", Block<32>>, Relu,
                        Named<"block7", Down<64>>, Relu, Named<"block8", Block<64>>, Relu, Named<"block9", Block<64>>,
                        Relu, GlobalAvgPool, Named<"classifier", Dense<10>>, Softmax> {};
+
+/// MobileNetV2 of half the width on 3x32x32.
+struct MobileNetV2 : primsel::zoo::MobileNetV2Of<32, 10, std::ratio<1, 2>> {};
 
 }  // namespace fashion
