@@ -26,7 +26,8 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// Numbers is a type with
 /// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
 /// largest depth whose sums are exact or have that error;
-/// - end_of_product: the operations that it takes to store, load, finish and narrow a sum;
+/// - end_of_product: the operations in registers that it takes to store, load, finish and narrow a sum, as
+/// bench_primitive_end_of_product fits them;
 /// - Narrow(range), which converts floats of the image; its member zero is the element of padding;
 /// - Output(kernel, size), which rounds the weights of an output. It writes tail_floats floats behind the panels;
 /// - Start and Finish: what sums start from, and what they become in the end.
@@ -138,8 +139,9 @@ struct DirectNarrow {
                   .operations = 2 * computed_pixels(s) * depth * columns,
                   .bytes = in * panels(s) + weights * strips,
                   .working_set = in + weights})
-            .add({.rate = Rate::vector,
-                  .operations = Numbers::end_of_product * columns * static_cast<double>(s.out_pixels()),
+            .add({.rate = Rate::registers,
+                  .operations =
+                      Numbers::end_of_product * panels(s) * gemm::dot_columns * static_cast<double>(s.out_pixels()),
                   .bytes = 2 * out,
                   .working_set = out});
     }
@@ -369,6 +371,7 @@ private:
         const float* const tail =
             args.weights + floats_of<Weight>(static_cast<std::size_t>(panels(s)) * panel_elements(s));
         typename Numbers::Start start;
+        typename Numbers::template Finish<Arch, To> end(s, args, tail);
         for (int line = 0; line < walk.lines; ++line) {
             const Element* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
             for (int done = 0; done < walk.line;) {
@@ -393,25 +396,29 @@ private:
                     product.fetches = line == 0 && done == 0;
                     product.start = start(args, tail + columns(s) + panel * gemm::dot_columns);
                     Numbers::template multiply<Arch>(product, count, walk.tiles, sums);
-                    finish<Arch>(s, args, walk, panel, line, at, done - at, count, sums, tail);
+                    end.begin(panel * gemm::dot_columns);
+                    finish(s, walk, line, at, done - at, count, sums, end);
                 }
                 done = at + count;
             }
         }
     }
-    /// Stores sums [from, count) of the pixels of a line from `at` on; those before were stored already.
-    template <class Arch>
-    static void finish(ConvShape const& s, ConvArgs const& args, Walk const& walk, int panel, int line, int at,
-                       int from, int count, const typename Rows::Sum* sums, const float* tail) noexcept {
-        const typename Numbers::template Finish<Arch, To> end(s, args, panel * gemm::dot_columns, tail);
+    /// Ends sums [from, count) of the pixels of a line from `at` on; those before were stored already.
+    template <class Finish>
+    static void finish(ConvShape const& s, Walk const& walk, int line, int at, int from, int count,
+                       const typename Rows::Sum* sums, Finish const& end) noexcept {
+        const auto first = static_cast<std::size_t>((walk.first + line) * s.out_w());
+        if (walk.width == s.out_w()) {
+            return end(sums + from * gemm::dot_columns, first + static_cast<std::size_t>(at + from), count - from);
+        }
+        // Padding lies between the rows.
         int row = walk.first + line + (at + from) / walk.width, x = (at + from) % walk.width;
         while (from < count) {
-            // Without padding between them, rows are one.
-            const int neighbours = walk.width == s.out_w() ? count - from : std::min(s.out_w() - x, count - from);
+            const int neighbours = std::min(s.out_w() - x, count - from);
             if (neighbours > 0) {
                 end(sums + from * gemm::dot_columns, static_cast<std::size_t>(row * s.out_w() + x), neighbours);
             }
-            from += walk.width == s.out_w() ? neighbours : walk.width - x, x = 0, ++row;
+            from += walk.width - x, x = 0, ++row;
         }
     }
 };
