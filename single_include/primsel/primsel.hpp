@@ -7192,7 +7192,7 @@ private:
         }
         return "";
     }
-    /// Why an op of which the weights alone are not floats must not run.
+    /// Why an op whose weights are not floats must not run.
     [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
         if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
         if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
@@ -7336,7 +7336,7 @@ private:
                     if (op.run == nullptr || !tensors || (!of_weights && !allows(layout, i))) continue;
                     runs = true, narrow = narrow || of_weights;
                     const double seconds = op_seconds(layout);
-                    const std::string reason = of_weights ? refusal(op, i) : "";
+                    const std::string reason = op.error_bound > 0 ? refusal(op, i) : "";
                     if (options_.keep_candidates) {
                         add_candidate(candidates_[i], of_weights ? op.id : layer_kind(node.layer), seconds, reason);
                     }
@@ -14821,12 +14821,12 @@ template <class Params>
 struct Op;
 
 /// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
-/// missing. It writes also what the layout has between elements.
+/// missing. It writes also what the layout has between elements. An op with weights has
+/// - Precision precision, double error_bound, as a Primitive;
+/// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
 ///
 /// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
-/// strided layout `tensors`, and it also has
-/// - std::string_view id, Precision precision, double error_bound, as a Primitive;
-/// - std::size_t packed_bytes(params, input shape) and void pack<tensors>(params, input shape, weights, dst), as in Op.
+/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id.
 template <class Params, class L>
 struct OpIn;
 
@@ -16441,6 +16441,8 @@ struct Op<ConvTransposeParams> {
     }
 
 private:
+    template <class Params, class L>
+    friend struct OpIn;
     /// The channels and outputs of a group, and the blocks in which outputs are packed.
     struct Sizes {
         std::size_t groups, c, k, taps, block, blocks;
@@ -22770,19 +22772,26 @@ constexpr OpEntry make_op_entry_in() {
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             OpIn<Params, L>::template run<Arch>(*std::get_if<Params>(&layer), args);
         };
-        if constexpr (requires { typename OpIn<Params, L>::tensors; }) {
+        if constexpr (requires { OpIn<Params, L>::error_bound; }) {
             using Narrow = OpIn<Params, L>;
-            entry.id = Narrow::id;
-            entry.tensors = Narrow::tensors::name;
             entry.precision = Narrow::precision;
             entry.error_bound = Narrow::error_bound;
             entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
                 return Narrow::packed_bytes(*std::get_if<Params>(&layer), input);
             };
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
-                Narrow::template pack<typename Narrow::tensors>(*std::get_if<Params>(&layer), input, weights, dst);
+                Params const& params = *std::get_if<Params>(&layer);
+                if constexpr (requires { typename Narrow::tensors; }) {
+                    Narrow::template pack<typename Narrow::tensors>(params, input, weights, dst);
+                } else {
+                    Narrow::template pack<L>(params, input, weights, dst);
+                }
             };
             if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
+        }
+        if constexpr (requires { typename OpIn<Params, L>::tensors; }) {
+            entry.id = OpIn<Params, L>::id;
+            entry.tensors = OpIn<Params, L>::tensors::name;
         }
     }
     return entry;

@@ -158,7 +158,10 @@ private:
                       large = add("large", ps::ResizeParams{.size = {12, 10}, .mode = ps::ResizeMode::linear}, {small}),
                       twice = add("twice", ps::ResizeParams{.size = {12, 10}}, {small}),
                       sum = add("sum", ps::BinaryParams{}, {large, add("weights", ps::ConstantParams{{32, 1, 1}}, {})}),
-                      both = add("both", ps::ConcatParams{}, {left, sum, twice}),
+                      up = add("up",
+                               ps::ConvTransposeParams{.k = 32, .kernel = 3, .stride = {2, 1}, .padding = {1, 0, 1, 1}},
+                               {small}),
+                      both = add("both", ps::ConcatParams{}, {left, sum, twice, up}),
                       padded = add("padded", ps::PadParams{.padding = 2, .mode = ps::PadMode::reflect}, {both});
     add("last", conv, {padded});
     return graph;
@@ -187,6 +190,12 @@ TEST_CASE("layers that move or combine elements do not force a return to floats"
             }
             engine.run(src, result);
             CHECK(relative_error(result, expected) < most);
+            const ps::Engine<ps::Graph, FastBytes> bounded(
+                network, weights,
+                ps::Predict(SmallElements{}, ps::OfPolicies{},
+                            ps::PlanOptions{.precision = precision, .max_error = 1e-3}));
+            const auto up = std::ranges::find(bounded.plan().layers, "up", &ps::PlannedLayer::name);
+            CHECK(up->out_layout == "chw");
         };
         check(ranged, ps::Precision::int8, "hwc_u8", 0.05);
         check(graph, ps::Precision::bf16, "hwc_bf16", 0.02);

@@ -4,6 +4,7 @@
 #include <primsel/engine/policies.hpp>
 #include <primsel/machine/all_precisions.hpp>
 #include <primsel/op/bf16.hpp>
+#include <primsel/op/conv_transpose_narrow.hpp>
 #include <primsel/op/int8.hpp>
 #include <primsel/op/narrow.hpp>
 #include <primsel/primitive/depthwise_bf16.hpp>

@@ -33,19 +33,26 @@ constexpr OpEntry make_op_entry_in() {
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             OpIn<Params, L>::template run<Arch>(*std::get_if<Params>(&layer), args);
         };
-        if constexpr (requires { typename OpIn<Params, L>::tensors; }) {
+        if constexpr (requires { OpIn<Params, L>::error_bound; }) {
             using Narrow = OpIn<Params, L>;
-            entry.id = Narrow::id;
-            entry.tensors = Narrow::tensors::name;
             entry.precision = Narrow::precision;
             entry.error_bound = Narrow::error_bound;
             entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
                 return Narrow::packed_bytes(*std::get_if<Params>(&layer), input);
             };
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
-                Narrow::template pack<typename Narrow::tensors>(*std::get_if<Params>(&layer), input, weights, dst);
+                Params const& params = *std::get_if<Params>(&layer);
+                if constexpr (requires { typename Narrow::tensors; }) {
+                    Narrow::template pack<typename Narrow::tensors>(params, input, weights, dst);
+                } else {
+                    Narrow::template pack<L>(params, input, weights, dst);
+                }
             };
             if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
+        }
+        if constexpr (requires { typename OpIn<Params, L>::tensors; }) {
+            entry.id = OpIn<Params, L>::id;
+            entry.tensors = OpIn<Params, L>::tensors::name;
         }
     }
     return entry;

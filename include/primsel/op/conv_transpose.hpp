@@ -125,6 +125,8 @@ struct Op<ConvTransposeParams> {
     }
 
 private:
+    template <class Params, class L>
+    friend struct OpIn;
     /// The channels and outputs of a group, and the blocks in which outputs are packed.
     struct Sizes {
         std::size_t groups, c, k, taps, block, blocks;

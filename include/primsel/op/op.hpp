@@ -30,12 +30,12 @@ template <class Params>
 struct Op;
 
 /// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
-/// missing. It writes also what the layout has between elements.
+/// missing. It writes also what the layout has between elements. An op with weights has
+/// - Precision precision, double error_bound, as a Primitive;
+/// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
 ///
 /// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
-/// strided layout `tensors`, and it also has
-/// - std::string_view id, Precision precision, double error_bound, as a Primitive;
-/// - std::size_t packed_bytes(params, input shape) and void pack<tensors>(params, input shape, weights, dst), as in Op.
+/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id.
 template <class Params, class L>
 struct OpIn;
 

@@ -243,7 +243,7 @@ private:
         }
         return "";
     }
-    /// Why an op of which the weights alone are not floats must not run.
+    /// Why an op whose weights are not floats must not run.
     [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
         if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
         if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
@@ -387,7 +387,7 @@ private:
                     if (op.run == nullptr || !tensors || (!of_weights && !allows(layout, i))) continue;
                     runs = true, narrow = narrow || of_weights;
                     const double seconds = op_seconds(layout);
-                    const std::string reason = of_weights ? refusal(op, i) : "";
+                    const std::string reason = op.error_bound > 0 ? refusal(op, i) : "";
                     if (options_.keep_candidates) {
                         add_candidate(candidates_[i], of_weights ? op.id : layer_kind(node.layer), seconds, reason);
                     }
