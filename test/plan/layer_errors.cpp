@@ -22,8 +22,9 @@ TEST_CASE("layer errors: bounds name the layers that could be less precise, and 
     using enum ps::Precision;
     const std::vector<ps::Precision> precisions{float32, float32, bf16, int8, bf16};
     const std::vector<ps::LayerPrecision> expected{
-        {"a", float32, "the error budget keeps the layer in float32; its error alone: 0.1 % in bf16, 2 % in int8"},
-        {"b", bf16, "the error budget keeps the layer in bf16; its error alone: 2 % in int8"}};
+        {"a", float32,
+         "within the error budget the layer stays in float32; its error alone: 0.1 % in bf16, 2 % in int8"},
+        {"b", bf16, "within the error budget the layer stays in bf16; its error alone: 2 % in int8"}};
     CHECK(ps::layer_precisions(graph, precisions, errors) == expected);
     CHECK(errors.at("d").in(float32) == 0.0);
     CHECK(!errors.at("d").in(int8));

@@ -237,7 +237,8 @@ TEST_CASE("precision planner: a layer without an error stays out of a type, and 
                 CHECK(primitives[all_kernels.find(layer.primitive)].precision <= point.precisions[i]);
             }
             if (layer.primitive.empty() || point.precisions[i] != float32) continue;
-            CHECK(again.explain(layer.name).find("the error budget keeps the layer in float32; its error alone: ") !=
+            CHECK(again.explain(layer.name)
+                      .find("within the error budget the layer stays in float32; its error alone: ") !=
                   std::string::npos);
         }
     }

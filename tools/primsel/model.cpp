@@ -12,7 +12,7 @@
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/onnx/export.hpp>
 #include <primsel/onnx/replace_weights.hpp>
-#include <primsel/plan/ranges_file.hpp>
+#include <primsel/plan/precision_file.hpp>
 
 #include <sys/stat.h>
 
@@ -265,9 +265,12 @@ Model load_model(Source const& source, std::vector<GivenInput> const& given) {
     const ps::Timer timer;
     Model model = source.file ? load_onnx(source, given) : load_zoo(source);
     if (std::string const& file = source.options.ranges; !file.empty()) {
-        const ps::TensorRanges ranges = ps::read_ranges(file);
+        ps::PrecisionFile precisions = ps::read_precision_file(file);
         try {
-            model.graph = ps::with_ranges(std::move(model.graph), ranges);
+            model.graph = ps::with_ranges(std::move(model.graph), precisions.ranges);
+            const ps::Graph simplified = ps::simplify(model.graph);
+            for (ps::LayerPrecision const& bound : precisions.layer_precisions) (void)simplified.find(bound.layer);
+            model.layer_precisions = std::move(precisions.layer_precisions);
         } catch (ps::error const& reason) {
             ps::fail(file, ": has no ranges of ", model.name, ": ", reason.what());
         }

@@ -7,6 +7,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/onnx/detail/signature.hpp>
+#include <primsel/plan/plan_options.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -75,6 +76,8 @@ struct Model {
     /// For a step of training, the first layer of the backward pass: the input that takes the gradient of the result.
     /// Empty for a network that runs.
     std::string backward{};
+    /// The bounds on layers' precision that are in the file of ranges.
+    std::vector<ps::LayerPrecision> layer_precisions{};
 };
 
 /// Reads the network, with weights of its file, of another or random ones. Inputs that are given fix the sizes that an

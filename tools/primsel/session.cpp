@@ -7,6 +7,7 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/low_precision.hpp>
+#include <primsel/engine/measure_layer_errors.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/measure/calibrate.hpp>
@@ -127,6 +128,8 @@ ps::measure::CalibratedPlan solve(Model const& model, Costs& costs, std::string 
                                   PlanningOptions const& bounds, std::size_t threads,
                                   ps::measure::Calibration* calibration = nullptr) {
     ps::PlanOptions options = plan_options(bounds);
+    // Layers of a step of training have no ranges.
+    if (model.backward.empty()) options.layer_precisions = model.layer_precisions;
     constexpr std::string_view uniform = "uniform:";
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};
@@ -241,6 +244,29 @@ std::string compiler() {
 ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads) {
     Costs costs(options.costs);
     return plan_for(model, costs, options, threads);
+}
+
+ps::LayerErrors measure_layer_errors(Model const& model, PlanningOptions const& options, std::size_t threads,
+                                     std::span<const float> images) {
+    Costs costs(options.costs);
+    ps::ThreadPool executor(threads);
+    Progress progress("measuring layers' errors");
+    const auto tick = [&](std::size_t done, std::size_t all) {
+        if (done == 1) progress.expect(all);
+        progress.tick();
+    };
+    return ps::measure_layer_errors(model.simplified, model.weights, images, kernels(), costs, executor, tick);
+}
+std::vector<ps::PrecisionPlan> precision_curve(Model const& model, PlanningOptions const& options,
+                                               ps::LayerErrors const& errors, std::size_t threads) {
+    if (options.solver.starts_with("uniform:"))
+        ps::fail("--solver ", options.solver, ": is none to choose precisions by");
+    Costs costs(options.costs);
+    ps::PlanOptions plan = plan_options(options);
+    plan.workers = threads;
+    plan.keep_candidates = false;
+    const ps::Kernels all = kernels();
+    return ps::PrecisionPlanner(model.simplified, all, costs, AnySolver{options.solver}, plan).curve(errors);
 }
 
 Model load_to_plan(Options const& options) {

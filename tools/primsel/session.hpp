@@ -8,6 +8,7 @@
 #include <primsel/engine/program.hpp>
 #include <primsel/measure/calibrate.hpp>
 #include <primsel/plan/plan.hpp>
+#include <primsel/plan/precision_planner.hpp>
 #include <primsel/prune/prune_to.hpp>
 #include <primsel/prune/sensitivity.hpp>
 
@@ -32,6 +33,13 @@ namespace cli {
 
 /// Prices and solves, or reads the plan that was saved. Threads count where the arena is bounded. Throws error.
 [[nodiscard]] ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads);
+
+/// The error of the results for some images when a layer alone runs in less than floats, for each layer and type.
+[[nodiscard]] ps::LayerErrors measure_layer_errors(Model const& model, PlanningOptions const& options,
+                                                   std::size_t threads, std::span<const float> images);
+/// The plans of all budgets, the most precise first (ps::PrecisionPlanner::curve). Throws error.
+[[nodiscard]] std::vector<ps::PrecisionPlan> precision_curve(Model const& model, PlanningOptions const& options,
+                                                             ps::LayerErrors const& errors, std::size_t threads);
 
 /// Loads the network that the options name, or a step of its training: one that fits into the arena that they allow.
 [[nodiscard]] Model load_to_plan(Options const& options);

@@ -51,7 +51,7 @@ using LayerErrors = std::map<std::string, LayerError, std::less<>>;
         }
         if (reason.empty()) continue;
         bounds.push_back({graph[i].name, precisions[i],
-                          "the error budget keeps the layer in " + std::string(to_string_view(precisions[i])) +
+                          "within the error budget the layer stays in " + std::string(to_string_view(precisions[i])) +
                               "; its error alone: " + reason});
     }
     return bounds;
