@@ -10,8 +10,8 @@ to include. Where the next block of the page is ```text, it is the program's out
 number of lines, `...` within a line for any characters. The programs of one page run in order in one scratch folder,
 which also shows the repository's own files and folders.
 
-`--first` is a header that every snippet includes before all else. For those that include primsel/primsel.hpp, it is compiled
-ahead together with that; by clang with its functions, too, which are then in an object of their own.
+`--first` is a header that every snippet includes before all else. It is compiled ahead, once alone and once together with
+primsel/primsel.hpp, for those that include that; by clang with its functions, too, which are then in an object of their own.
 """
 import concurrent.futures
 import dataclasses
@@ -86,11 +86,10 @@ def matches(output, expected):
     return re.fullmatch(pattern, output) is not None
 
 
-def precompile(folder, first, command):
-    """A header of `first` and the whole library, precompiled, and the objects that its users link."""
-    header = folder / "precompiled" / "whole.hpp"
-    header.parent.mkdir(parents=True)
-    header.write_text(f"#include <{first}>\n{WHOLE}\n", encoding="utf-8")
+def precompile(header, text, command):
+    """A header of the text, precompiled, and the objects that its users link."""
+    header.parent.mkdir(parents=True, exist_ok=True)
+    header.write_text(text, encoding="utf-8")
     precompiled = header.with_suffix(".hpp.gch")
     if "clang" not in pathlib.Path(command[0]).name:
         subprocess.run([*command, "-x", "c++-header", header, "-o", precompiled], check=True)
@@ -101,13 +100,11 @@ def precompile(folder, first, command):
     return header, [functions]
 
 
-def compile_snippet(snippet, command, libraries, first=None, whole=None):
+def compile_snippet(snippet, command, libraries, ahead=None):
     """The compiler's message if it fails, or None."""
-    if first and WHOLE in snippet.text:
-        header, objects = whole
+    if ahead:
+        header, objects = ahead[WHOLE in snippet.text]
         command, libraries = [*command, "-include", header], [*objects, *libraries]
-    elif first:
-        command = [*command, "-include", first]
     source = snippet.folder / snippet.name
     result = [*libraries, "-o", source.with_suffix("")] if snippet.has_main() else ["-fsyntax-only"]
     done = subprocess.run([*command, f"-I{snippet.folder}", source, *result], capture_output=True, text=True, check=False)
@@ -151,9 +148,10 @@ def check(top, scratch, command, libraries=(), first=None):
         return findings, len(snippets), others
 
     sources = [snippet for snippet in snippets if snippet.is_source()]
-    whole = precompile(scratch, first, command) if first else None
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = pool.map(lambda each: compile_snippet(each, command, libraries, first, whole), sources)
+        texts = {"first": f"#include <{first}>\n", "whole": f"#include <{first}>\n{WHOLE}\n"} if first else {}
+        ahead = list(pool.map(lambda name: precompile(scratch / "precompiled" / f"{name}.hpp", texts[name], command), texts))
+        compiled = pool.map(lambda each: compile_snippet(each, command, libraries, ahead), sources)
         for snippet, finding in zip(sources, compiled):
             if not finding and snippet.has_main():
                 finding = run_snippet(snippet)
