@@ -73,6 +73,7 @@ def check_together(include, headers, scratch, command):
     done = subprocess.run([*(flag for flag in command if flag != "-Werror"), "-fmodules", "-fno-implicit-module-maps",
                            f"-fmodule-map-file={module_map}", f"-fmodules-cache-path={scratch / 'cache'}",
                            "-Xclang", "-fmodules-local-submodule-visibility", "-Wno-module-import-in-extern-c", "-Wno-c++17-extensions",
+                           "-Wno-modules-ambiguous-internal-linkage",  # C headers are read several times
                            "-ferror-limit=0", "-fsyntax-only", source], capture_output=True, text=True, check=False)
     shutil.rmtree(scratch / "cache", ignore_errors=True)  # half a gigabyte
     if done.returncode != 0:
