@@ -3883,12 +3883,10 @@ struct LayoutEntry {
     bool (*dense)(Shape);
     /// Whether only tensors of known ranges may be in this layout.
     bool needs_range = false;
+    /// The type that PlanOptions::precision must allow.
+    Precision precision = Precision::float32;
 
     [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
-    /// The type of its elements.
-    [[nodiscard]] Precision precision() const {
-        return element_bytes >= sizeof(float) ? Precision::float32 : needs_range ? Precision::int8 : Precision::bf16;
-    }
     /// Throws error if a layer's result is not dense in this layout, on which the ops rely.
     void check_strides(Shape shape, std::string_view layer) const {
         if (!dense(shape)) {
@@ -5642,7 +5640,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - name: constexpr, and unique among the layouts used together;
 /// - size(shape): the number of elements that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
-/// It may have a member type `element`; without one, its elements are floats.
+/// It may have a member type `element`; without one, its elements are floats. With a constant `precision` it is used
+/// only where PlanOptions::precision allows that type.
 ///
 /// The layouts chw, hcw and hwc below model this concept. A user's own blocked layout may model it too: see
 /// docs/tensor/layout.md.
@@ -7005,7 +7004,7 @@ using Alternatives = std::vector<std::vector<Alternative>>;
 /// The least precise type of what a primitive multiplies, reads and writes.
 [[nodiscard]] inline Precision precision_of(Kernels const& kernels, PrimitiveEntry const& entry) {
     return std::max(
-        {entry.precision, kernels.layouts[entry.in_layout].precision(), kernels.layouts[entry.out_layout].precision()});
+        {entry.precision, kernels.layouts[entry.in_layout].precision, kernels.layouts[entry.out_layout].precision});
 }
 
 /// The alternatives of a node with equal layouts that are kept: the cheapest, or the cheapest of each precision.
@@ -7154,7 +7153,7 @@ private:
     /// Whether the tensors that node i reads and writes may be in this layout.
     [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
-        return entry.precision() <= allowed(i) && (!entry.needs_range || ranges_[i].all);
+        return entry.precision <= allowed(i) && (!entry.needs_range || ranges_[i].all);
     }
     /// The ranges that are known of a node's tensors: of its first input, and of all.
     struct KnownRanges {
@@ -7299,7 +7298,7 @@ private:
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     if (!allows(layout, i)) continue;
                     alternatives[i].push_back(
-                        {.in_layout = layout, .out_layout = layout, .precision = kernels_.layouts[layout].precision()});
+                        {.in_layout = layout, .out_layout = layout, .precision = kernels_.layouts[layout].precision});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -7346,7 +7345,7 @@ private:
                          .out_layout = *tensors,
                          .seconds = seconds,
                          .by_itself = seconds,
-                         .precision = std::max(op.precision, kernels_.layouts[*tensors].precision()),
+                         .precision = std::max(op.precision, kernels_.layouts[*tensors].precision),
                          .op_layout = layout});
                 }
                 if (!narrow) candidates_[i].clear();
@@ -23675,6 +23674,7 @@ constexpr LayoutEntry make_layout_entry() {
                       .dense = [](Shape) { return true; },
                       .needs_range = NeedsRange<L>};
     if constexpr (StridedLayout<L>) entry.dense = &is_dense<L>;
+    if constexpr (requires { L::precision; }) entry.precision = L::precision;
     if constexpr (std::same_as<element_of<L>, float>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
 }

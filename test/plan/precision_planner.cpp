@@ -230,8 +230,8 @@ TEST_CASE("precision planner: a layer without an error stays out of a type, and 
         CHECK(again.total_seconds <= point.plan.total_seconds * (1 + 1e-9));
         for (std::size_t i = 0; i < graph.size(); ++i) {
             ps::PlannedLayer const& layer = again.layers[i];
-            const auto own = std::max(layouts[all_kernels.find_layout(layer.in_layout)].precision(),
-                                      layouts[all_kernels.find_layout(layer.out_layout)].precision());
+            const auto own = std::max(layouts[all_kernels.find_layout(layer.in_layout)].precision,
+                                      layouts[all_kernels.find_layout(layer.out_layout)].precision);
             CHECK(own <= point.precisions[i]);
             if (!layer.primitive.empty()) {
                 CHECK(primitives[all_kernels.find(layer.primitive)].precision <= point.precisions[i]);

@@ -90,12 +90,10 @@ struct LayoutEntry {
     bool (*dense)(Shape);
     /// Whether only tensors of known ranges may be in this layout.
     bool needs_range = false;
+    /// The type that PlanOptions::precision must allow.
+    Precision precision = Precision::float32;
 
     [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
-    /// The type of its elements.
-    [[nodiscard]] Precision precision() const {
-        return element_bytes >= sizeof(float) ? Precision::float32 : needs_range ? Precision::int8 : Precision::bf16;
-    }
     /// Throws error if a layer's result is not dense in this layout, on which the ops rely.
     void check_strides(Shape shape, std::string_view layer) const {
         if (!dense(shape)) {

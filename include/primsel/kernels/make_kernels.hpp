@@ -64,6 +64,7 @@ constexpr LayoutEntry make_layout_entry() {
                       .dense = [](Shape) { return true; },
                       .needs_range = NeedsRange<L>};
     if constexpr (StridedLayout<L>) entry.dense = &is_dense<L>;
+    if constexpr (requires { L::precision; }) entry.precision = L::precision;
     if constexpr (std::same_as<element_of<L>, float>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
 }

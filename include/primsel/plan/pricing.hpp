@@ -56,7 +56,7 @@ using Alternatives = std::vector<std::vector<Alternative>>;
 /// The least precise type of what a primitive multiplies, reads and writes.
 [[nodiscard]] inline Precision precision_of(Kernels const& kernels, PrimitiveEntry const& entry) {
     return std::max(
-        {entry.precision, kernels.layouts[entry.in_layout].precision(), kernels.layouts[entry.out_layout].precision()});
+        {entry.precision, kernels.layouts[entry.in_layout].precision, kernels.layouts[entry.out_layout].precision});
 }
 
 /// The alternatives of a node with equal layouts that are kept: the cheapest, or the cheapest of each precision.
@@ -205,7 +205,7 @@ private:
     /// Whether the tensors that node i reads and writes may be in this layout.
     [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
-        return entry.precision() <= allowed(i) && (!entry.needs_range || ranges_[i].all);
+        return entry.precision <= allowed(i) && (!entry.needs_range || ranges_[i].all);
     }
     /// The ranges that are known of a node's tensors: of its first input, and of all.
     struct KnownRanges {
@@ -350,7 +350,7 @@ private:
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     if (!allows(layout, i)) continue;
                     alternatives[i].push_back(
-                        {.in_layout = layout, .out_layout = layout, .precision = kernels_.layouts[layout].precision()});
+                        {.in_layout = layout, .out_layout = layout, .precision = kernels_.layouts[layout].precision});
                 }
             } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates_[i].size(); ++p) {
@@ -397,7 +397,7 @@ private:
                          .out_layout = *tensors,
                          .seconds = seconds,
                          .by_itself = seconds,
-                         .precision = std::max(op.precision, kernels_.layouts[*tensors].precision()),
+                         .precision = std::max(op.precision, kernels_.layouts[*tensors].precision),
                          .op_layout = layout});
                 }
                 if (!narrow) candidates_[i].clear();

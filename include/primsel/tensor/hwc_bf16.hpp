@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/bfloat16.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/tensor/detail/narrow_hwc.hpp>
 #include <primsel/tensor/layout.hpp>
 
@@ -13,6 +14,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// elements, or a multiple of 32, a cache line.
 struct hwc_bf16 : tensor::detail::NarrowHwc<bfloat16> {
     static constexpr std::string_view name = "hwc_bf16";
+    static constexpr Precision precision = Precision::bf16;
 
     template <class Other>
         requires of_floats<Other>

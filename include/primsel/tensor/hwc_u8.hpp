@@ -16,6 +16,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// 64, a cache line. Bytes behind its channels have no meaning: kernels may read them but need not write them.
 struct hwc_u8 : tensor::detail::NarrowHwc<std::uint8_t> {
     static constexpr std::string_view name = "hwc_u8";
+    static constexpr Precision precision = Precision::int8;
 
     template <class Other>
         requires of_floats<Other>

@@ -17,7 +17,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - name: constexpr, and unique among the layouts used together;
 /// - size(shape): the number of elements that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
-/// It may have a member type `element`; without one, its elements are floats.
+/// It may have a member type `element`; without one, its elements are floats. With a constant `precision` it is used
+/// only where PlanOptions::precision allows that type.
 ///
 /// The layouts chw, hcw and hwc below model this concept. A user's own blocked layout may model it too: see
 /// docs/tensor/layout.md.
