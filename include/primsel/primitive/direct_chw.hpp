@@ -61,6 +61,8 @@ struct DirectChw {
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double in = 4.0 * static_cast<double>(s.in_shape().size()),
                      out = 4.0 * static_cast<double>(s.out_shape().size());
+        const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
+        const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
         double read = in;
         Work work;
         if (!in_place<Arch>(s)) {
@@ -68,20 +70,15 @@ struct DirectChw {
             const double rows = 1.0 * strip_count<Arch>(s) * copied_rows(s, strip_rows<Arch>(s)),
                          copied = s.c * rows * row_floats<Arch>(s);
             read = 4 * copied;
-            // Starting the copy of a part of a row takes as long as some eight single elements. Strides above 2 copy
-            // one by one.
+            const int across = (columns + gemm::panel_width<Arch> - 1) / gemm::panel_width<Arch>,
+                      down = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>;
+            // Starting the copy of a part of a row takes as long as some eight single elements; starting a tile and
+            // writing the end of its row, as some fifty. Strides above 2 copy one by one.
             work.add({.rate = Rate::scalar,
-                      .operations = 8.0 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied),
+                      .operations = 8.0 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied) +
+                                    50.0 * s.groups * lines * down * across,
                       .bytes = in * std::min(1.0, rows / s.h) + read,
                       .working_set = in});
-        }
-        const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
-        const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
-        if (!in_place<Arch>(s)) {
-            // Starting a tile and writing the end of a row takes as long as some fifty single elements.
-            const int tiles = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
-                      across = (columns + gemm::panel_width<Arch> - 1) / gemm::panel_width<Arch>;
-            work.add({.rate = Rate::scalar, .operations = 50.0 * s.groups * lines * tiles * across});
         }
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
