@@ -184,7 +184,9 @@ TEST_CASE("functions of two tensors of bytes are those of their values, and prod
              {std::pair{shape, shape}, std::pair{shape, of_channels}, std::pair{shape, of_pixels},
               std::pair{of_channels, shape}, std::pair{of_pixels, of_channels}, std::pair{shape, of_rows}}) {
             const Images a(a_shape, range, 2, 1), b(b_shape, other_range, 2, 4);
-            for (auto const& [kind, function] : functions) {
+            for (auto const& entry : functions) {
+                const ps::BinaryKind kind = entry.first;
+                const auto function = entry.second;
                 CAPTURE(static_cast<int>(kind));
                 check(ps::BinaryParams{kind}, {a, b}, to, 2, [&](std::size_t image, int c, int h, int w) {
                     const auto byte = [&](Images const& of) {
