@@ -12238,6 +12238,16 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 }
 
+/// Returns the correctly rounded quotient.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> quotient(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vdivq_f32(a, b));  // xsimd 8.1 multiplies by an estimate of 1 / b
+#else
+    return a / b;
+#endif
+}
+
 /// Returns the correctly rounded square root.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
@@ -16109,7 +16119,7 @@ private:
             case BinaryKind::multiply:
                 return frequent([](V const& a, V const& b) { return a * b; });
             case BinaryKind::divide:
-                return frequent([](V const& a, V const& b) { return a / b; });
+                return frequent([](V const& a, V const& b) { return quotient<Arch>(a, b); });
             case BinaryKind::prelu:
                 return frequent([](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
             case BinaryKind::minimum:

@@ -98,6 +98,16 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #endif
 }
 
+/// Returns the correctly rounded quotient.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> quotient(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vdivq_f32(a, b));  // xsimd 8.1 multiplies by an estimate of 1 / b
+#else
+    return a / b;
+#endif
+}
+
 /// Returns the correctly rounded square root.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {

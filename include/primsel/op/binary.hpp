@@ -86,7 +86,7 @@ private:
             case BinaryKind::multiply:
                 return frequent([](V const& a, V const& b) { return a * b; });
             case BinaryKind::divide:
-                return frequent([](V const& a, V const& b) { return a / b; });
+                return frequent([](V const& a, V const& b) { return quotient<Arch>(a, b); });
             case BinaryKind::prelu:
                 return frequent([](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
             case BinaryKind::minimum:
