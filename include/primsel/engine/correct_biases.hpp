@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/engine/engine.hpp>
+#include <primsel/gemm/int8_weights.hpp>
 #include <primsel/network/prepare.hpp>
 
 #include <algorithm>
@@ -73,14 +74,12 @@ struct MeanImages {
     std::vector<double> shifts(k);
     for (std::size_t i = 0; i < k; ++i) {
         const std::span<const float> weights = kernel.subspan(i * depth, depth);
-        float largest = 0;
-        for (const float weight : weights) largest = std::max(largest, std::abs(weight));
-        if (largest == 0) continue;
+        gemm::Int8Weights narrow(weights.data(), depth);
+        const auto scale = static_cast<double>(narrow.scale());
         const std::size_t first = i / outputs * depth;
-        const double scale = static_cast<double>(largest) / 127;
         for (std::size_t j = 0; j < depth; ++j) {
-            const auto weight = static_cast<double>(weights[j]);
-            shifts[i] += scale * std::nearbyint(weight / scale) * rounded[first + j] - weight * exact[first + j];
+            shifts[i] += scale * narrow.rounded(weights[j]) * rounded[first + j] -
+                         static_cast<double>(weights[j]) * exact[first + j];
         }
     }
     return shifts;
