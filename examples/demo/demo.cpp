@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace ps = primsel;
@@ -68,17 +69,21 @@ void classify_rounded(ps::Weights const& weights, ps::LabelledImages const& imag
     for (std::size_t i = 0; i < 256; ++i) known.read(i, &pixels[i * known.image.size()]);
     const ps::Graph graph = fashion::Net::graph(),
                     ranged = ps::with_ranges(graph, ps::calibrate_ranges(graph, weights, pixels, ps::RangeMethod::mse));
+    const auto products = std::ranges::count_if(graph.nodes(), [](ps::Node const& node) {
+        return std::holds_alternative<ps::ConvParams>(node.layer) ||
+               std::holds_alternative<ps::DenseParams>(node.layer);
+    });
     for (const ps::Precision precision : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
         ps::Engine<ps::Graph, ps::LowPrecision> engine(ranged, weights, {.precision = precision});
-        std::size_t convolutions = 0, lower = 0;
+        std::size_t lower = 0;
         for (ps::PlannedLayer const& layer : engine.plan().layers) {
-            convolutions += layer.primitive.empty() ? 0 : 1;
             lower += layer.primitive.find(to_string_view(precision)) != std::string::npos ? 1 : 0;
         }
         const Judged judged = judge(engine, images);
         std::printf("precision %-8s accuracy %.2f %%, %6.0f images/s", std::string(to_string_view(precision)).c_str(),
                     percent(judged.right, images), static_cast<double>(images.size()) / judged.seconds);
-        if (precision != ps::Precision::float32) std::printf(", %zu of %zu convolutions in it", lower, convolutions);
+        if (precision != ps::Precision::float32)
+            std::printf(", %zu of %td convolutions and dense layers in it", lower, products);
         std::printf("\n");
     }
     std::printf("\n");
