@@ -46,14 +46,17 @@ inline void look_up(ByteTable const& table, const std::uint8_t* src, std::size_t
 template <std::size_t bytes>
 void max_of_window(NarrowImages<hwc_u8> const& src, std::size_t image, WindowTaps const& down, WindowTaps const& across,
                    std::size_t c, std::uint8_t* dst) noexcept {
-    std::uint8_t most[bytes]{};
+    // A vector, because compilers take a loop over bytes apart before they see one in it.
+    using Bytes [[gnu::vector_size(bytes)]] = std::uint8_t;
+    Bytes most{};
     for (std::ptrdiff_t y = down.first; y < down.last; ++y) {
         for (std::ptrdiff_t x = across.first; x < across.last; ++x) {
-            const std::uint8_t* const from = src.at(image, down[y], across[x]) + c;
-            for (std::size_t i = 0; i < bytes; ++i) most[i] = std::max(most[i], from[i]);
+            Bytes next;
+            std::memcpy(&next, src.at(image, down[y], across[x]) + c, bytes);
+            most = most > next ? most : next;
         }
     }
-    std::memcpy(dst, most, bytes);
+    std::memcpy(dst, &most, bytes);
 }
 /// The mean of a window's pixels: the sum of src - src_zero, times src_scale / (counted taps * dst_scale).
 template <class Arch>
