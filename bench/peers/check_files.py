@@ -4,9 +4,9 @@
 PRIMSEL is the command line's program. A file is `equal` when every output has ONNX Runtime's shape and values within 1e-4 of
 their RMS, or within twice as much as ONNX Runtime with its optimisations differs from itself without. An RMS below 0.01 counts
 as 0.01: float32 computes a sigmoid near 0 no better than to 1e-7. A file is `refused` when primsel does not import it (the
-reason is printed), `different` otherwise. Extents that a file leaves
-open are 1 for the first and 224 for the others, or what --open says. Inputs of floats are normal, of integers 1. Needs numpy,
-onnx and onnxruntime. Exit status 1 when a file is different.
+reason is printed), `different` otherwise. Extents that a file leaves open are 1 for the first, and wherever else they have
+its name, and 224 for the others, or what --open says. Inputs of floats are normal, of integers 1. Needs numpy, onnx and
+onnxruntime. Exit status 1 when a file is different.
 """
 import argparse
 import collections
@@ -25,20 +25,19 @@ from onnxruntime_logits import make_session
 BOUND = 1e-4
 
 
-def extents(value, open_extent):
-    dims = value.type.tensor_type.shape.dim
-    return [dim.dim_value if dim.dim_value > 0 else (1 if i == 0 else open_extent) for i, dim in enumerate(dims)]
-
-
 def inputs_of(model, open_extent):
     """Random values for each input that is no weight."""
     weights = {weight.name for weight in model.graph.initializer}
+    values = [value for value in model.graph.input if value.name not in weights]
+    dims_of = {value.name: value.type.tensor_type.shape.dim for value in values}
+    batches = {dims[0].dim_param for dims in dims_of.values() if dims} - {""}
     random, inputs = numpy.random.default_rng(1), {}
-    for value in model.graph.input:
-        if value.name in weights:
-            continue
+    for value in values:
         kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        shape = extents(value, open_extent)
+        shape = [
+            dim.dim_value if dim.dim_value > 0 else 1 if i == 0 or dim.dim_param in batches else open_extent
+            for i, dim in enumerate(dims_of[value.name])
+        ]
         is_float = numpy.issubdtype(kind, numpy.floating)
         inputs[value.name] = random.standard_normal(shape).astype(kind) if is_float else numpy.ones(shape, kind)
     return inputs

@@ -11,9 +11,9 @@ Inputs are normal, tensors are chw before and after. A turn lasts --turn seconds
 the report says how many layers are below 0.9 of ONNX Runtime's speed, the worst, and how many were predicted within 1.5 times; layers
 that take ONNX Runtime less than --least microseconds are counted apart, as reading a clock and calling from Python weigh there. An
 error is the RMS of the difference over the RMS of ONNX Runtime's first result; it is named above 1e-4, and above twice what ONNX
-Runtime without its optimisations differs by. Extents that a file leaves open are 1 for the first and 224 for the others. Run by an
-interpreter with numpy, onnx and onnxruntime. The worker is built, for the instruction set of this machine, by `make configure` and
-`cmake --build build/release --target peers_primsel_worker`.
+Runtime without its optimisations differs by. Extents that a file leaves open are 1 for the first, and wherever else they
+have its name, and 224 for the others. Run by an interpreter with numpy, onnx and onnxruntime. The worker is built, for the
+instruction set of this machine, by `make configure` and `cmake --build build/release --target peers_primsel_worker`.
 """
 import argparse
 import collections
