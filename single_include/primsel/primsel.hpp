@@ -13296,23 +13296,18 @@ struct ops_avx512 {
         {"tanh", "hwc", {9.349e-08, 0.1656, 2.096, 1, 0, 0}},
         {"top_k", "chw", {0, 1.61, 0, 1, 0, 1.465}},
         {"top_k_positions", "chw", {0, 5.251, 0, 1, 0, 1.294}},
-        {"transform", "chw", {7.326e-07, 0.2129, 13.85, 1, 0, 0}},
         {"transform", "chw", {8.105e-08, 0.875, 1.974, 1, 2.638e-09, 0}, "rows"},
         {"transform", "chw", {6.35e-08, 0.172, 15.88, 1, 0, 0}, "three"},
         {"transform", "chw", {8.157e-08, 1.209, 0, 1, 5.599e-09, 0.06079}, "to_hwc"},
         {"transform", "chw", {3.172e-09, 0.6907, 17.19, 1, 0, 0}, "to_hwc_far"},
-        {"transform", "hcw", {3.971e-07, 0.1424, 19.56, 1, 0, 0}},
         {"transform", "hcw", {7.787e-08, 1.157, 0, 1, 2.864e-09, 0}, "rows"},
         {"transform", "hcw", {6.86e-08, 0.2468, 15.21, 1, 0, 0}, "three"},
         {"transform", "hcw", {1.413e-07, 0.8338, 7.607, 1, 1.163e-09, 0.5277}, "to_hwc"},
         {"transform", "hcw", {3.158e-09, 0.694, 17.05, 1, 0, 0}, "to_hwc_far"},
-        {"transform", "hwc", {4.472e-07, 0.1979, 4.926, 1, 0, 0}},
         {"transform", "hwc", {0, 0.8567, 10.86, 1, 1.45e-09, 0.2404}, "from_hwc"},
         {"transform", "hwc", {1.117e-07, 1.194, 14.37, 1, 0, 0.4661}, "from_hwc_aliased"},
         {"transform", "hwc", {1.821e-10, 0.9403, 21.78, 1, 0, 0}, "from_hwc_far"},
         {"transform", "hwc", {7.899e-08, 0.6027, 11.76, 1, 0, 0}, "three"},
-        {"transform", "hwc_bf16", {2.286e-07, 0.2895, 15.65, 1, 0, 0}},
-        {"transform", "hwc_u8", {7.741e-07, 0.3764, 12.3, 1, 0, 0}},
         {"truncate", "chw", {2.631e-07, 0.806, 1.693, 1, 0, 0}},
         {"truncate", "hcw", {2.493e-07, 0.7819, 1.877, 1, 0, 0}},
         {"truncate", "hwc", {2.465e-07, 0.78, 1.887, 1, 0, 0}},
@@ -23657,9 +23652,13 @@ template <Layout From, Layout To>
         } else {
             return transpose_counts(matrices, pixels, c, pixels, {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
         }
+    } else if constexpr (requires { To::template transform_counts<From>(shape, To::name); }) {
+        return To::template transform_counts<From>(shape, To::name);
+    } else if constexpr (requires { From::template transform_counts<To>(shape, To::name); }) {
+        return From::template transform_counts<To>(shape, To::name);
     } else if constexpr (TransformsFrom<To, From> || TransformsTo<From, To>) {
-        // A conversion writes a few floats at a time: half the speed of a copy.
-        return {.operations = size, .bytes = 2 * bytes};
+        // A conversion writes a few elements at a time: half the speed of a copy.
+        return {.operations = size, .bytes = 2 * bytes, .form = To::name};
     } else {
         return {.scalars = size, .bytes = bytes};
     }

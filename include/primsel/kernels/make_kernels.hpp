@@ -37,9 +37,13 @@ template <Layout From, Layout To>
         } else {
             return transpose_counts(matrices, pixels, c, pixels, {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
         }
+    } else if constexpr (requires { To::template transform_counts<From>(shape, To::name); }) {
+        return To::template transform_counts<From>(shape, To::name);
+    } else if constexpr (requires { From::template transform_counts<To>(shape, To::name); }) {
+        return From::template transform_counts<To>(shape, To::name);
     } else if constexpr (TransformsFrom<To, From> || TransformsTo<From, To>) {
-        // A conversion writes a few floats at a time: half the speed of a copy.
-        return {.operations = size, .bytes = 2 * bytes};
+        // A conversion writes a few elements at a time: half the speed of a copy.
+        return {.operations = size, .bytes = 2 * bytes, .form = To::name};
     } else {
         return {.scalars = size, .bytes = bytes};
     }

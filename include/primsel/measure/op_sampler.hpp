@@ -64,7 +64,7 @@ public:
             }
             if (!seen_.insert(key_of(time)).second) continue;
             timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
-            times_.push_back(std::move(time));
+            if (time.seconds > 0) times_.push_back(std::move(time));  // else it does not run in this layout
         }
     }
 
