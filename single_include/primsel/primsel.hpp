@@ -13601,6 +13601,8 @@ struct TileArgs {
     std::size_t row_step = 0;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
+    /// The rows of B that are passed over after each kernel row.
+    int skipped_of_b = 0;
     /// The distance of each step of the depth from the beginning of a row of A; or null, if the walk above describes
     /// them.
     const std::ptrdiff_t* places = nullptr;
@@ -13789,6 +13791,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
                 add_products<Arch>(sums, a, b, run, neighbour);
                 b += run * (vectors * lanes<Arch>);
             }
+            b += static_cast<std::ptrdiff_t>(t.skipped_of_b) * (vectors * lanes<Arch>);
         }
     }
     finish<Arch>(t, sums);
@@ -13846,7 +13849,8 @@ class Places {
 public:
     /// Returns whether computing the offsets pays: the runs are short, and enough tiles share the offsets.
     [[nodiscard]] static bool pay(TileArgs const& t, int tiles) {
-        return t.outer * t.inner > 1 && t.run < 32 && t.outer * t.inner * t.run <= most && tiles >= 4;
+        return t.outer * t.inner > 1 && t.skipped_of_b == 0 && t.run < 32 && t.outer * t.inner * t.run <= most &&
+               tiles >= 4;
     }
     [[nodiscard]] const std::ptrdiff_t* of(TileArgs const& t) {
         std::ptrdiff_t* to = places_;
@@ -13922,6 +13926,8 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
         TileArgs part = t;
         int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
         const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
+        // Nothing is passed over within a kernel row.
+        if (t.outer == 1) part.skipped_of_b = 0;
         const int whole = *split, size = (whole + parts - 1) / parts;
         for (int begin = 0; begin < whole; begin += size) {
             const bool last_part = begin + size >= whole;
@@ -13933,7 +13939,8 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
             part.residual = last_part ? t.residual : nullptr;
             part.clamp = last_part ? t.clamp : Clamp{};
             multiply_rows<Arch, vectors>(part, first, last);
-            part.b += static_cast<std::size_t>(part.outer * part.inner * part.run) * static_cast<std::size_t>(width);
+            part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
+                      static_cast<std::size_t>(width);
         }
     });
 }
@@ -14123,10 +14130,11 @@ template <class Arch>
 
 /// Returns the work of a product of `rows` rows, n columns and that depth in register tiles, as operations at the FMA
 /// peak. It counts two for each multiply-add, padding of panels included. It adds the operations that a tile with few
-/// independent sums loses to latency, and about twenty for the start and the end of each tile.
+/// independent sums loses to latency, about twenty for the start and the end of each tile, and as many for each row
+/// whose last columns fill no whole vector.
 template <class Arch>
 [[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
-    constexpr double in_flight = 8, around_a_tile = 20;
+    constexpr double in_flight = 8, around_a_tile = 20, around_an_edge = 20;
     const auto of_panel = [&](int vectors) {
         const int most = vectors == panel_vectors<Arch> ? most_rows<Arch, panel_vectors<Arch>> : most_rows<Arch, 1>;
         const double tiles = static_cast<double>((static_cast<long long>(rows) + most - 1) / most);
@@ -14135,6 +14143,7 @@ template <class Arch>
     const int rest = n % panel_width<Arch>;
     double sum = n / panel_width<Arch> * of_panel(panel_vectors<Arch>);
     if (rest > 0) sum += of_panel((rest + lanes<Arch> - 1) / lanes<Arch>);
+    if (n % lanes<Arch> != 0) sum += rows * around_an_edge;
     return 2 * lanes<Arch> * sum;
 }
 
@@ -14219,7 +14228,8 @@ struct SimdGemm {
     [[nodiscard]] static Work work(int m, int n, int k) {
         const double rows = m, columns = gemm::padded_columns<Arch>(n), depth = k;
         const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
-        return Work{}
+        return Work{}  // The cost of calling a product and of its set-up.
+            .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8})
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
             .add({.rate = Rate::gemm,
                   .operations = gemm::tile_operations<Arch>(rows, n, depth),
@@ -24623,6 +24633,33 @@ struct Range {
     return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
 }
 
+/// Calls visit(positions, taps) for each range of output positions along one axis that have the same taps inside the
+/// image, in ascending order. The first tap of position 0 reads `offset`.
+template <class Visit>
+constexpr void for_tap_ranges(int offset, int dilation, int stride, int extent, int taps, int out, Visit const& visit) {
+    const auto taps_of = [=](int position) {
+        const int first = position * stride + offset;
+        const Range inside_image = inside(first, dilation, extent, taps);
+        return inside_image.size() == 0 ? Range{} : inside_image;
+    };
+    for (int begin = 0, end = 0; begin < out; begin = end) {
+        const Range same = taps_of(begin);
+        for (end = begin + 1; end < out; ++end) {
+            const Range next = taps_of(end);
+            if (next.begin != same.begin || next.end != same.end) break;
+        }
+        visit(Range{begin, end}, same);
+    }
+}
+template <class Visit>
+constexpr void for_row_ranges(ConvShape const& s, Visit const& visit) {
+    for_tap_ranges(-s.pad_top, s.dilation_h, s.stride_h, s.h, s.fh, s.out_h(), visit);
+}
+template <class Visit>
+constexpr void for_column_ranges(ConvShape const& s, Visit const& visit) {
+    for_tap_ranges(-s.pad_left, s.dilation_w, s.stride_w, s.w, s.fw, s.out_w(), visit);
+}
+
 /// Returns the rows from one kernel row to the next in a copy of the image under so many output rows. A kernel with a
 /// large dilation skips rows of the image, which are not copied.
 [[nodiscard]] constexpr int copy_step(ConvShape const& s, int out_rows) {
@@ -25049,7 +25086,8 @@ namespace primitive::detail {
 
 /// Direct convolution to hwc on the register tile. A row of output pixels is a matrix whose rows overlap in the image,
 /// so that no patch matrix is needed. An unpadded image in hwc is read in place. Other images are copied to hwc with
-/// their padding, strip by strip if the copy is large.
+/// their padding, strip by strip if the copy is large. Where most taps of a padded image in hwc lie in the padding, as
+/// with a large dilation, nothing is copied: pixels with the same taps inside the image are products of those taps.
 template <StridedLayout From>
 struct DirectFrom {
     static constexpr Family family = Family::direct;
@@ -25072,13 +25110,14 @@ struct DirectFrom {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        if (!copies(s)) return 0;
+        if (!copies(s) || by_ranges<Arch>(s)) return 0;
         return in_strips(s) ? workers * copy_floats(s, rows_per_block(s)) : copy_floats(s, s.out_h());
     }
 
     /// Parallel over strips, or over blocks of pixels times panels of output channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        if (by_ranges<Arch>(s)) return run_ranges<Arch>(s, args);
         if (copies(s) && in_strips(s)) return run_strips<Arch>(s, args);
         const float* image = args.src;
         const int step = copies(s) ? copy_step(s, s.out_h()) : s.dilation_h;
@@ -25109,12 +25148,20 @@ struct DirectFrom {
         const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
+        if (by_ranges<Arch>(s)) {
+            // Each row of the result reads the weights of the taps that it has inside the image.
+            const double operations = operations_of_ranges<Arch>(s), share = operations / all_operations<Arch>(s);
+            return Work{}.add({.rate = Rate::gemm,
+                               .operations = operations,
+                               .bytes = in + weights * std::max(1.0, share * s.out_h()) + 2 * out,
+                               .working_set = in + weights + out});
+        }
         Work work;
         // A transpose stores four floats at a time, at half the speed of a copy.
         const double copied = (from_planes ? 4 : 2) * in;
         if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = s.groups * gemm::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
+                         .operations = all_operations<Arch>(s),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -25140,6 +25187,29 @@ private:
     /// Returns whether a copy of the whole image would not stay in L2.
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
+
+    /// Returns the operations of the products of run_ranges at the FMA peak.
+    template <class Arch>
+    [[nodiscard]] static double operations_of_ranges(ConvShape const& s) {
+        double sum = 0;
+        primitive::detail::for_column_ranges(s, [&](Range columns, Range taps_w) {
+            primitive::detail::for_row_ranges(s, [&](Range rows, Range taps_h) {
+                sum += rows.size() * gemm::tile_operations<Arch>(columns.size(), s.group_k(),
+                                                                 1.0 * taps_h.size() * taps_w.size() * s.group_c());
+            });
+        });
+        return s.groups * sum;
+    }
+    /// Returns those of all taps at all pixels.
+    template <class Arch>
+    [[nodiscard]] static double all_operations(ConvShape const& s) {
+        return s.groups * gemm::tile_operations<Arch>(static_cast<double>(s.out_pixels()), s.group_k(), s.depth());
+    }
+    template <class Arch>
+    [[nodiscard]] static bool by_ranges(ConvShape const& s) {
+        return !from_planes && s.padded() && (s.dilated() || s.fh > s.h || s.fw > s.w) &&
+               operations_of_ranges<Arch>(s) < 0.8 * all_operations<Arch>(s);
     }
 
     /// Writes row i of the copy under `out_rows` output rows from `first` on: a row of the image with its padding, or
@@ -25214,6 +25284,55 @@ private:
                     (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
+    }
+
+    /// Parallel over panels of output channels times rows.
+    template <class Arch>
+    static void run_ranges(ConvShape const& s, ConvArgs const& args) noexcept {
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k())),
+                   rows = static_cast<std::size_t>(s.out_h());
+        args.executor.parallel_for(
+            static_cast<std::size_t>(s.groups) * panels * rows, [=, &s, &args](std::size_t i, std::size_t) {
+                const int row = static_cast<int>(i % rows), panel = static_cast<int>(i / rows % panels),
+                          group = static_cast<int>(i / rows / panels);
+                const Range taps_h = inside(row * s.stride_h - s.pad_top, s.dilation_h, s.h, s.fh);
+                for_column_ranges(s, [&](Range columns, Range taps_w) {
+                    multiply_range<Arch>(s, args, group, panel, row, taps_h, columns, taps_w);
+                });
+            });
+    }
+    /// Computes the output pixels of a row that have these taps inside the image, in the channels of one panel.
+    template <class Arch>
+    static void multiply_range(ConvShape const& s, ConvArgs const& args, int group, int panel, int row, Range taps_h,
+                               Range columns, Range taps_w) noexcept {
+        const auto c = static_cast<std::size_t>(s.c), w = static_cast<std::size_t>(s.w);
+        const int first = panel * gemm::panel_width<Arch>, width = gemm::panel_columns<Arch>(first, s.group_k());
+        const int from_h = row * s.stride_h + tap_offset_h(s, taps_h.begin),
+                  from_w = columns.begin * s.stride_w + tap_offset_w(s, taps_w.begin);
+        const bool any = taps_h.size() > 0 && taps_w.size() > 0;
+        const std::size_t pixel = args.pixel_stride(s), first_k = static_cast<std::size_t>(group * s.group_k() + first);
+        const std::size_t to = static_cast<std::size_t>(row * s.out_w() + columns.begin) * pixel + first_k,
+                          from =
+                              any ? (static_cast<std::size_t>(from_h) * w + static_cast<std::size_t>(from_w)) * c : 0;
+        const int first_tap = taps_h.begin * s.fw + taps_w.begin;
+        gemm::multiply_panel<Arch>(
+            {.a = args.src + from + static_cast<std::size_t>(group * s.group_c()),
+             .a_stride = static_cast<std::size_t>(s.stride_w) * c,
+             .outer = any ? taps_h.size() : 0,
+             .inner = taps_w.size(),
+             .run = s.group_c(),
+             .outer_step = static_cast<std::size_t>(s.dilation_h) * w * c,
+             .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+             .skipped_of_b = (s.fw - taps_w.size()) * s.group_c(),
+             .b = weights_of<Arch>(s, args, group) + static_cast<std::size_t>(s.depth() * first) +
+                  static_cast<std::size_t>(first_tap * s.group_c() * width),
+             .c = args.dst + to,
+             .c_stride = pixel,
+             .columns = std::min(width, s.group_k() - first),
+             .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+             .residual = args.residual == nullptr ? nullptr : args.residual + to,
+             .clamp = args.clamp},
+            0, columns.size(), width);
     }
 };
 
@@ -25978,7 +26097,7 @@ public:
             work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
         } else {
             // Starting the copy of a run takes as long as some eight single elements.
-            const double runs = patch == Patch::row            ? static_cast<double>(s.out_pixels()) * s.taps()
+            const double runs = patch == Patch::row ? static_cast<double>(s.out_pixels()) * s.taps() * s.groups
                                 : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
                                                                : 1.0 * s.out_h() * s.taps() * s.c;
             work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
@@ -26522,13 +26641,20 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     }
 }
 
-/// Returns the phase that adds every tap's product to the output.
-[[nodiscard]] inline Phase shift_add_phase(ConvShape const& s, bool transposing) {
-    const double elements = static_cast<double>(s.out_pixels()) * s.k * s.taps();
-    return {.rate = transposing ? Rate::scalar : Rate::vector,
-            .operations = elements,
-            .bytes = 12 * elements,
-            .working_set = 4.0 * static_cast<double>(s.out_pixels()) * s.k * (s.taps() + 1)};
+/// Returns the work of adding every tap's product to the output; `working_set` holds the products and the output.
+/// Starting a row takes as long as some eight single elements.
+[[nodiscard]] inline Work shift_add_work(ConvShape const& s, bool transposing, double working_set) {
+    const double rows = static_cast<double>(s.out_h()) * s.k * s.taps(), elements = rows * s.out_w();
+    return Work{}
+        .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = working_set})
+        .add({.rate = transposing ? Rate::scalar : Rate::vector,
+              .operations = elements,
+              .bytes = 12 * elements,
+              .working_set = working_set});
+}
+/// Returns the bytes of one tap's product, or of the output.
+[[nodiscard]] constexpr double product_bytes(ConvShape const& s) {
+    return 4.0 * static_cast<double>(s.out_pixels()) * s.k;
 }
 
 /// Returns the floats of the products of all taps.
@@ -26580,7 +26706,8 @@ struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
-        return work.add(primitive::detail::shift_add_phase(s, false));
+        return work.append(
+            primitive::detail::shift_add_work(s, false, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
 };
 
@@ -26631,7 +26758,8 @@ struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
-        return work.add(primitive::detail::shift_add_phase(s, true));
+        return work.append(
+            primitive::detail::shift_add_work(s, true, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
 };
 
@@ -26685,9 +26813,9 @@ struct Kn2AccumulateShift : primitive::detail::Kn2<Kn2AccumulateShift<row, G>, !
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
-        Phase add = primitive::detail::shift_add_phase(s, !row);
-        add.working_set = 8.0 * static_cast<double>(s.out_pixels()) * s.k;
-        return Work{}.append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps()).add(add);
+        return Work{}
+            .append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps())
+            .append(primitive::detail::shift_add_work(s, !row, 2 * primitive::detail::product_bytes(s)), 1);
     }
 
 private:
@@ -26742,8 +26870,6 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
-        // The cost of calling a product and of its set-up.
-        one_row.add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8});
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
@@ -26824,6 +26950,11 @@ template <class Arch>
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     return Work{}
         .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
+        // The cost of calling a product and of its set-up.
+        .add({.rate = Rate::scalar,
+              .operations = 100.0 * products * s.groups,
+              .bytes = 8.0 * products * s.groups,
+              .working_set = 8})
         .add({.rate = Rate::gemm,
               .operations = 1.0 * products * s.groups * gemm::tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,

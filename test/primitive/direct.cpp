@@ -1,4 +1,4 @@
-// Direct convolution of dilated images that are copied strip by strip.
+// Direct convolution of dilated images: copied strip by strip, or by ranges of pixels with the same taps inside.
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
@@ -44,6 +44,44 @@ TEST_CASE("direct convolution copies only the rows that a strip reads, whatever 
         }
     }
     CHECK(runs >= 2 * shapes.size());
+}
+
+TEST_CASE("taps in the padding are left out, also where a pixel has none inside the image") {
+    const List list = all_primitives();
+    ps::Sequential sequential;
+    Backwards backwards;
+    const auto shape_of = [](int c, int k, int h, int w, int f, int dilation, int stride, int groups) {
+        ps::ConvShape s = same_shape(c, k, h, w, f);
+        s.dilation_h = s.dilation_w = dilation;
+        s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = dilation * (f - 1) / 2;
+        s.stride_h = s.stride_w = stride;
+        s.groups = groups;
+        return s;
+    };
+    std::vector<ps::ConvShape> shapes{shape_of(80, 70, 20, 23, 5, 9, 1, 1), shape_of(40, 33, 12, 7, 3, 11, 1, 1),
+                                      shape_of(36, 34, 26, 20, 3, 16, 2, 2), shape_of(64, 20, 1, 40, 7, 1, 1, 1),
+                                      shape_of(2000, 70, 6, 6, 3, 5, 1, 1)};
+    // The corners have no tap inside the image.
+    ps::ConvShape apart = shape_of(48, 17, 5, 6, 3, 9, 1, 1);
+    apart.fh = apart.fw = 2;
+    apart.pad_top = apart.pad_bottom = apart.pad_left = apart.pad_right = 7;
+    shapes.push_back(apart);
+    for (ps::ConvShape const& shape : shapes) {
+        for (Epilogue const& epilogue : epilogues) {
+            const Problem problem(shape, Values::integers);
+            const std::vector<double> exact = problem.exact(epilogue);
+            for (ps::PrimitiveEntry const& entry : list.primitives) {
+                if (entry.id != "direct-hwc") continue;
+                CAPTURE(to_string(shape));
+                CHECK(entry.scratch_bytes(shape, 1, 1) == 0);
+                const Outcome one = run(list, entry, problem, epilogue, sequential, Watch::zones);
+                const Outcome two = run(list, entry, problem, epilogue, backwards, Watch::heap);
+                CHECK(one.intact);
+                CHECK(same_bits(one.dst, two.dst));
+                CHECK(equal(one.dst, exact));
+            }
+        }
+    }
 }
 
 }  // namespace direct_strips

@@ -269,7 +269,8 @@ TEST_CASE("what a primitive says of its work is finite, and never nothing") {
     }
 }
 
-// Vectors and tiles that are filled in part cost as much as full ones, and fewer channels cannot cost more.
+// Vectors and tiles that are filled in part cost as much as full ones, and fewer channels cannot cost more. Only the
+// channel that fills a vector of the result spares what storing its part takes.
 TEST_CASE("a channel more is never less work, and what is no shortcut does all of it") {
     const List list = all_primitives();
     const auto operations = [](ps::PrimitiveEntry const& entry, ps::ConvShape const& shape) {
@@ -302,7 +303,8 @@ TEST_CASE("a channel more is never less work, and what is no shortcut does all o
                 std::swap(more_back.c, more_back.k);
                 if (!entry.supports(more)) continue;
                 CHECK(operations(entry, more) >= operations(entry, shape));
-                CHECK(operations(entry, more_back) >= operations(entry, back));
+                const bool fills_vector = more_back.k % ps::lanes<ps::default_arch> == 0;
+                CHECK((fills_vector || operations(entry, more_back) >= operations(entry, back)));
                 if (shortcut) continue;
                 CHECK(operations(entry, shape) >= shape.operations());
                 CHECK(operations(entry, back) >= back.operations());

@@ -29,7 +29,8 @@ struct SimdGemm {
     [[nodiscard]] static Work work(int m, int n, int k) {
         const double rows = m, columns = gemm::padded_columns<Arch>(n), depth = k;
         const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
-        return Work{}
+        return Work{}  // The cost of calling a product and of its set-up.
+            .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8})
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
             .add({.rate = Rate::gemm,
                   .operations = gemm::tile_operations<Arch>(rows, n, depth),

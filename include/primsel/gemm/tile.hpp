@@ -30,6 +30,8 @@ struct TileArgs {
     std::size_t row_step = 0;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
+    /// The rows of B that are passed over after each kernel row.
+    int skipped_of_b = 0;
     /// The distance of each step of the depth from the beginning of a row of A; or null, if the walk above describes
     /// them.
     const std::ptrdiff_t* places = nullptr;
@@ -218,6 +220,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
                 add_products<Arch>(sums, a, b, run, neighbour);
                 b += run * (vectors * lanes<Arch>);
             }
+            b += static_cast<std::ptrdiff_t>(t.skipped_of_b) * (vectors * lanes<Arch>);
         }
     }
     finish<Arch>(t, sums);
@@ -275,7 +278,8 @@ class Places {
 public:
     /// Returns whether computing the offsets pays: the runs are short, and enough tiles share the offsets.
     [[nodiscard]] static bool pay(TileArgs const& t, int tiles) {
-        return t.outer * t.inner > 1 && t.run < 32 && t.outer * t.inner * t.run <= most && tiles >= 4;
+        return t.outer * t.inner > 1 && t.skipped_of_b == 0 && t.run < 32 && t.outer * t.inner * t.run <= most &&
+               tiles >= 4;
     }
     [[nodiscard]] const std::ptrdiff_t* of(TileArgs const& t) {
         std::ptrdiff_t* to = places_;
@@ -351,6 +355,8 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
         TileArgs part = t;
         int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
         const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
+        // Nothing is passed over within a kernel row.
+        if (t.outer == 1) part.skipped_of_b = 0;
         const int whole = *split, size = (whole + parts - 1) / parts;
         for (int begin = 0; begin < whole; begin += size) {
             const bool last_part = begin + size >= whole;
@@ -362,7 +368,8 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
             part.residual = last_part ? t.residual : nullptr;
             part.clamp = last_part ? t.clamp : Clamp{};
             multiply_rows<Arch, vectors>(part, first, last);
-            part.b += static_cast<std::size_t>(part.outer * part.inner * part.run) * static_cast<std::size_t>(width);
+            part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
+                      static_cast<std::size_t>(width);
         }
     });
 }

@@ -83,7 +83,8 @@ namespace primitive::detail {
 
 /// Direct convolution to hwc on the register tile. A row of output pixels is a matrix whose rows overlap in the image,
 /// so that no patch matrix is needed. An unpadded image in hwc is read in place. Other images are copied to hwc with
-/// their padding, strip by strip if the copy is large.
+/// their padding, strip by strip if the copy is large. Where most taps of a padded image in hwc lie in the padding, as
+/// with a large dilation, nothing is copied: pixels with the same taps inside the image are products of those taps.
 template <StridedLayout From>
 struct DirectFrom {
     static constexpr Family family = Family::direct;
@@ -106,13 +107,14 @@ struct DirectFrom {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        if (!copies(s)) return 0;
+        if (!copies(s) || by_ranges<Arch>(s)) return 0;
         return in_strips(s) ? workers * copy_floats(s, rows_per_block(s)) : copy_floats(s, s.out_h());
     }
 
     /// Parallel over strips, or over blocks of pixels times panels of output channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        if (by_ranges<Arch>(s)) return run_ranges<Arch>(s, args);
         if (copies(s) && in_strips(s)) return run_strips<Arch>(s, args);
         const float* image = args.src;
         const int step = copies(s) ? copy_step(s, s.out_h()) : s.dilation_h;
@@ -143,12 +145,20 @@ struct DirectFrom {
         const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
+        if (by_ranges<Arch>(s)) {
+            // Each row of the result reads the weights of the taps that it has inside the image.
+            const double operations = operations_of_ranges<Arch>(s), share = operations / all_operations<Arch>(s);
+            return Work{}.add({.rate = Rate::gemm,
+                               .operations = operations,
+                               .bytes = in + weights * std::max(1.0, share * s.out_h()) + 2 * out,
+                               .working_set = in + weights + out});
+        }
         Work work;
         // A transpose stores four floats at a time, at half the speed of a copy.
         const double copied = (from_planes ? 4 : 2) * in;
         if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = s.groups * gemm::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
+                         .operations = all_operations<Arch>(s),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -174,6 +184,29 @@ private:
     /// Returns whether a copy of the whole image would not stay in L2.
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
+
+    /// Returns the operations of the products of run_ranges at the FMA peak.
+    template <class Arch>
+    [[nodiscard]] static double operations_of_ranges(ConvShape const& s) {
+        double sum = 0;
+        primitive::detail::for_column_ranges(s, [&](Range columns, Range taps_w) {
+            primitive::detail::for_row_ranges(s, [&](Range rows, Range taps_h) {
+                sum += rows.size() * gemm::tile_operations<Arch>(columns.size(), s.group_k(),
+                                                                 1.0 * taps_h.size() * taps_w.size() * s.group_c());
+            });
+        });
+        return s.groups * sum;
+    }
+    /// Returns those of all taps at all pixels.
+    template <class Arch>
+    [[nodiscard]] static double all_operations(ConvShape const& s) {
+        return s.groups * gemm::tile_operations<Arch>(static_cast<double>(s.out_pixels()), s.group_k(), s.depth());
+    }
+    template <class Arch>
+    [[nodiscard]] static bool by_ranges(ConvShape const& s) {
+        return !from_planes && s.padded() && (s.dilated() || s.fh > s.h || s.fw > s.w) &&
+               operations_of_ranges<Arch>(s) < 0.8 * all_operations<Arch>(s);
     }
 
     /// Writes row i of the copy under `out_rows` output rows from `first` on: a row of the image with its padding, or
@@ -248,6 +281,55 @@ private:
                     (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
+    }
+
+    /// Parallel over panels of output channels times rows.
+    template <class Arch>
+    static void run_ranges(ConvShape const& s, ConvArgs const& args) noexcept {
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k())),
+                   rows = static_cast<std::size_t>(s.out_h());
+        args.executor.parallel_for(
+            static_cast<std::size_t>(s.groups) * panels * rows, [=, &s, &args](std::size_t i, std::size_t) {
+                const int row = static_cast<int>(i % rows), panel = static_cast<int>(i / rows % panels),
+                          group = static_cast<int>(i / rows / panels);
+                const Range taps_h = inside(row * s.stride_h - s.pad_top, s.dilation_h, s.h, s.fh);
+                for_column_ranges(s, [&](Range columns, Range taps_w) {
+                    multiply_range<Arch>(s, args, group, panel, row, taps_h, columns, taps_w);
+                });
+            });
+    }
+    /// Computes the output pixels of a row that have these taps inside the image, in the channels of one panel.
+    template <class Arch>
+    static void multiply_range(ConvShape const& s, ConvArgs const& args, int group, int panel, int row, Range taps_h,
+                               Range columns, Range taps_w) noexcept {
+        const auto c = static_cast<std::size_t>(s.c), w = static_cast<std::size_t>(s.w);
+        const int first = panel * gemm::panel_width<Arch>, width = gemm::panel_columns<Arch>(first, s.group_k());
+        const int from_h = row * s.stride_h + tap_offset_h(s, taps_h.begin),
+                  from_w = columns.begin * s.stride_w + tap_offset_w(s, taps_w.begin);
+        const bool any = taps_h.size() > 0 && taps_w.size() > 0;
+        const std::size_t pixel = args.pixel_stride(s), first_k = static_cast<std::size_t>(group * s.group_k() + first);
+        const std::size_t to = static_cast<std::size_t>(row * s.out_w() + columns.begin) * pixel + first_k,
+                          from =
+                              any ? (static_cast<std::size_t>(from_h) * w + static_cast<std::size_t>(from_w)) * c : 0;
+        const int first_tap = taps_h.begin * s.fw + taps_w.begin;
+        gemm::multiply_panel<Arch>(
+            {.a = args.src + from + static_cast<std::size_t>(group * s.group_c()),
+             .a_stride = static_cast<std::size_t>(s.stride_w) * c,
+             .outer = any ? taps_h.size() : 0,
+             .inner = taps_w.size(),
+             .run = s.group_c(),
+             .outer_step = static_cast<std::size_t>(s.dilation_h) * w * c,
+             .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+             .skipped_of_b = (s.fw - taps_w.size()) * s.group_c(),
+             .b = weights_of<Arch>(s, args, group) + static_cast<std::size_t>(s.depth() * first) +
+                  static_cast<std::size_t>(first_tap * s.group_c() * width),
+             .c = args.dst + to,
+             .c_stride = pixel,
+             .columns = std::min(width, s.group_k() - first),
+             .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+             .residual = args.residual == nullptr ? nullptr : args.residual + to,
+             .clamp = args.clamp},
+            0, columns.size(), width);
     }
 };
 

@@ -87,7 +87,7 @@ public:
             work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
         } else {
             // Starting the copy of a run takes as long as some eight single elements.
-            const double runs = patch == Patch::row            ? static_cast<double>(s.out_pixels()) * s.taps()
+            const double runs = patch == Patch::row ? static_cast<double>(s.out_pixels()) * s.taps() * s.groups
                                 : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
                                                                : 1.0 * s.out_h() * s.taps() * s.c;
             work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})

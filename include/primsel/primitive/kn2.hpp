@@ -80,13 +80,20 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     }
 }
 
-/// Returns the phase that adds every tap's product to the output.
-[[nodiscard]] inline Phase shift_add_phase(ConvShape const& s, bool transposing) {
-    const double elements = static_cast<double>(s.out_pixels()) * s.k * s.taps();
-    return {.rate = transposing ? Rate::scalar : Rate::vector,
-            .operations = elements,
-            .bytes = 12 * elements,
-            .working_set = 4.0 * static_cast<double>(s.out_pixels()) * s.k * (s.taps() + 1)};
+/// Returns the work of adding every tap's product to the output; `working_set` holds the products and the output.
+/// Starting a row takes as long as some eight single elements.
+[[nodiscard]] inline Work shift_add_work(ConvShape const& s, bool transposing, double working_set) {
+    const double rows = static_cast<double>(s.out_h()) * s.k * s.taps(), elements = rows * s.out_w();
+    return Work{}
+        .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = working_set})
+        .add({.rate = transposing ? Rate::scalar : Rate::vector,
+              .operations = elements,
+              .bytes = 12 * elements,
+              .working_set = working_set});
+}
+/// Returns the bytes of one tap's product, or of the output.
+[[nodiscard]] constexpr double product_bytes(ConvShape const& s) {
+    return 4.0 * static_cast<double>(s.out_pixels()) * s.k;
 }
 
 /// Returns the floats of the products of all taps.
@@ -138,7 +145,8 @@ struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
-        return work.add(primitive::detail::shift_add_phase(s, false));
+        return work.append(
+            primitive::detail::shift_add_work(s, false, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
 };
 
@@ -189,7 +197,8 @@ struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
-        return work.add(primitive::detail::shift_add_phase(s, true));
+        return work.append(
+            primitive::detail::shift_add_work(s, true, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
 };
 
@@ -243,9 +252,9 @@ struct Kn2AccumulateShift : primitive::detail::Kn2<Kn2AccumulateShift<row, G>, !
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
-        Phase add = primitive::detail::shift_add_phase(s, !row);
-        add.working_set = 8.0 * static_cast<double>(s.out_pixels()) * s.k;
-        return Work{}.append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps()).add(add);
+        return Work{}
+            .append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps())
+            .append(primitive::detail::shift_add_work(s, !row, 2 * primitive::detail::product_bytes(s)), 1);
     }
 
 private:
@@ -300,8 +309,6 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
-        // The cost of calling a product and of its set-up.
-        one_row.add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8});
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }

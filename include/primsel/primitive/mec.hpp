@@ -42,6 +42,11 @@ template <class Arch>
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     return Work{}
         .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
+        // The cost of calling a product and of its set-up.
+        .add({.rate = Rate::scalar,
+              .operations = 100.0 * products * s.groups,
+              .bytes = 8.0 * products * s.groups,
+              .working_set = 8})
         .add({.rate = Rate::gemm,
               .operations = 1.0 * products * s.groups * gemm::tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,
