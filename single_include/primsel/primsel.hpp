@@ -2016,15 +2016,20 @@ private:
 struct GatherParams {
     /// Whether negative numbers count from the end: -1 is the last row. If false, they are out of range.
     bool from_end = true;
+    /// Whether each element has a row number of its own: ONNX's GatherElements. The second input and the output are
+    /// then c x n x w, and an element comes from its row of the same channel and column.
+    bool elements = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
-    constexpr void each_field(auto const& visit) const { visit("from_end", from_end); }
+    constexpr void each_field(auto const& visit) const { visit("from_end", from_end), visit("elements", elements); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (elements && (inputs[1].c != inputs[0].c || inputs[1].w != inputs[0].w)) return Fault::shapes_differ;
         if (bounded_product({inputs[1].c, inputs[1].h, inputs[1].w}) > max_extent) return Fault::too_large;
         return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        if (elements) return inputs[1];
         return {.c = inputs[0].c, .h = static_cast<int>(inputs[1].size()), .w = inputs[0].w};
     }
     friend constexpr bool operator==(GatherParams const&, GatherParams const&) = default;
@@ -17762,7 +17767,11 @@ struct Op<GatherParams> {
     static constexpr bool in_place = false;
 
     template <class Arch, StridedLayout L>
-    [[nodiscard]] static OpCounts work(GatherParams const&, std::span<const Shape>, Shape output) {
+    [[nodiscard]] static OpCounts work(GatherParams const& params, std::span<const Shape>, Shape output) {
+        if (params.elements) {
+            const auto size = static_cast<double>(output.size());
+            return {.scalars = size, .bytes = 12.0 * size};
+        }
         const auto rows = static_cast<std::size_t>(output.c) * static_cast<std::size_t>(output.h);
         OpCounts counts = op::detail::row_counts<Arch>(rows, static_cast<std::size_t>(output.w), 1);
         counts.bytes = 8.0 * static_cast<double>(output.size());  // of the input, the rows that are taken
@@ -17772,6 +17781,7 @@ struct Op<GatherParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(GatherParams const& params, OpArgs const& args) noexcept {
+        if (params.elements) return run_elements(params, args);
         const Shape in = args.src_shape[0];
         const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
                    w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
@@ -17793,6 +17803,17 @@ struct Op<GatherParams> {
     }
 
 private:
+    static void run_elements(GatherParams const& params, OpArgs const& args) noexcept {
+        const auto h = static_cast<std::size_t>(args.src_shape[0].h), w = static_cast<std::size_t>(args.src_shape[0].w),
+                   n = static_cast<std::size_t>(args.dst_shape.h);
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) * n;
+        op::detail::for_ranges(args.executor, rows, w, [&params, &args, h, w, n](std::size_t first, std::size_t last) {
+            for (std::size_t i = first * w; i < last * w; ++i) {
+                const std::size_t at = place(params, static_cast<double>(args.src[1][i]), h);
+                args.dst[i] = at == h ? 0.0F : args.src[0][(i / w / n * h + at) * w + i % w];
+            }
+        });
+    }
     /// Returns the index of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
     static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
         const auto size = static_cast<double>(count);

@@ -48,6 +48,10 @@ TEST_CASE("a gather has a row for each index") {
     CHECK(output(GatherParams{}, {{3, 100, 4}, {2, 3, 5}}) == ps::Shape{3, 30, 4});
     CHECK(check(GatherParams{}, {{3, 100, 4}, {7, 1, 1}}) == Fault::none);
     CHECK(check(GatherParams{}, {{3, 100, 4}}) == Fault::wrong_input_count);
+    const GatherParams elements{.elements = true};
+    CHECK(output(elements, {{3, 100, 4}, {3, 7, 4}}) == ps::Shape{3, 7, 4});
+    CHECK(check(elements, {{3, 100, 4}, {2, 7, 4}}) == Fault::shapes_differ);
+    CHECK(check(elements, {{3, 100, 4}, {3, 7, 1}}) == Fault::shapes_differ);
     CHECK(check(GatherParams{}, {{3, 100, 4}, {1 << 20, 1 << 10, 1}}) == Fault::too_large);
 }
 

@@ -123,7 +123,7 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                     {ps::ReduceKind::max, ps::Axis::c},
                                     {ps::ReduceKind::arg_max, ps::Axis::c}});
     check_differ<ps::TopKParams>({{1}, {2}, {1, false}, {1, true, true}});
-    check_differ<ps::GatherParams>({{true}, {false}}, 2);
+    check_differ<ps::GatherParams>({{true}, {false}, {true, true}}, 2);
     const auto boxes_print = [](ps::NonMaxSuppressionParams const& params) {
         ps::Graph graph;
         graph.add("boxes", ps::InputParams{{2, 9, 4}}, {});

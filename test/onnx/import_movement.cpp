@@ -180,11 +180,72 @@ TEST_CASE("Gather takes indices that are computed, also from the end") {
     CHECK(gathered({1, 1}, 2, {1}) == Line{1, 3, 5, 7, 9, 11});
     // An element that is not there is zero.
     CHECK(gathered({1, 2}, 2, {2, 0}) == Line{0, 0, 0, 2, 0, 4, 0, 6, 0, 8, 0, 10});
-    CHECK(refusal(Model({2, 3}).integers("k", {1}).node("Gather", {"x", "f"}, {"y"}).input("f", {1}).bytes()) ==
-          "file: node the node (Gather): its indices (input f) must be known when the model is loaded: a constant, or "
-          "given in OnnxOptions::values");
+    CHECK(refusal(Model({2, 3}).node("Gather", {"x", "f"}, {"y"}).input("f", {1}).bytes()) ==
+          "file: node the node (Gather): its indices are of float32");
     CHECK(refusal(Model({2, 3}).node("Abs", {"x"}, {"f"}).node("Gather", {"x", "f"}, {"y"}).bytes()) ==
           "file: node the node (Gather): its indices are of float32");
+}
+
+TEST_CASE("GatherElements takes indices that are computed, from smaller tensors and along every axis") {
+    const Ints from{2, 3, 4};
+    std::vector<float> table(24);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i);
+    const auto model = [&](Ints const& dims, std::int64_t axis) {
+        return Model(dims)
+            .floats("table", from, table)
+            .node("Cast", {"x"}, {"i"}, {{"to", std::int64_t{7}}})
+            .node("GatherElements", {"table", "i"}, {"y"}, {{"axis", axis}})
+            .bytes();
+    };
+    for (Ints const& dims : {Ints{2, 3, 4}, Ints{2, 5, 4}, Ints{1, 7, 3}, Ints{2, 2, 1}, Ints{1, 1, 1}}) {
+        for (const std::int64_t axis : {0, 1, 2}) {
+            const auto along = static_cast<std::size_t>(axis);
+            bool fits = true;
+            for (std::size_t i = 0; i < 3; ++i) fits = fits && (i == along || dims[i] <= from[i]);
+            if (!fits) {
+                CHECK(refusal(model(dims, axis))
+                          .starts_with("file: node the node (GatherElements): indices of " + ps::to_string(dims) +
+                                       " into 2x3x4"));
+                continue;
+            }
+            std::vector<float> x;
+            Line wanted;
+            for (std::int64_t a = 0; a < dims[0]; ++a) {
+                for (std::int64_t b = 0; b < dims[1]; ++b) {
+                    for (std::int64_t c = 0; c < dims[2]; ++c) {
+                        Ints place{a, b, c};
+                        const auto count = static_cast<std::int64_t>(x.size());
+                        x.push_back(static_cast<float>(count * 5 % (2 * from[along]) - from[along]));
+                        place[along] = static_cast<std::int64_t>(x.back());
+                        if (place[along] < 0) place[along] += from[along];
+                        wanted.push_back(static_cast<double>((place[0] * 3 + place[1]) * 4 + place[2]));
+                    }
+                }
+            }
+            const ps::OnnxModel parsed = parse(model(dims, axis));
+            CHECK(parsed.outputs[0].dims == dims);
+            CHECK(run(parsed, x) == wanted);
+        }
+    }
+}
+
+TEST_CASE("whole numbers and booleans are given at run time, as token numbers are") {
+    Model tokens(Model::writer_only, 13);
+    tokens.input("x", {1, 3}, onnx::DataType::int64).floats("table", {4, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
+    const ps::OnnxModel embedded = parse(tokens.node("Gather", {"table", "x"}, {"y"}).bytes());
+    CHECK(embedded.inputs[0].type == ps::OnnxType::int64);
+    CHECK(run(embedded, {3, 0, -2}) == Line{6, 7, 0, 1, 4, 5});
+    Model mask(Model::writer_only, 13);
+    mask.input("x", {1, 3}, onnx::DataType::boolean).floats("one", {1, 3}, {1, 2, 3}).floats("other", {}, {-1});
+    CHECK(run(parse(mask.node("Where", {"x", "one", "other"}, {"y"}).bytes()), {1, 0, 1}) == Line{1, -1, 3});
+    Model halves(Model::writer_only, 13);
+    halves.input("x", {1, 3}, onnx::DataType::int64).integers("two", {2});
+    CHECK(run(parse(halves.node("Div", {"x", "two"}, {"y"}).bytes()), {7, -7, 6}) == Line{3, -3, 3});
+    Model words(Model::writer_only, 13);
+    words.input("x", {1, 3}, onnx::DataType::string);
+    CHECK(refusal(words.node("Identity", {"x"}, {"y"}).bytes()) ==
+          "file: node the node (Identity): it reads x, an input of string: only floats, integers and booleans can be "
+          "given at run time; give its value in OnnxOptions::values");
 }
 
 TEST_CASE("SpaceToDepth and DepthToSpace undo each other in both orders") {

@@ -23,6 +23,8 @@ TEST_CASE("gather agrees with the reference") {
             // Some are outside.
             laws::check(GatherParams{from_end}, {shape, ps::Shape{5, 3, 7}}, 0, {},
                         1.25F * static_cast<float>(shape.h));
+            laws::check(GatherParams{from_end, true}, {shape, ps::Shape{shape.c, 4, shape.w}}, 0, {},
+                        1.25F * static_cast<float>(shape.h));
         }
     }
 }

@@ -463,7 +463,7 @@ inline Image run(ps::NonMaxSuppressionParams const& p, Images const& inputs, ps:
 
 inline Image run(ps::GatherParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     return build(output, [&](int c, int h, int w) {
-        double at = std::trunc(inputs[1].data[static_cast<std::size_t>(h)]);
+        double at = std::trunc(p.elements ? inputs[1](c, h, w) : inputs[1].data[static_cast<std::size_t>(h)]);
         if (p.from_end && at < 0) at += inputs[0].shape.h;
         return at >= 0 && at < inputs[0].shape.h ? inputs[0](c, static_cast<int>(at), w) : 0.0;
     });

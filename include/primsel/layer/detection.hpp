@@ -58,15 +58,20 @@ private:
 struct GatherParams {
     /// Whether negative numbers count from the end: -1 is the last row. If false, they are out of range.
     bool from_end = true;
+    /// Whether each element has a row number of its own: ONNX's GatherElements. The second input and the output are
+    /// then c x n x w, and an element comes from its row of the same channel and column.
+    bool elements = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
-    constexpr void each_field(auto const& visit) const { visit("from_end", from_end); }
+    constexpr void each_field(auto const& visit) const { visit("from_end", from_end), visit("elements", elements); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (elements && (inputs[1].c != inputs[0].c || inputs[1].w != inputs[0].w)) return Fault::shapes_differ;
         if (bounded_product({inputs[1].c, inputs[1].h, inputs[1].w}) > max_extent) return Fault::too_large;
         return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        if (elements) return inputs[1];
         return {.c = inputs[0].c, .h = static_cast<int>(inputs[1].size()), .w = inputs[0].w};
     }
     friend constexpr bool operator==(GatherParams const&, GatherParams const&) = default;

@@ -16,7 +16,11 @@ struct Op<GatherParams> {
     static constexpr bool in_place = false;
 
     template <class Arch, StridedLayout L>
-    [[nodiscard]] static OpCounts work(GatherParams const&, std::span<const Shape>, Shape output) {
+    [[nodiscard]] static OpCounts work(GatherParams const& params, std::span<const Shape>, Shape output) {
+        if (params.elements) {
+            const auto size = static_cast<double>(output.size());
+            return {.scalars = size, .bytes = 12.0 * size};
+        }
         const auto rows = static_cast<std::size_t>(output.c) * static_cast<std::size_t>(output.h);
         OpCounts counts = op::detail::row_counts<Arch>(rows, static_cast<std::size_t>(output.w), 1);
         counts.bytes = 8.0 * static_cast<double>(output.size());  // of the input, the rows that are taken
@@ -26,6 +30,7 @@ struct Op<GatherParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(GatherParams const& params, OpArgs const& args) noexcept {
+        if (params.elements) return run_elements(params, args);
         const Shape in = args.src_shape[0];
         const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
                    w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
@@ -47,6 +52,17 @@ struct Op<GatherParams> {
     }
 
 private:
+    static void run_elements(GatherParams const& params, OpArgs const& args) noexcept {
+        const auto h = static_cast<std::size_t>(args.src_shape[0].h), w = static_cast<std::size_t>(args.src_shape[0].w),
+                   n = static_cast<std::size_t>(args.dst_shape.h);
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) * n;
+        op::detail::for_ranges(args.executor, rows, w, [&params, &args, h, w, n](std::size_t first, std::size_t last) {
+            for (std::size_t i = first * w; i < last * w; ++i) {
+                const std::size_t at = place(params, static_cast<double>(args.src[1][i]), h);
+                args.dst[i] = at == h ? 0.0F : args.src[0][(i / w / n * h + at) * w + i % w];
+            }
+        });
+    }
     /// Returns the index of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
     static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
         const auto size = static_cast<double>(count);

@@ -252,9 +252,24 @@ private:
     std::vector<Value*> inputs_, outputs_;
 };
 
-/// Whether a tensor of that type can be given at run time, as floats.
+/// Whether an input of that type is one at run time although its value is known.
 [[nodiscard]] constexpr bool runs(OnnxType type) {
     return is_float(type) || type == OnnxType::uint8 || type == OnnxType::int8;
+}
+/// Whether a tensor of that type can be given at run time, as floats: whole numbers are exact up to 2^24.
+[[nodiscard]] constexpr bool may_run(OnnxType type) {
+    switch (type) {
+        case OnnxType::uint16:
+        case OnnxType::int16:
+        case OnnxType::int32:
+        case OnnxType::int64:
+        case OnnxType::boolean:
+        case OnnxType::uint32:
+        case OnnxType::uint64:
+            return true;
+        default:
+            return runs(type);
+    }
 }
 /// The layer of a tensor that is not a constant. Throws error for an input of the graph that cannot be one at run time.
 [[nodiscard]] inline std::size_t layer_of(Value& value, Builder& build) {
@@ -263,12 +278,13 @@ private:
         return *value.quantised->node;
     }
     if (value.node) return *value.node;
-    if (!runs(value.type)) {
+    if (!may_run(value.type)) {
         fail("it reads ", value.name, ", an input of ", to_string(value.type),
-             ": only floats and 8-bit integers can be given at run time; give its value in OnnxOptions::values");
+             ": only floats, integers and booleans can be given at run time; give its value in OnnxOptions::values");
     }
     value.node = build.emit_as(value.name, InputParams{build.shape_of(build.image_dims(value.dims))}, {});
-    if (!is_float(value.type)) build.set_range(*value.node, {1.0F, value.type == OnnxType::int8 ? 128 : 0});
+    if (runs(value.type) && !is_float(value.type))
+        build.set_range(*value.node, {1.0F, value.type == OnnxType::int8 ? 128 : 0});
     return *value.node;
 }
 inline std::size_t Call::node_of(Value& value) const { return layer_of(value, build); }

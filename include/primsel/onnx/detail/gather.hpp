@@ -107,11 +107,15 @@ inline Operand emit_gather(Builder& build, Operand const& src, std::size_t axis,
     }
     return depends[node];
 }
-/// The first input's elements along an axis by indices that are computed at run time.
-inline void give_computed_rows(Call& call, std::size_t axis) {
+/// Indices that are given or computed at run time.
+[[nodiscard]] inline Operand computed_indices(Call const& call) {
     if (is_float(call.input(1).type)) fail("its indices are of ", to_string(call.input(1).type));
     if (!call.build.is_whole()) throw MixesImages{"its indices may name other images"};
-    const Operand src = call.operand(0), indices = call.operand(1);
+    return call.operand(1);
+}
+/// The first input's rows along an axis by such indices.
+inline void give_computed_rows(Call& call, std::size_t axis) {
+    const Operand indices = computed_indices(call), src = call.operand(0);
     (void)elements(src.dims);
     const Shape rows{.c = product(src.dims, 0, axis),
                      .h = static_cast<int>(src.dims[axis]),
@@ -124,13 +128,34 @@ inline void give_computed_rows(Call& call, std::size_t axis) {
     (void)elements(dims);
     call.give(call.build.operand(call.build.emit(params, {from, at}), std::move(dims)));
 }
+/// The first input's elements along an axis by such indices, one for each.
+inline void give_computed_elements(Call& call, std::size_t axis) {
+    const Operand indices = computed_indices(call);
+    Operand src = call.operand(0);
+    Sizes const& dims = indices.dims;
+    std::vector<Range> ranges;
+    bool fits = dims.size() == src.dims.size();
+    for (std::size_t i = 0; i < dims.size() && fits; ++i) {
+        fits = i == axis || dims[i] <= src.dims[i];
+        ranges.push_back({0, i == axis ? src.dims[i] : dims[i], 1});
+    }
+    if (!fits) fail("indices of ", to_string(dims), " into ", to_string(src.dims));
+    (void)elements(src.dims), (void)elements(dims);
+    src = emit_slice(call.build, src, ranges);
+    const auto shape = [axis](Sizes const& of) -> Shape {
+        return {.c = product(of, 0, axis), .h = static_cast<int>(of[axis]), .w = product(of, axis + 1, of.size())};
+    };
+    const std::size_t from = call.build.view(src, shape(src.dims)), at = call.build.view(indices, shape(dims));
+    const GatherParams params{.from_end = !may_be_padding(call.build.graph(), at), .elements = true};
+    call.give(call.build.operand(call.build.emit(params, {from, at}), dims));
+}
 }  // namespace detail
 
 inline void translate_gather(Call& call) {
     Sizes const& dims = call.dims(0);
     const std::size_t axis = axis_index(call.integer("axis", 0), dims.size());
     Value const& which = call.input(1);
-    if (!which.known && !which.is_input) return detail::give_computed_rows(call, axis);
+    if (!which.known && which.given == nullptr) return detail::give_computed_rows(call, axis);
     OnnxTensor const& indices = call.constant(1, "indices");
     if (indices.is_float()) fail("its indices are of ", to_string(indices.type));
     if (const OnnxTensor* known = call.known(0)) {
@@ -241,8 +266,10 @@ inline void require_whole(Call const& call) {
 
 inline void translate_gather_elements(Call& call) {
     detail::require_whole(call);
-    OnnxTensor const& indices = detail::known_indices(call);
     const std::size_t axis = axis_index(call.integer("axis", 0), call.rank(0));
+    Value const& which = call.input(1);
+    if (!which.known && which.given == nullptr) return detail::give_computed_elements(call, axis);
+    OnnxTensor const& indices = detail::known_indices(call);
     detail::give_places(call, detail::places_of_elements(indices, call.dims(0), axis), indices.dims);
 }
 inline void translate_gather_nd(Call& call) {

@@ -320,7 +320,10 @@ private:
         Value* condition = node.inputs.empty() ? nullptr : find(node.inputs[0]);
         if (condition == nullptr) fail("its condition is defined nowhere");
         const OnnxTensor* known = condition->known ? &*condition->known : condition->given;
-        if (known == nullptr) fail("its condition ", condition->name, " must be known when the model is loaded");
+        if (known == nullptr)
+            fail("its condition ", condition->name,
+                 " must be known when the model is loaded: give the values of the "
+                 "inputs that it follows from in OnnxOptions::values");
         if (known->is_float() || known->size() != 1) fail("its condition ", condition->name, " is not one boolean");
         const std::string_view name = known->integers[0] != 0 ? "then_branch" : "else_branch";
         const auto branch = std::ranges::find(node.attributes, name, &AttributeProto::name);
