@@ -92,10 +92,10 @@ private:
                 op::detail::store_up_to<Arch>(dst + c, power, count - c);
                 return power;
             });
-        const V sum(static_cast<float>(op::detail::sum_lanes<Arch>(powers)));
+        const V factor(static_cast<float>(1 / op::detail::sum_lanes<Arch>(powers)));
         for (std::size_t c = 0; c < count; c += width) {
             const V power = op::detail::load_up_to<Arch>(dst + c, count - c);
-            op::detail::store_up_to<Arch>(dst + c, power / sum, count - c);
+            op::detail::store_up_to<Arch>(dst + c, power * factor, count - c);
         }
     }
 
@@ -143,7 +143,9 @@ private:
                     result[0] = even + odd;
                 },
                 [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] += high[0]; },
-                [&factor](std::size_t, std::size_t, V const(&sum)[1]) { store<Arch>(factor, V(1.0F) / sum[0]); });
+                [&factor](std::size_t, std::size_t, V const(&sum)[1]) {
+                    store<Arch>(factor, quotient<Arch>(V(1.0F), sum[0]));
+                });
             for (std::size_t line = 0; line < n; ++line) {
                 float* to = dst + line * count;
                 const V all(factor[line]);
@@ -205,36 +207,46 @@ private:
             if ((c + 1) % op::detail::block_terms != 0 && c + 1 != count) continue;
             for (std::size_t i = 0; i < lines; ++i) {
                 total[i] += static_cast<double>(sum[i]);
-                sum[i] = c + 1 == count ? static_cast<float>(total[i]) : 0.0F;
+                sum[i] = c + 1 == count ? static_cast<float>(1 / total[i]) : 0.0F;
             }
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
                 const V power = op::detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
-                op::detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
+                op::detail::store_up_to<Arch>(dst + c * inner + i, power * load<Arch>(sum + i), lines - i);
             }
         }
     }
 
-    /// Handles one vector of lines, whose maxima and sums stay in registers.
+    /// Handles one vector of lines, whose maxima and sums stay in registers. Where elements of a line are less than a
+    /// vector apart, the powers are kept elsewhere: a vector of dst would overlap the one that was just stored, and
+    /// wait for it.
     template <class Arch>
     static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                            float* dst) noexcept {
         using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        alignas(64) float apart[longest_apart * width];
+        const bool overlaps = inner < width && count <= longest_apart;
+        float* const powers = overlaps ? apart : dst;
+        const std::size_t step = overlaps ? width : inner, n = overlaps ? width : lines;
         V top(lowest);
         for (std::size_t i = 0; i < count; ++i) {
             top = max<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
         }
         const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
             const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
-            op::detail::store_up_to<Arch>(dst + i * inner, power, lines);
+            op::detail::store_up_to<Arch>(powers + i * step, power, n);
             return power;
         });
+        const V factor = quotient<Arch>(V(1.0F), sum);
         for (std::size_t i = 0; i < count; ++i) {
-            const V power = op::detail::load_up_to<Arch>(dst + i * inner, lines);
-            op::detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
+            const V power = op::detail::load_up_to<Arch>(powers + i * step, n);
+            op::detail::store_up_to<Arch>(dst + i * inner, power * factor, lines);
         }
     }
+    /// The elements of a line up to which one_vector has room for its powers.
+    static constexpr std::size_t longest_apart = 256;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
