@@ -159,7 +159,7 @@ private:
             executor,
             [=, step = dst_step[columns]](std::size_t, auto const& at, op::detail::Part part) {
                 // Parts of fewer columns than a cache line would each read all of the input, so they divide the rows.
-                const bool few = count < 16 * part.count;
+                const bool few = part.count > 1 && count < 16 * part.count;
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
                 if (count == 2 && src_step == 2) {

@@ -262,7 +262,7 @@ private:
                     const V more = sums[0] * each;
                     const V variance = max<Arch>(V(0.0F), fma<Arch>(-more, more, sums[1] * each));
                     store<Arch>(rest, more);
-                    store<Arch>(inverse, V(1.0F) / square_root<Arch>(variance + V(epsilon_)));
+                    store<Arch>(inverse, quotient<Arch>(V(1.0F), square_root<Arch>(variance + V(epsilon_))));
                 });
             for (std::size_t i = 0; i < n; ++i) {
                 write((row + i) * along, along, 0, {near[i], rest[i], inverse[i]});
@@ -356,7 +356,7 @@ private:
             factor[i] = static_cast<float>(squares[i] * each + epsilon);
         }
         for (std::size_t i = 0; i < count; i += width) {
-            const V inverse = V(1.0F) / square_root<Arch>(load_up_to<Arch>(factor + i, count - i, 1.0F));
+            const V inverse = quotient<Arch>(V(1.0F), square_root<Arch>(load_up_to<Arch>(factor + i, count - i, 1.0F)));
             store_up_to<Arch>(shift + i, -load_up_to<Arch>(shift + i, count - i) * inverse, count - i);
             store_up_to<Arch>(factor + i, inverse, count - i);
         }
@@ -544,9 +544,12 @@ struct Op<StandardizeParams> {
                           run = std::min(view.along, together);
         const auto sets = static_cast<double>(view.outer * view.across * view.sets),
                    runs = size / static_cast<double>(run);
+        // Sets that L2 does not keep between the passes are read again.
+        const bool again = view.across * view.along > static_cast<std::size_t>(l2_floats);
         return {.operations = (each - 2) * sets * op::detail::covering_lanes<Arch>(view.along) +
                               2 * runs * op::detail::covering_lanes<Arch>(run),
                 .rows = passes * sets + runs,
+                .bytes = again ? 3 * sizeof(float) * size : 0,
                 .form = view.across > 1                                     ? "rows"
                         : view.along <= op::detail::longest_short_row<Arch> ? "short"
                                                                             : "long"};
