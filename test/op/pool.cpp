@@ -42,6 +42,8 @@ TEST_CASE("pooling agrees with the reference in every layout") {
         {.window = {3, 7}, .stride = {2, 1}, .padding = {1, 2, 6, 0}},
         {.window = {1, 9}, .stride = {1, 4}, .padding = {0, 4}, .ceil_mode = true},
         {.window = {6, 33}, .stride = {5, 2}, .padding = {1, 16}},
+        {.window = {2, 5}, .stride = 1, .padding = {1, 2}},
+        {.window = {5, 3}, .stride = 1, .padding = {4, 0, 0, 2}},
     };
     for (PoolParams const& params : all) {
         for (ps::Shape const& shape : laws::odd_shapes()) {

@@ -22,7 +22,7 @@ struct NormalizedChannels {
     PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
         const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
         mean = channel_values<Arch>(statistics, c, n);
-        inverse = V(1.0F) / square_root<Arch>(channel_values<Arch>(variances, c, n) + V(epsilon));
+        inverse = quotient<Arch>(V(1.0F), square_root<Arch>(channel_values<Arch>(variances, c, n) + V(epsilon)));
         factor = inverse * channel_values<Arch>(args.src[2], c, n);
         shift = channel_values<Arch>(args.src[3], c, n);
     }

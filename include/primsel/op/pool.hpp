@@ -6,6 +6,7 @@
 #include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/separated_window.hpp>
 #include <primsel/op/detail/sliding_window.hpp>
+#include <primsel/op/detail/small_window.hpp>
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
@@ -23,10 +24,14 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
     const PoolAxis across{
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
-    if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, down.size, out.c)) {
+    if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
     }
-    if (from.w == 1 && is_sliding(down, across)) {
+    const auto of_plane = is_small(down, across)
+                              ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
+                          : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
+                                                                  : nullptr;
+    if (from.w == 1 && of_plane != nullptr) {
         return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
                           out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
                               const auto channels = static_cast<std::size_t>(out.c);
@@ -34,7 +39,7 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
                                   const std::size_t image = item / channels, c = item % channels;
                                   const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
                                                           dst + image * out.size() + c * to.c, to.h};
-                                  pool_sliding<Arch, Reduction>(down, across, plane, out.h, out.w);
+                                  of_plane(down, across, plane, out.h, out.w);
                               }
                           });
     }
@@ -175,12 +180,12 @@ struct Op<PoolParams> {
     }
 
 private:
-    /// Counts of the form that pool_any runs, in vectors of taps; borders are counted as if they had whole windows.
+    /// Counts of the form that pool_any runs, in vectors of taps.
     template <class Arch>
     [[nodiscard]] static OpCounts counts(PoolParams const& params, Shape in, Shape out, Strides from) {
         using op::detail::covering_lanes;
-        const op::detail::PoolAxis down{in.h, params.window.h, params.stride.h, 0, 0, true},
-            across{in.w, params.window.w, params.stride.w, 0, 0, true};
+        const op::detail::PoolAxis down{in.h, params.window.h, params.stride.h, params.padding.top, 0, true},
+            across{in.w, params.window.w, params.stride.w, params.padding.left, 0, true};
         const bool is_columns = from.w == 1;
         const auto channels = static_cast<std::size_t>(out.c), width = static_cast<std::size_t>(out.w);
         const double rows = static_cast<double>(is_columns ? channels : 1) * out.h,
@@ -190,10 +195,10 @@ private:
             const std::size_t floats = (is_columns ? 1 : channels) * (across.step == 1 ? width : 1);
             return {.operations = loops * covering_lanes<Arch>(floats), .rows = loops, .form = "dilated"};
         }
-        const double pixels = static_cast<double>(out.pixels());
-        if (!is_columns && op::detail::is_separated<Arch>(across, down.size, out.c)) {
+        const double pixels = static_cast<double>(out.pixels()), window_rows = down.elements(out.h);
+        if (!is_columns && op::detail::is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
             const double of_columns = across.step == 1 ? static_cast<double>(channels) : covering_lanes<Arch>(channels);
-            return {.operations = rows * params.window.h * in.w * out.c + pixels * params.window.w * of_columns,
+            return {.operations = window_rows * in.w * out.c + pixels * params.window.w * of_columns,
                     .rows = across.step == 1 ? rows : pixels,
                     .form = "separated"};
         }
@@ -204,21 +209,28 @@ private:
             const std::size_t rest = (channels % group + lanes<Arch> - 1) / lanes<Arch>;
             const double vectors =
                 whole ? covering_lanes<Arch>(channels) : static_cast<double>((channels / group + rest) * group);
-            return {.operations = pixels * taps * vectors,
-                    .rows = pixels * (whole ? 1 : params.window.h),
+            return {.operations = window_rows * across.elements(out.w) * vectors,
+                    .rows = whole ? pixels : window_rows * out.w,
                     .form = whole ? "whole" : "taps"};
         }
         const double outputs = covering_lanes<Arch>(width),
                      columns = covering_lanes<Arch>(static_cast<std::size_t>(in.w));
-        if (op::detail::is_sliding(down, across)) {
-            double each = static_cast<double>(across.step) + 2;
-            for (int size = params.window.w / params.stride.w; size > 1; size /= 2) each += 2 + size % 2;
-            return {
-                .operations = static_cast<double>(channels) * (2.0 * in.h + out.h) * columns + rows * each * outputs,
-                .rows = rows,
-                .form = "sliding"};
+        if (op::detail::is_small(down, across)) {
+            const double reduced = static_cast<double>(channels) * (in.h * params.window.w + window_rows + out.h);
+            return {.operations = reduced * outputs, .rows = rows, .form = "small"};
         }
-        OpCounts result{.operations = rows * params.window.h * columns, .rows = rows, .form = "columns"};
+        if (op::detail::is_sliding<Arch>(down, across, out.w)) {
+            const auto dealt = static_cast<std::size_t>(op::detail::dealt_columns(across, out.w));
+            // Whole blocks of rows, with those of the padding.
+            const std::ptrdiff_t block_rows = (((out.h - 1) * down.step) / down.size + 1) * down.size;
+            const double each_plane =
+                static_cast<double>(block_rows + in.h + out.h) *
+                    covering_lanes<Arch>(dealt * static_cast<std::size_t>(across.step)) +
+                static_cast<double>(op::detail::sliding_columns(across)) * out.h * static_cast<double>(dealt);
+            return {.operations = static_cast<double>(channels) * each_plane, .rows = rows, .form = "sliding"};
+        }
+        OpCounts result{
+            .operations = static_cast<double>(channels) * window_rows * columns, .rows = rows, .form = "columns"};
         if (across.step <= 3) {
             result.operations += rows * params.window.w * outputs;
         } else {

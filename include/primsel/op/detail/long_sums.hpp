@@ -178,7 +178,7 @@ public:
 
 private:
     static PRIMSEL_INLINE V divided(V const& value, double divisor) {
-        if constexpr (Reduction::averages) return value / V(static_cast<float>(divisor));
+        if constexpr (Reduction::averages) return quotient<Arch>(value, V(static_cast<float>(divisor)));
         return value;
     }
     [[nodiscard]] PRIMSEL_INLINE V joined_parts() const {

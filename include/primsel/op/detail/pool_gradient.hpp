@@ -108,7 +108,7 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
                 if constexpr (max) {
                     largest = part.load(y + c);
                 } else {
-                    left = left / counted;
+                    left = quotient<Arch>(left, counted);
                 }
                 std::size_t of_row = c;
                 for (std::ptrdiff_t i = 0; i < rows.count; ++i, of_row += row) {
@@ -235,7 +235,7 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
             for (std::ptrdiff_t i = 0; i < count; i += width) {
                 const auto n = static_cast<std::size_t>(count - i);
                 V all = load_up_to<Arch>(plane.dy + from + i, n);
-                if constexpr (!max) all = all / (rows * load_up_to<Arch>(columns + i, n, 1.0F));
+                if constexpr (!max) all = quotient<Arch>(all, rows * load_up_to<Arch>(columns + i, n, 1.0F));
                 store<Arch>(left + i, all);
             }
             for (std::ptrdiff_t tap = 0; tap < down.size; ++tap) {

@@ -50,7 +50,7 @@ PRIMSEL_NOINLINE void pool_separated(PoolAxis const& axis, OutputRow const& row,
             V sum = reduce_terms<Arch, Reduction>(static_cast<std::size_t>(axis.size), [=](std::size_t tap) {
                 return load<Arch>(from + i + static_cast<std::ptrdiff_t>(tap) * channels);
             });
-            if constexpr (Reduction::averages) sum = sum / divisor;
+            if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
             store_up_to<Arch>(to + i, sum, static_cast<std::size_t>(floats - i));
         }
     };

@@ -84,7 +84,7 @@ void reduce_short_rows(const float* src, std::size_t rows, std::size_t columns, 
         },
         [=](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = apply(low[0], high[0]); },
         [=](std::size_t row, std::size_t n, V const(&result)[1]) PRIMSEL_INLINE_LAMBDA {
-            const V value = Reduction::averages ? result[0] / V(divisor) : result[0];
+            const V value = Reduction::averages ? quotient<Arch>(result[0], V(divisor)) : result[0];
             store_up_to<Arch>(dst + row, value, n);
         });
 }

@@ -15,15 +15,31 @@ inline constexpr std::ptrdiff_t longest_sliding = static_cast<std::ptrdiff_t>(bl
 /// The floats that are reduced at a time: three buffers of them stay in L1.
 inline constexpr std::ptrdiff_t sliding_floats = 2560;
 
-/// Returns whether pool_sliding takes these windows, and reads less than pool_columns. That reads each row and each
-/// column of a window. Sliding reads each row of the image twice and the block's end once for an output; then it deals
-/// the columns, reads two or three vectors for each bit of the window's size, and joins the results.
-[[nodiscard]] constexpr bool is_sliding(PoolAxis const& down, PoolAxis const& across) noexcept {
+/// The columns of a row that pool_sliding deals to `outputs` results.
+[[nodiscard]] constexpr std::ptrdiff_t dealt_columns(PoolAxis const& across, std::ptrdiff_t outputs) noexcept {
+    return outputs + (across.size + across.step - 1) / across.step - 1;
+}
+/// The vectors that pool_sliding reads for each vector of results once the rows are reduced: it deals the columns,
+/// reads two or three vectors for each bit of the window's size, and joins the results.
+[[nodiscard]] constexpr std::ptrdiff_t sliding_columns(PoolAxis const& across) noexcept {
+    std::ptrdiff_t vectors = across.step + 2;
+    for (std::ptrdiff_t groups = across.size / across.step; groups > 1; groups /= 2) vectors += 2 + groups % 2;
+    return vectors;
+}
+
+/// Returns whether pool_sliding takes these windows of a row of `outputs`, and reads less than pool_columns. That reads
+/// each row of a window that the image has, and each column of a window. Sliding reads each row of the image twice and
+/// the block's end once for an output, padding included.
+template <class Arch>
+[[nodiscard]] constexpr bool is_sliding(PoolAxis const& down, PoolAxis const& across, std::ptrdiff_t outputs) noexcept {
     if (down.size > longest_sliding || across.size > longest_sliding) return false;
     if (down.step > 3 || across.step > 3 || across.size < across.step) return false;
-    std::ptrdiff_t sliding = 2 * down.step + 1 + across.step + 2;
-    for (std::ptrdiff_t groups = across.size / across.step; groups > 1; groups /= 2) sliding += 2 + groups % 2;
-    return sliding < down.size + across.size;
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    const auto vectors = [](std::ptrdiff_t floats) { return (floats + width - 1) / width; };
+    const std::ptrdiff_t dealt = dealt_columns(across, outputs), pitch = dealt * across.step;
+    const std::ptrdiff_t columns =
+        std::min(down.size, down.in) * vectors(std::min(across.in, pitch)) + across.size * vectors(outputs);
+    return width * (2 * down.step + 1) * vectors(pitch) + sliding_columns(across) * dealt < width * columns;
 }
 
 /// One channel of an image, and of the result.
@@ -127,10 +143,16 @@ PRIMSEL_NOINLINE void pool_sliding(PoolAxis const& down, PoolAxis const& across,
     alignas(64) float combined[room], partly[room], reduced[room];
     const std::ptrdiff_t step = across.step, groups = across.size / step, rest = across.size % step;
     // A row of `pitch` columns becomes one of `dealt`, each the reduction of `step` columns.
-    const std::ptrdiff_t more = (across.size + step - 1) / step - 1;
+    const std::ptrdiff_t more = dealt_columns(across, 0);
     const std::ptrdiff_t piece = std::min(std::max(sliding_floats / (16 * step), 4 * more), outputs);
+    alignas(64) float counts[sliding_floats / 16 + width];
     for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
         const std::ptrdiff_t count = std::min(piece, outputs - out), begin = across.begin(out);
+        if constexpr (Reduction::averages) {
+            for (std::ptrdiff_t x = 0; x < count; x += width) {
+                store<Arch>(counts + x, across.counted_from<Arch>(out + x));
+            }
+        }
         const std::ptrdiff_t dealt = count + more, pitch = dealt * step;
         const std::ptrdiff_t several = std::max(sliding_floats / pitch, std::ptrdiff_t{1});
         for (std::ptrdiff_t top = 0; top < rows; top += several) {
@@ -172,7 +194,7 @@ PRIMSEL_NOINLINE void pool_sliding(PoolAxis const& down, PoolAxis const& across,
                     if (rest > 0) {
                         sum = Reduction::template apply<Arch>(sum, load<Arch>(partly + i * dealt + x + groups));
                     }
-                    if constexpr (Reduction::averages) sum = sum / (counted * across.counted_from<Arch>(out + x));
+                    if constexpr (Reduction::averages) sum = quotient<Arch>(sum, counted * load<Arch>(counts + x));
                     store_up_to<Arch>(to + x, sum, static_cast<std::size_t>(count - x));
                 }
             }

@@ -23,6 +23,19 @@ struct PoolAxis {
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
     }
+    /// Returns how many elements of the image the windows of so many outputs have together, but for a few at borders.
+    [[nodiscard]] double elements(std::ptrdiff_t outputs) const {
+        const auto missing = [this](std::ptrdiff_t over) {
+            return over <= 0 ? 0 : static_cast<double>(over * (over + step)) / static_cast<double>(2 * step);
+        };
+        const auto count = static_cast<double>(outputs), most = count * static_cast<double>(std::min(size, in));
+        // The first window has no fewer.
+        const double least =
+            count * static_cast<double>(std::clamp(size - before, std::ptrdiff_t{1}, std::min(size, in)));
+        const double all =
+            count * static_cast<double>(size) - missing(before) - missing(begin(outputs - 1) + size - in);
+        return std::clamp(all, least, most);
+    }
     /// Returns the divisors of outputs out, out + 1, ... as floats, in which they are exact.
     template <class Arch>
     [[nodiscard]] PRIMSEL_INLINE Floats<Arch> counted_from(std::ptrdiff_t out) const {
@@ -153,7 +166,8 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
             for (OutputRow const& row : rows) {
                 for (std::ptrdiff_t i = 0; i < count; i += width) {
                     V sum = reduce_columns<Arch, Reduction>(axis, from + i * axis.step, count - i);
-                    if constexpr (Reduction::averages) sum = sum / (V(row.counted) * axis.counted_from<Arch>(out + i));
+                    if constexpr (Reduction::averages)
+                        sum = quotient<Arch>(sum, V(row.counted) * axis.counted_from<Arch>(out + i));
                     store_up_to<Arch>(row.dst + out + i, sum, static_cast<std::size_t>(count - i));
                 }
                 from += pitch;
@@ -176,7 +190,7 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
         for (std::size_t tap = 1; tap < taps; ++tap) {
             sum = Reduction::template apply<Arch>(sum, load_at(at[tap] + c));
         }
-        if constexpr (Reduction::averages) sum = sum / divisor;
+        if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
         return sum;
     };
     for (; outputs > 0; --outputs, to += pixel) {
