@@ -1362,6 +1362,8 @@ namespace layer::detail {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <iterator>
+
 namespace primsel::inline PRIMSEL_ABI {
 
 enum class ActivationKind {
@@ -1401,28 +1403,47 @@ enum class ActivationKind {
     mish,
     gelu,
     gelu_tanh,
+    softsign,
+    log_sigmoid,
+    swish,
+    selu,
+    celu,
+    thresholded_relu,
+    shrink,
 };
+/// The number of kinds.
+inline constexpr int activation_kinds = static_cast<int>(ActivationKind::shrink) + 1;
 
 /// An elementwise function of one input; the output has the input's shape. alpha and beta mean:
 /// - leaky_relu: alpha is the slope below zero;
 /// - elu: alpha * (exp(x) - 1) below zero;
 /// - hard_sigmoid: alpha * x + beta, clamped to [0, 1];
 /// - clip: alpha is the lowest value, beta the highest;
-/// - power: alpha is the exponent.
+/// - power: alpha is the exponent;
+/// - swish: x * sigmoid(alpha * x);
+/// - selu: beta * x above zero, beta * alpha * (exp(x) - 1) below;
+/// - celu: alpha * (exp(x / alpha) - 1) below zero, alpha positive;
+/// - thresholded_relu: x above alpha, else 0;
+/// - shrink: x + alpha below -beta, else x - alpha above beta, else 0.
 /// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)); silu is x *
 /// sigmoid(x); mish is x * tanh(softplus(x)); gelu is x times the cumulative normal distribution of x, gelu_tanh its
-/// approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+/// approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); softsign is x / (1 + |x|); log_sigmoid is
+/// log(sigmoid(x)).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
         constexpr std::string_view names[] = {
-            "relu", "relu6",    "leaky_relu", "sigmoid", "hard_swish", "elu",   "hard_sigmoid", "tanh",  "clip",
-            "sqrt", "exp",      "log",        "abs",     "sign",       "floor", "ceil",         "round", "truncate",
-            "erf",  "softplus", "power",      "sin",     "cos",        "tan",   "asin",         "acos",  "atan",
-            "sinh", "cosh",     "asinh",      "acosh",   "atanh",      "silu",  "mish",         "gelu",  "gelu_tanh",
+            "relu",      "relu6",    "leaky_relu",  "sigmoid",  "hard_swish", "elu",      "hard_sigmoid",
+            "tanh",      "clip",     "sqrt",        "exp",      "log",        "abs",      "sign",
+            "floor",     "ceil",     "round",       "truncate", "erf",        "softplus", "power",
+            "sin",       "cos",      "tan",         "asin",     "acos",       "atan",     "sinh",
+            "cosh",      "asinh",    "acosh",       "atanh",    "silu",       "mish",     "gelu",
+            "gelu_tanh", "softsign", "log_sigmoid", "swish",    "selu",       "celu",     "thresholded_relu",
+            "shrink",
         };
+        static_assert(std::size(names) == activation_kinds);
         return names[static_cast<std::size_t>(kind)];
     }
     constexpr void each_field(auto const& visit) const {
@@ -1464,6 +1485,18 @@ struct Gelu {
 /// The approximation of Gelu by a tanh, as PyTorch's GELU(approximate="tanh").
 struct GeluTanh {
     static constexpr ActivationParams params{ActivationKind::gelu_tanh};
+};
+/// x / (1 + |x|)
+struct Softsign {
+    static constexpr ActivationParams params{ActivationKind::softsign};
+};
+/// log(sigmoid(x))
+struct LogSigmoid {
+    static constexpr ActivationParams params{ActivationKind::log_sigmoid};
+};
+/// Elu and a factor that keep mean 0 and variance 1 (Klambauer et al. 2017), as PyTorch's SELU().
+struct Selu {
+    static constexpr ActivationParams params{ActivationKind::selu, 1.6732632F, 1.0507010F};
 };
 struct Tanh {
     static constexpr ActivationParams params{ActivationKind::tanh};
@@ -2896,7 +2929,10 @@ struct ActivationGradientParams {
                 return true;
             case ActivationKind::leaky_relu:
             case ActivationKind::elu:
+            case ActivationKind::celu:
                 return params.alpha > 0.0F;  // a result keeps the sign of its input
+            case ActivationKind::selu:
+                return params.alpha > 0.0F && params.beta > 0.0F;
             default:
                 return false;
         }
@@ -10971,7 +11007,7 @@ concept NetworkType = requires {
 // primsel/network/detail/simplifier.hpp
 
 // primsel/network/detail/gates.hpp
-// Products of a tensor with a function of itself, as exporters write activations that were no operators yet.
+// Activations that exporters write as several operators: most are products of a tensor with a function of itself.
 
 // primsel/network/graph_editor.hpp
 
@@ -11210,7 +11246,8 @@ namespace primsel::inline PRIMSEL_ABI::network::detail {
 
 /// Finds the activation that a few layers compute: x * sigmoid(x), x * hard_sigmoid(x), x * relu6(x + 3) / 6, x *
 /// tanh(softplus(x)), x / 2 * (1 + erf(x / sqrt(2))) and its approximation by a tanh, with constant factors wherever
-/// they stand. Only where no other layer reads what lies between.
+/// they stand; x * sigmoid(alpha * x), x / (1 + |x|), log(sigmoid(x)) and -softplus(-x). Only where no other layer
+/// reads what lies between.
 class Gates {
 public:
     struct Found {
@@ -11221,11 +11258,17 @@ public:
 
     /// The activation whose result is that of the layer, and what it reads.
     [[nodiscard]] std::optional<Found> find(std::size_t layer) const {
+        if (const std::optional<Found> other = find_other(layer)) return other;
         Product product;
         if (!flatten(layer, true, product) || product.factors.size() != 2) return std::nullopt;
         for (const bool swapped : {false, true}) {
             const std::size_t x = product.factors[swapped ? 1 : 0], gate = product.factors[swapped ? 0 : 1];
             if (const std::optional<ActivationKind> kind = gated(x, gate, product.constant)) return Found{{*kind}, x};
+            if (!close(product.constant, 1) || !is(gate, ActivationKind::sigmoid)) continue;
+            const std::size_t inner = input(gate);
+            ScaleParams const* step = as<ScaleParams>(inner);
+            if (step != nullptr && is_linear(inner, static_cast<double>(step->factor), 0) && input(inner) == x)
+                return Found{{ActivationKind::swish, step->factor}, x};
         }
         return std::nullopt;
     }
@@ -11237,6 +11280,26 @@ private:
         std::vector<std::size_t> factors;
     };
 
+    /// The same for activations that are no products.
+    [[nodiscard]] std::optional<Found> find_other(std::size_t i) const {
+        if (ActivationParams const* log = as<ActivationParams>(i)) {
+            const std::size_t inner = input(i);
+            if (log->kind != ActivationKind::log || !is(inner, ActivationKind::sigmoid)) return std::nullopt;
+            return Found{{ActivationKind::log_sigmoid}, input(inner)};
+        }
+        if (BinaryParams const* binary = as<BinaryParams>(i)) {
+            const std::size_t x = edit_[i].inputs[0], sum = edit_[i].inputs[1];
+            if (binary->kind != BinaryKind::divide || !is_linear(sum, 1, 1)) return std::nullopt;
+            if (!is(input(sum), ActivationKind::abs) || input(input(sum)) != x) return std::nullopt;
+            return Found{{ActivationKind::softsign}, x};
+        }
+        ScaleParams const* scale = as<ScaleParams>(i);
+        if (scale == nullptr || !scale->known || scale->factor != -1.0F || scale->shift != 0.0F) return std::nullopt;
+        const std::size_t inner = input(i);
+        if (!is(inner, ActivationKind::softplus) || !is_linear(input(inner), -1, 0)) return std::nullopt;
+        return Found{{ActivationKind::log_sigmoid}, input(input(inner))};
+    }
+
     template <class Params>
     [[nodiscard]] Params const* as(std::size_t i) const {
         Node const& node = edit_[i];
@@ -11247,7 +11310,9 @@ private:
         ActivationParams const* activation = as<ActivationParams>(i);
         return activation != nullptr && activation->kind == kind && edit_.uses(i) == 1;
     }
-    [[nodiscard]] static bool close(double value, double wanted) { return std::abs(value - wanted) <= 1e-5 * wanted; }
+    [[nodiscard]] static bool close(double value, double wanted) {
+        return std::abs(value - wanted) <= 1e-5 * std::abs(wanted);
+    }
 
     /// Adds the layer's factors to the product. False where that is none of tensors of one shape.
     [[nodiscard]] bool flatten(std::size_t i, bool root, Product& product) const {
@@ -14772,6 +14837,8 @@ template <class Arch>
 // primsel/op/detail/gates.hpp
 // Functions of one number, and the terms that gates are made of in the function and in its gradient.
 
+#include <cmath>
+
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 inline constexpr float root_of_half = 0.70710678F;
@@ -14784,10 +14851,54 @@ PRIMSEL_INLINE Floats<Arch> softplus(Floats<Arch> const& x) {
     const V e = exp<Arch>(-xsimd::abs(x));
     // log(1 + e) = 2 artanh(s) with s = e / (2 + e) <= 1 / 3. The rest of the series is below 2e-9 of it. 2 s is
     // computed first, as it may be the smallest number.
-    const V twice = e / fma<Arch>(e, V(0.5F), V(1.0F)), square = V(0.25F) * twice * twice;
+    const V twice = quotient<Arch>(e, fma<Arch>(e, V(0.5F), V(1.0F))), square = V(0.25F) * twice * twice;
     V series(1.0F / 15);
     for (const int n : {13, 11, 9, 7, 5, 3}) series = fma<Arch>(series, square, V(1.0F / static_cast<float>(n)));
     return max<Arch>(V(0.0F), x) + fma<Arch>(series * square, twice, twice);
+}
+
+/// Returns tanh(x) within 4 ulps.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> hyperbolic_tangent(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    if constexpr (lanes<Arch> != 16) {
+        return xsimd::tanh(x);
+    } else {
+        // (e^2x - 1) / (e^2x + 1); from 10 on it is 1 in float.
+        const V n = exp_minus_one<Arch>(min<Arch>(V(20.0F), xsimd::abs(x + x))),
+                result = quotient<Arch>(n, n + V(2.0F));
+        return xsimd::select(x < V(0.0F), -result, result);
+    }
+}
+
+/// Returns sin(x + quarters * pi / 2), so cos(x) for one quarter, within 2 ulps.
+template <class Arch, int quarters>
+PRIMSEL_INLINE Floats<Arch> sine(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    static_assert(quarters == 0 || quarters == 1);
+    // Up to here the remainder of a division by pi / 2 is right, if products are not rounded before sums.
+#if defined(__FMA__) || defined(__aarch64__)
+    constexpr float largest = 1e5F;
+#else
+    constexpr float largest = lanes<Arch> == 16 ? 1e5F : -1.0F;
+#endif
+    if (xsimd::any(xsimd::abs(x) > V(largest))) {
+        return lane_by_lane<Arch>(x, x, [](float one, float) { return quarters == 0 ? std::sin(one) : std::cos(one); });
+    }
+    // x = quarter * pi / 2 + r with |r| <= pi / 4; the polynomials are those of Cephes.
+    const V quarter = xsimd::nearbyint(x * V(0x1.45f306p-1F));
+    const V r = fma<Arch>(quarter, V(0x1.ee59dap-50F),
+                          fma<Arch>(quarter, V(0x1.777a5cp-25F), fma<Arch>(quarter, V(-0x1.921fb6p+0F), x)));
+    const V square = r * r;
+    const V odd_terms =
+        fma<Arch>(fma<Arch>(V(-1.9515295891e-4F), square, V(8.3321608736e-3F)), square, V(-1.6666654611e-1F));
+    const V even_terms =
+        fma<Arch>(fma<Arch>(V(2.443315711809948e-5F), square, V(-1.388731625493765e-3F)), square, V(4.16666456e-2F));
+    const V of_sine = fma<Arch>(odd_terms * square, r, r),
+            of_cosine = fma<Arch>(even_terms * square, square, fma<Arch>(V(-0.5F), square, V(1.0F)));
+    const V at = quarter + V(static_cast<float>(quarters)), half = xsimd::floor(at * V(0.5F));
+    const V result = xsimd::select(at == half + half, of_sine, of_cosine);
+    return xsimd::select(half == V(2.0F) * xsimd::floor(half * V(0.5F)), result, -result);
 }
 
 /// Returns n such that tanh(log(1 + exp(x))) is n / (n + 2). From x = 20 on the quotient is 1 in float, and n is held.
@@ -14809,7 +14920,7 @@ PRIMSEL_INLINE Floats<Arch> gelu_tanh_exponent(Floats<Arch> const& x) {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> gate_slope(Floats<Arch> const& x, Floats<Arch> const& u, Floats<Arch> const& slope) {
     using V = Floats<Arch>;
-    const V gate = V(1.0F) / (V(1.0F) + exp<Arch>(-u));
+    const V gate = quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-u));
     return gate * fma<Arch>(x * slope, V(1.0F) - gate, V(1.0F));
 }
 
@@ -14916,29 +15027,39 @@ private:
             case ActivationKind::relu6:
             case ActivationKind::leaky_relu:
             case ActivationKind::clip:
+            case ActivationKind::thresholded_relu:
                 return 2;
             case ActivationKind::hard_sigmoid:
             case ActivationKind::sign:
+            case ActivationKind::shrink:
                 return 4;
             case ActivationKind::hard_swish:
                 return 5;
             case ActivationKind::sqrt:
+            case ActivationKind::softsign:
                 return 10;
             case ActivationKind::exp:
                 return of_exp;
             case ActivationKind::sigmoid:
             case ActivationKind::silu:
+            case ActivationKind::swish:
                 return of_exp + 3;
             case ActivationKind::mish:
                 return of_exp + 6;
             case ActivationKind::gelu_tanh:
                 return of_exp + 7;
             case ActivationKind::softplus:
+            case ActivationKind::log_sigmoid:
                 return of_exp + 16;
             case ActivationKind::elu:
+            case ActivationKind::selu:
+            case ActivationKind::celu:
             case ActivationKind::tanh:
             case ActivationKind::log:
                 return 20;
+            case ActivationKind::sin:
+            case ActivationKind::cos:
+                return 30;
             case ActivationKind::erf:
             case ActivationKind::gelu:
                 return 40;
@@ -14965,6 +15086,13 @@ private:
         const auto held = [&each](Clamp bounds) {
             each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
         };
+        // slope * x above zero, scale * (exp(rate * x) - 1) below.
+        const auto exponential = [&each](float slope, float scale, float rate) {
+            each([slope = V(slope), scale = V(scale), rate = V(rate)](V const& x) {
+                const V below = scale * exp_minus_one<Arch>(min<Arch>(V(0.0F), x) * rate);
+                return xsimd::select(x < V(0.0F), below, slope * x);
+            });
+        };
         switch (params.kind) {
             case ActivationKind::relu:
                 return held(relu_clamp);
@@ -14973,17 +15101,15 @@ private:
             case ActivationKind::leaky_relu:
                 return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
             case ActivationKind::sigmoid:
-                return each([](V const& x) { return V(1.0F) / (V(1.0F) + exp<Arch>(-x)); });
+                return each([](V const& x) { return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::elu:
-                return each([alpha = V(params.alpha)](V const& x) {
-                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
-                });
+                return exponential(1.0F, params.alpha, 1.0F);
             case ActivationKind::hard_sigmoid:
                 return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
                     return clamp<Arch>(fma<Arch>(slope, x, offset), V(0.0F), V(1.0F));
                 });
             case ActivationKind::tanh:
-                return each([](V const& x) { return xsimd::tanh(x); });
+                return each([](V const& x) { return op::detail::hyperbolic_tangent<Arch>(x); });
             case ActivationKind::clip:
                 return held({params.alpha, params.beta});
             case ActivationKind::sqrt:
@@ -15011,25 +15137,49 @@ private:
                 return each([](V const& x) { return xsimd::trunc(x); });
             case ActivationKind::erf:
                 return each([](V const& x) { return xsimd::erf(x); });
+            case ActivationKind::sin:
+                return each([](V const& x) { return op::detail::sine<Arch, 0>(x); });
+            case ActivationKind::cos:
+                return each([](V const& x) { return op::detail::sine<Arch, 1>(x); });
             case ActivationKind::softplus:
                 return each([](V const& x) { return op::detail::softplus<Arch>(x); });
             case ActivationKind::silu:
-                return each([](V const& x) { return x / (V(1.0F) + exp<Arch>(-x)); });
+                return each([](V const& x) { return quotient<Arch>(x, V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::mish:
                 return each([](V const& x) {
                     const V n = op::detail::mish_term<Arch>(x);
-                    return x * (n / (n + V(2.0F)));
+                    return x * quotient<Arch>(n, n + V(2.0F));
                 });
             case ActivationKind::gelu:
                 return each(
                     [](V const& x) { return V(0.5F) * x * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half))); });
             case ActivationKind::gelu_tanh:
-                return each(
-                    [](V const& x) { return x / (V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x))); });
+                return each([](V const& x) {
+                    return quotient<Arch>(x, V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x)));
+                });
+            case ActivationKind::softsign:
+                return each([](V const& x) { return quotient<Arch>(x, V(1.0F) + xsimd::abs(x)); });
+            case ActivationKind::log_sigmoid:
+                return each([](V const& x) { return -op::detail::softplus<Arch>(-x); });
+            case ActivationKind::swish:
+                return each([negative = V(-params.alpha)](V const& x) {
+                    return quotient<Arch>(x, V(1.0F) + exp<Arch>(negative * x));
+                });
+            case ActivationKind::selu:
+                return exponential(params.beta, params.alpha * params.beta, 1.0F);
+            case ActivationKind::celu:
+                return exponential(1.0F, params.alpha, 1.0F / params.alpha);
+            case ActivationKind::thresholded_relu:
+                return each([alpha = V(params.alpha)](V const& x) { return xsimd::select(x <= alpha, V(0.0F), x); });
+            case ActivationKind::shrink:
+                return each([bias = V(params.alpha), above = V(params.beta), below = V(-params.beta)](V const& x) {
+                    const V outside = xsimd::select(x <= above, V(0.0F), x - bias);
+                    return xsimd::select(x < below, x + bias, outside);
+                });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
-                if (params.alpha == -1.0F) return each([](V const& x) { return V(1.0F) / x; });
+                if (params.alpha == -1.0F) return each([](V const& x) { return quotient<Arch>(V(1.0F), x); });
                 return each([exponent = params.alpha](V const& x) {
                     return op::detail::lane_by_lane<Arch>(x, V(exponent),
                                                           [](float a, float b) { return std::pow(a, b); });
@@ -15045,10 +15195,6 @@ private:
     using Scalar = float (*)(float);
     static Scalar scalar(ActivationKind kind) noexcept {
         switch (kind) {
-            case ActivationKind::sin:
-                return [](float x) { return std::sin(x); };
-            case ActivationKind::cos:
-                return [](float x) { return std::cos(x); };
             case ActivationKind::tan:
                 return [](float x) { return std::tan(x); };
             case ActivationKind::asin:
@@ -15117,6 +15263,18 @@ private:
                 return xsimd::select(y > low, xsimd::select(y < high, dy * slope, V(0.0F)), V(0.0F));
             });
         };
+        // The function is slope * x above zero and scale * (exp(rate * x) - 1) below.
+        const auto exponential = [&](float slope, float scale, float rate) {
+            const V above(slope), below(scale), inner(rate);
+            if (ActivationGradientParams::from_result(params)) {
+                return each([=](V const& y, V const& dy) {
+                    return xsimd::select(y > V(0.0F), dy * above, dy * ((y + below) * inner));
+                });
+            }
+            each([=](V const& x, V const& dy) {
+                return xsimd::select(x > V(0.0F), dy * above, dy * (below * inner) * exp<Arch>(inner * x));
+            });
+        };
         switch (params.kind) {
             case ActivationKind::relu:
                 return each([](V const& y, V const& dy) { return xsimd::select(y > V(0.0F), dy, V(0.0F)); });
@@ -15131,20 +15289,17 @@ private:
                     return xsimd::select(v > V(0.0F), dy, dy * slope);
                 });
             case ActivationKind::elu:
-                if (!ActivationGradientParams::from_result(params)) {
-                    return each([alpha = V(params.alpha)](V const& x, V const& dy) {
-                        return xsimd::select(x > V(0.0F), dy, dy * alpha * exp<Arch>(x));
-                    });
-                }
-                return each([alpha = V(params.alpha)](V const& y, V const& dy) {
-                    return xsimd::select(y > V(0.0F), dy, dy * (y + alpha));
-                });
+                return exponential(1.0F, params.alpha, 1.0F);
+            case ActivationKind::selu:
+                return exponential(params.beta, params.alpha * params.beta, 1.0F);
+            case ActivationKind::celu:
+                return exponential(1.0F, params.alpha, 1.0F / params.alpha);
             case ActivationKind::sigmoid:
                 return each([](V const& y, V const& dy) { return dy * y * (V(1.0F) - y); });
             case ActivationKind::tanh:
                 return each([](V const& y, V const& dy) { return dy * (V(1.0F) - y * y); });
             case ActivationKind::sqrt:
-                return each([](V const& y, V const& dy) { return dy / (y + y); });
+                return each([](V const& y, V const& dy) { return quotient<Arch>(dy, y + y); });
             case ActivationKind::exp:
                 return each([](V const& y, V const& dy) { return dy * y; });
             case ActivationKind::tan:
@@ -15165,7 +15320,7 @@ private:
                     return xsimd::select(x > V(-3.0F), above, V(0.0F));
                 });
             case ActivationKind::log:
-                return each([](V const& x, V const& dy) { return dy / x; });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, x); });
             case ActivationKind::abs:
                 return each([](V const& x, V const& dy) {
                     return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
@@ -15173,9 +15328,28 @@ private:
             case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
                 return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
             case ActivationKind::softplus:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + exp<Arch>(-x)); });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::silu:
                 return each([](V const& x, V const& dy) { return dy * op::detail::gate_slope<Arch>(x, x, V(1.0F)); });
+            case ActivationKind::swish:
+                return each([alpha = V(params.alpha)](V const& x, V const& dy) {
+                    return dy * op::detail::gate_slope<Arch>(x, alpha * x, alpha);
+                });
+            case ActivationKind::softsign:
+                return each([](V const& x, V const& dy) {
+                    const V share = quotient<Arch>(V(1.0F), V(1.0F) + xsimd::abs(x));
+                    return dy * share * share;
+                });
+            case ActivationKind::log_sigmoid:
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + exp<Arch>(x)); });
+            case ActivationKind::thresholded_relu:
+                return each([alpha = V(params.alpha)](V const& x, V const& dy) {
+                    return xsimd::select(x > alpha, dy, V(0.0F));
+                });
+            case ActivationKind::shrink:
+                return each([above = V(params.beta), below = V(-params.beta)](V const& x, V const& dy) {
+                    return xsimd::select(x < below, dy, xsimd::select(x > above, dy, V(0.0F)));
+                });
             case ActivationKind::gelu_tanh:
                 return each([](V const& x, V const& dy) {
                     const V slope = fma<Arch>(x * x, V(3 * 0.071354816F), V(1.5957691F));
@@ -15183,26 +15357,34 @@ private:
                 });
             case ActivationKind::mish:  // the gate g = n / (n + 2) has the slope (1 - g^2) * sigmoid(x)
                 return each([](V const& x, V const& dy) {
-                    const V n = op::detail::mish_term<Arch>(x), gate = n / (n + V(2.0F));
-                    return dy * fma<Arch>(x, (V(1.0F) - gate * gate) / (V(1.0F) + exp<Arch>(-x)), gate);
+                    const V n = op::detail::mish_term<Arch>(x), gate = quotient<Arch>(n, n + V(2.0F));
+                    return dy * fma<Arch>(x, quotient<Arch>(V(1.0F) - gate * gate, V(1.0F) + exp<Arch>(-x)), gate);
                 });
             case ActivationKind::gelu:
                 return each([](V const& x, V const& dy) {
                     const V share = V(0.5F) * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half)));
                     return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
                 });
+            case ActivationKind::sin:
+                return each([](V const& x, V const& dy) { return dy * op::detail::sine<Arch, 1>(x); });
+            case ActivationKind::cos:
+                return each([](V const& x, V const& dy) { return -dy * op::detail::sine<Arch, 0>(x); });
             case ActivationKind::atan:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + x * x); });
             case ActivationKind::atanh:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) - x * x); });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) - x * x); });
             case ActivationKind::asin:
-                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(V(1.0F) - x * x); });
+                return each(
+                    [](V const& x, V const& dy) { return quotient<Arch>(dy, square_root<Arch>(V(1.0F) - x * x)); });
             case ActivationKind::acos:
-                return each([](V const& x, V const& dy) { return -dy / square_root<Arch>(V(1.0F) - x * x); });
+                return each(
+                    [](V const& x, V const& dy) { return -quotient<Arch>(dy, square_root<Arch>(V(1.0F) - x * x)); });
             case ActivationKind::asinh:
-                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(x * x + V(1.0F)); });
+                return each(
+                    [](V const& x, V const& dy) { return quotient<Arch>(dy, square_root<Arch>(x * x + V(1.0F))); });
             case ActivationKind::acosh:
-                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(x * x - V(1.0F)); });
+                return each(
+                    [](V const& x, V const& dy) { return quotient<Arch>(dy, square_root<Arch>(x * x - V(1.0F))); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
                 if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });
@@ -15222,10 +15404,6 @@ private:
     using Scalar = float (*)(float);
     static Scalar scalar(ActivationKind kind) noexcept {
         switch (kind) {
-            case ActivationKind::sin:
-                return [](float x) { return std::cos(x); };
-            case ActivationKind::cos:
-                return [](float x) { return -std::sin(x); };
             case ActivationKind::sinh:
                 return [](float x) { return std::cosh(x); };
             default:  // cosh
@@ -15621,7 +15799,7 @@ private:
             executor,
             [=, step = dst_step[columns]](std::size_t, auto const& at, op::detail::Part part) {
                 // Parts of fewer columns than a cache line would each read all of the input, so they divide the rows.
-                const bool few = count < 16 * part.count;
+                const bool few = part.count > 1 && count < 16 * part.count;
                 const auto [begin, end] = part.of(few ? rows : count);
                 const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
                 if (count == 2 && src_step == 2) {
@@ -18074,7 +18252,7 @@ public:
 
 private:
     static PRIMSEL_INLINE V divided(V const& value, double divisor) {
-        if constexpr (Reduction::averages) return value / V(static_cast<float>(divisor));
+        if constexpr (Reduction::averages) return quotient<Arch>(value, V(static_cast<float>(divisor)));
         return value;
     }
     [[nodiscard]] PRIMSEL_INLINE V joined_parts() const {
@@ -18153,6 +18331,19 @@ struct PoolAxis {
     /// Returns the divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
+    }
+    /// Returns how many elements of the image the windows of so many outputs have together, but for a few at borders.
+    [[nodiscard]] double elements(std::ptrdiff_t outputs) const {
+        const auto missing = [this](std::ptrdiff_t over) {
+            return over <= 0 ? 0 : static_cast<double>(over * (over + step)) / static_cast<double>(2 * step);
+        };
+        const auto count = static_cast<double>(outputs), most = count * static_cast<double>(std::min(size, in));
+        // The first window has no fewer.
+        const double least =
+            count * static_cast<double>(std::clamp(size - before, std::ptrdiff_t{1}, std::min(size, in)));
+        const double all =
+            count * static_cast<double>(size) - missing(before) - missing(begin(outputs - 1) + size - in);
+        return std::clamp(all, least, most);
     }
     /// Returns the divisors of outputs out, out + 1, ... as floats, in which they are exact.
     template <class Arch>
@@ -18284,7 +18475,8 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
             for (OutputRow const& row : rows) {
                 for (std::ptrdiff_t i = 0; i < count; i += width) {
                     V sum = reduce_columns<Arch, Reduction>(axis, from + i * axis.step, count - i);
-                    if constexpr (Reduction::averages) sum = sum / (V(row.counted) * axis.counted_from<Arch>(out + i));
+                    if constexpr (Reduction::averages)
+                        sum = quotient<Arch>(sum, V(row.counted) * axis.counted_from<Arch>(out + i));
                     store_up_to<Arch>(row.dst + out + i, sum, static_cast<std::size_t>(count - i));
                 }
                 from += pitch;
@@ -18307,7 +18499,7 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
         for (std::size_t tap = 1; tap < taps; ++tap) {
             sum = Reduction::template apply<Arch>(sum, load_at(at[tap] + c));
         }
-        if constexpr (Reduction::averages) sum = sum / divisor;
+        if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
         return sum;
     };
     for (; outputs > 0; --outputs, to += pixel) {
@@ -18463,7 +18655,7 @@ void reduce_short_rows(const float* src, std::size_t rows, std::size_t columns, 
         },
         [=](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = apply(low[0], high[0]); },
         [=](std::size_t row, std::size_t n, V const(&result)[1]) PRIMSEL_INLINE_LAMBDA {
-            const V value = Reduction::averages ? result[0] / V(divisor) : result[0];
+            const V value = Reduction::averages ? quotient<Arch>(result[0], V(divisor)) : result[0];
             store_up_to<Arch>(dst + row, value, n);
         });
 }
@@ -19366,7 +19558,7 @@ struct NormalizedChannels {
     PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
         const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
         mean = channel_values<Arch>(statistics, c, n);
-        inverse = V(1.0F) / square_root<Arch>(channel_values<Arch>(variances, c, n) + V(epsilon));
+        inverse = quotient<Arch>(V(1.0F), square_root<Arch>(channel_values<Arch>(variances, c, n) + V(epsilon)));
         factor = inverse * channel_values<Arch>(args.src[2], c, n);
         shift = channel_values<Arch>(args.src[3], c, n);
     }
@@ -19867,7 +20059,7 @@ PRIMSEL_NOINLINE void pool_separated(PoolAxis const& axis, OutputRow const& row,
             V sum = reduce_terms<Arch, Reduction>(static_cast<std::size_t>(axis.size), [=](std::size_t tap) {
                 return load<Arch>(from + i + static_cast<std::ptrdiff_t>(tap) * channels);
             });
-            if constexpr (Reduction::averages) sum = sum / divisor;
+            if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
             store_up_to<Arch>(to + i, sum, static_cast<std::size_t>(floats - i));
         }
     };
@@ -19915,15 +20107,31 @@ inline constexpr std::ptrdiff_t longest_sliding = static_cast<std::ptrdiff_t>(bl
 /// The floats that are reduced at a time: three buffers of them stay in L1.
 inline constexpr std::ptrdiff_t sliding_floats = 2560;
 
-/// Returns whether pool_sliding takes these windows, and reads less than pool_columns. That reads each row and each
-/// column of a window. Sliding reads each row of the image twice and the block's end once for an output; then it deals
-/// the columns, reads two or three vectors for each bit of the window's size, and joins the results.
-[[nodiscard]] constexpr bool is_sliding(PoolAxis const& down, PoolAxis const& across) noexcept {
+/// The columns of a row that pool_sliding deals to `outputs` results.
+[[nodiscard]] constexpr std::ptrdiff_t dealt_columns(PoolAxis const& across, std::ptrdiff_t outputs) noexcept {
+    return outputs + (across.size + across.step - 1) / across.step - 1;
+}
+/// The vectors that pool_sliding reads for each vector of results once the rows are reduced: it deals the columns,
+/// reads two or three vectors for each bit of the window's size, and joins the results.
+[[nodiscard]] constexpr std::ptrdiff_t sliding_columns(PoolAxis const& across) noexcept {
+    std::ptrdiff_t vectors = across.step + 2;
+    for (std::ptrdiff_t groups = across.size / across.step; groups > 1; groups /= 2) vectors += 2 + groups % 2;
+    return vectors;
+}
+
+/// Returns whether pool_sliding takes these windows of a row of `outputs`, and reads less than pool_columns. That reads
+/// each row of a window that the image has, and each column of a window. Sliding reads each row of the image twice and
+/// the block's end once for an output, padding included.
+template <class Arch>
+[[nodiscard]] constexpr bool is_sliding(PoolAxis const& down, PoolAxis const& across, std::ptrdiff_t outputs) noexcept {
     if (down.size > longest_sliding || across.size > longest_sliding) return false;
     if (down.step > 3 || across.step > 3 || across.size < across.step) return false;
-    std::ptrdiff_t sliding = 2 * down.step + 1 + across.step + 2;
-    for (std::ptrdiff_t groups = across.size / across.step; groups > 1; groups /= 2) sliding += 2 + groups % 2;
-    return sliding < down.size + across.size;
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    const auto vectors = [](std::ptrdiff_t floats) { return (floats + width - 1) / width; };
+    const std::ptrdiff_t dealt = dealt_columns(across, outputs), pitch = dealt * across.step;
+    const std::ptrdiff_t columns =
+        std::min(down.size, down.in) * vectors(std::min(across.in, pitch)) + across.size * vectors(outputs);
+    return width * (2 * down.step + 1) * vectors(pitch) + sliding_columns(across) * dealt < width * columns;
 }
 
 /// One channel of an image, and of the result.
@@ -20027,10 +20235,16 @@ PRIMSEL_NOINLINE void pool_sliding(PoolAxis const& down, PoolAxis const& across,
     alignas(64) float combined[room], partly[room], reduced[room];
     const std::ptrdiff_t step = across.step, groups = across.size / step, rest = across.size % step;
     // A row of `pitch` columns becomes one of `dealt`, each the reduction of `step` columns.
-    const std::ptrdiff_t more = (across.size + step - 1) / step - 1;
+    const std::ptrdiff_t more = dealt_columns(across, 0);
     const std::ptrdiff_t piece = std::min(std::max(sliding_floats / (16 * step), 4 * more), outputs);
+    alignas(64) float counts[sliding_floats / 16 + width];
     for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
         const std::ptrdiff_t count = std::min(piece, outputs - out), begin = across.begin(out);
+        if constexpr (Reduction::averages) {
+            for (std::ptrdiff_t x = 0; x < count; x += width) {
+                store<Arch>(counts + x, across.counted_from<Arch>(out + x));
+            }
+        }
         const std::ptrdiff_t dealt = count + more, pitch = dealt * step;
         const std::ptrdiff_t several = std::max(sliding_floats / pitch, std::ptrdiff_t{1});
         for (std::ptrdiff_t top = 0; top < rows; top += several) {
@@ -20072,10 +20286,103 @@ PRIMSEL_NOINLINE void pool_sliding(PoolAxis const& down, PoolAxis const& across,
                     if (rest > 0) {
                         sum = Reduction::template apply<Arch>(sum, load<Arch>(partly + i * dealt + x + groups));
                     }
-                    if constexpr (Reduction::averages) sum = sum / (counted * across.counted_from<Arch>(out + x));
+                    if constexpr (Reduction::averages) sum = quotient<Arch>(sum, counted * load<Arch>(counts + x));
                     store_up_to<Arch>(to + x, sum, static_cast<std::size_t>(count - x));
                 }
             }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
+// primsel/op/detail/small_window.hpp
+// Pooling of one channel whose columns are contiguous, by small windows: each row of the image is reduced along the
+// columns once, and the rows of a window are joined while they are in registers or L1.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+/// A vector of the columns at, at + 1, ... of rows of n columns; lanes outside a row, on either side, are the identity
+/// of the reduction.
+template <class Arch, class Reduction>
+class ColumnsAround {
+public:
+    PRIMSEL_INLINE ColumnsAround(std::ptrdiff_t at, std::ptrdiff_t n) : at_(at), n_(n) {
+        constexpr std::ptrdiff_t width = lanes<Arch>;
+        const std::ptrdiff_t first = std::clamp(-at, std::ptrdiff_t{0}, width),
+                             last = std::clamp(n - at, std::ptrdiff_t{0}, width);
+        whole_ = first == 0 && last == width;
+        bits_ = ((1U << last) - 1) & ~((1U << first) - 1);
+    }
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* row) const {
+#if defined(__AVX512F__)
+        if constexpr (lanes<Arch> == 16) {
+            // Memory is not read where the mask is 0.
+            const auto mask = static_cast<__mmask16>(bits_);
+            if constexpr (Reduction::averages) return Floats<Arch>(_mm512_maskz_loadu_ps(mask, row + at_));
+            return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(Reduction::identity), mask, row + at_));
+        }
+#endif
+        return whole_ ? primsel::load<Arch>(row + at_) : load_around<Arch>(row, at_, n_, Reduction::identity);
+    }
+
+private:
+    std::ptrdiff_t at_, n_;
+    unsigned bits_;
+    bool whole_;
+};
+
+/// The most rows of a small window.
+inline constexpr std::ptrdiff_t longest_small = 5;
+/// The widest rows whose vectors are taken one below the other.
+inline constexpr std::ptrdiff_t widest_small = 64;
+
+/// Returns whether pool_small takes these windows, which one step moves by one row and column. It was measured on
+/// images of 7x7 to 32x13: windows of 7 taps, or with larger steps, are faster in other ways.
+[[nodiscard]] constexpr bool is_small(PoolAxis const& down, PoolAxis const& across) noexcept {
+    return down.size <= longest_small && (across.size == 3 || across.size == 5) && down.step == 1 && across.step == 1 &&
+           across.in <= widest_small;
+}
+
+/// Computes rows [0, rows) and columns [0, outputs) of the result for windows of `taps` columns that are is_small.
+template <class Arch, class Reduction, std::size_t taps>
+PRIMSEL_NOINLINE void pool_small(PoolAxis const& down, PoolAxis const& across, PooledPlane const& plane,
+                                 std::ptrdiff_t rows, std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>, room = 8;
+    static_assert(room >= longest_small);
+    const auto join = [](V& sum, V const& more)
+                          PRIMSEL_INLINE_LAMBDA { sum = Reduction::template apply<Arch>(sum, more); };
+    for (std::ptrdiff_t out = 0; out < outputs; out += width) {
+        const auto column = [&](std::ptrdiff_t tap) {
+            return ColumnsAround<Arch, Reduction>(across.begin(out) + tap, across.in);
+        };
+        const auto parts = [&]<std::ptrdiff_t... tap>(std::integer_sequence<std::ptrdiff_t, tap...>) {
+            return std::array{column(tap)...};
+        }(std::make_integer_sequence<std::ptrdiff_t, static_cast<std::ptrdiff_t>(taps)>{});
+        const V counts = across.counted_from<Arch>(out);
+        V ring[room];  // row y at y % room
+        std::ptrdiff_t done = 0;
+        for (std::ptrdiff_t h = 0; h < rows; ++h) {
+            const std::ptrdiff_t first = down.first(h), last = down.last(h);
+            for (done = std::max(done, first); done < last; ++done) {
+                const float* const row = plane.src + static_cast<std::size_t>(done) * plane.src_row;
+                V sum = parts[0].load(row);
+                PRIMSEL_UNROLL
+                for (std::size_t j = 1; j < taps; ++j) join(sum, parts[j].load(row));
+                ring[done % room] = sum;
+            }
+            V sum(Reduction::identity);
+            for (std::ptrdiff_t y = first; y < last; ++y) join(sum, ring[y % room]);
+            if constexpr (Reduction::averages) {
+                sum = quotient<Arch>(sum, V(static_cast<float>(down.counted(h))) * counts);
+            }
+            store_up_to<Arch>(plane.dst + static_cast<std::size_t>(h) * plane.dst_row + out, sum,
+                              static_cast<std::size_t>(outputs - out));
         }
     }
 }
@@ -20096,10 +20403,14 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
     const PoolAxis across{
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
-    if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, down.size, out.c)) {
+    if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
     }
-    if (from.w == 1 && is_sliding(down, across)) {
+    const auto of_plane = is_small(down, across)
+                              ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
+                          : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
+                                                                  : nullptr;
+    if (from.w == 1 && of_plane != nullptr) {
         return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
                           out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
                               const auto channels = static_cast<std::size_t>(out.c);
@@ -20107,7 +20418,7 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
                                   const std::size_t image = item / channels, c = item % channels;
                                   const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
                                                           dst + image * out.size() + c * to.c, to.h};
-                                  pool_sliding<Arch, Reduction>(down, across, plane, out.h, out.w);
+                                  of_plane(down, across, plane, out.h, out.w);
                               }
                           });
     }
@@ -20248,12 +20559,12 @@ struct Op<PoolParams> {
     }
 
 private:
-    /// Counts of the form that pool_any runs, in vectors of taps; borders are counted as if they had whole windows.
+    /// Counts of the form that pool_any runs, in vectors of taps.
     template <class Arch>
     [[nodiscard]] static OpCounts counts(PoolParams const& params, Shape in, Shape out, Strides from) {
         using op::detail::covering_lanes;
-        const op::detail::PoolAxis down{in.h, params.window.h, params.stride.h, 0, 0, true},
-            across{in.w, params.window.w, params.stride.w, 0, 0, true};
+        const op::detail::PoolAxis down{in.h, params.window.h, params.stride.h, params.padding.top, 0, true},
+            across{in.w, params.window.w, params.stride.w, params.padding.left, 0, true};
         const bool is_columns = from.w == 1;
         const auto channels = static_cast<std::size_t>(out.c), width = static_cast<std::size_t>(out.w);
         const double rows = static_cast<double>(is_columns ? channels : 1) * out.h,
@@ -20263,10 +20574,10 @@ private:
             const std::size_t floats = (is_columns ? 1 : channels) * (across.step == 1 ? width : 1);
             return {.operations = loops * covering_lanes<Arch>(floats), .rows = loops, .form = "dilated"};
         }
-        const double pixels = static_cast<double>(out.pixels());
-        if (!is_columns && op::detail::is_separated<Arch>(across, down.size, out.c)) {
+        const double pixels = static_cast<double>(out.pixels()), window_rows = down.elements(out.h);
+        if (!is_columns && op::detail::is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
             const double of_columns = across.step == 1 ? static_cast<double>(channels) : covering_lanes<Arch>(channels);
-            return {.operations = rows * params.window.h * in.w * out.c + pixels * params.window.w * of_columns,
+            return {.operations = window_rows * in.w * out.c + pixels * params.window.w * of_columns,
                     .rows = across.step == 1 ? rows : pixels,
                     .form = "separated"};
         }
@@ -20277,21 +20588,28 @@ private:
             const std::size_t rest = (channels % group + lanes<Arch> - 1) / lanes<Arch>;
             const double vectors =
                 whole ? covering_lanes<Arch>(channels) : static_cast<double>((channels / group + rest) * group);
-            return {.operations = pixels * taps * vectors,
-                    .rows = pixels * (whole ? 1 : params.window.h),
+            return {.operations = window_rows * across.elements(out.w) * vectors,
+                    .rows = whole ? pixels : window_rows * out.w,
                     .form = whole ? "whole" : "taps"};
         }
         const double outputs = covering_lanes<Arch>(width),
                      columns = covering_lanes<Arch>(static_cast<std::size_t>(in.w));
-        if (op::detail::is_sliding(down, across)) {
-            double each = static_cast<double>(across.step) + 2;
-            for (int size = params.window.w / params.stride.w; size > 1; size /= 2) each += 2 + size % 2;
-            return {
-                .operations = static_cast<double>(channels) * (2.0 * in.h + out.h) * columns + rows * each * outputs,
-                .rows = rows,
-                .form = "sliding"};
+        if (op::detail::is_small(down, across)) {
+            const double reduced = static_cast<double>(channels) * (in.h * params.window.w + window_rows + out.h);
+            return {.operations = reduced * outputs, .rows = rows, .form = "small"};
         }
-        OpCounts result{.operations = rows * params.window.h * columns, .rows = rows, .form = "columns"};
+        if (op::detail::is_sliding<Arch>(down, across, out.w)) {
+            const auto dealt = static_cast<std::size_t>(op::detail::dealt_columns(across, out.w));
+            // Whole blocks of rows, with those of the padding.
+            const std::ptrdiff_t block_rows = (((out.h - 1) * down.step) / down.size + 1) * down.size;
+            const double each_plane =
+                static_cast<double>(block_rows + in.h + out.h) *
+                    covering_lanes<Arch>(dealt * static_cast<std::size_t>(across.step)) +
+                static_cast<double>(op::detail::sliding_columns(across)) * out.h * static_cast<double>(dealt);
+            return {.operations = static_cast<double>(channels) * each_plane, .rows = rows, .form = "sliding"};
+        }
+        OpCounts result{
+            .operations = static_cast<double>(channels) * window_rows * columns, .rows = rows, .form = "columns"};
         if (across.step <= 3) {
             result.operations += rows * params.window.w * outputs;
         } else {
@@ -20412,7 +20730,7 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept
                 if constexpr (max) {
                     largest = part.load(y + c);
                 } else {
-                    left = left / counted;
+                    left = quotient<Arch>(left, counted);
                 }
                 std::size_t of_row = c;
                 for (std::ptrdiff_t i = 0; i < rows.count; ++i, of_row += row) {
@@ -20539,7 +20857,7 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
             for (std::ptrdiff_t i = 0; i < count; i += width) {
                 const auto n = static_cast<std::size_t>(count - i);
                 V all = load_up_to<Arch>(plane.dy + from + i, n);
-                if constexpr (!max) all = all / (rows * load_up_to<Arch>(columns + i, n, 1.0F));
+                if constexpr (!max) all = quotient<Arch>(all, rows * load_up_to<Arch>(columns + i, n, 1.0F));
                 store<Arch>(left + i, all);
             }
             for (std::ptrdiff_t tap = 0; tap < down.size; ++tap) {
@@ -21889,10 +22207,10 @@ private:
                 op::detail::store_up_to<Arch>(dst + c, power, count - c);
                 return power;
             });
-        const V sum(static_cast<float>(op::detail::sum_lanes<Arch>(powers)));
+        const V factor(static_cast<float>(1 / op::detail::sum_lanes<Arch>(powers)));
         for (std::size_t c = 0; c < count; c += width) {
             const V power = op::detail::load_up_to<Arch>(dst + c, count - c);
-            op::detail::store_up_to<Arch>(dst + c, power / sum, count - c);
+            op::detail::store_up_to<Arch>(dst + c, power * factor, count - c);
         }
     }
 
@@ -21940,7 +22258,9 @@ private:
                     result[0] = even + odd;
                 },
                 [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] += high[0]; },
-                [&factor](std::size_t, std::size_t, V const(&sum)[1]) { store<Arch>(factor, V(1.0F) / sum[0]); });
+                [&factor](std::size_t, std::size_t, V const(&sum)[1]) {
+                    store<Arch>(factor, quotient<Arch>(V(1.0F), sum[0]));
+                });
             for (std::size_t line = 0; line < n; ++line) {
                 float* to = dst + line * count;
                 const V all(factor[line]);
@@ -22002,36 +22322,46 @@ private:
             if ((c + 1) % op::detail::block_terms != 0 && c + 1 != count) continue;
             for (std::size_t i = 0; i < lines; ++i) {
                 total[i] += static_cast<double>(sum[i]);
-                sum[i] = c + 1 == count ? static_cast<float>(total[i]) : 0.0F;
+                sum[i] = c + 1 == count ? static_cast<float>(1 / total[i]) : 0.0F;
             }
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
                 const V power = op::detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
-                op::detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
+                op::detail::store_up_to<Arch>(dst + c * inner + i, power * load<Arch>(sum + i), lines - i);
             }
         }
     }
 
-    /// Handles one vector of lines, whose maxima and sums stay in registers.
+    /// Handles one vector of lines, whose maxima and sums stay in registers. Where elements of a line are less than a
+    /// vector apart, the powers are kept elsewhere: a vector of dst would overlap the one that was just stored, and
+    /// wait for it.
     template <class Arch>
     static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
                            float* dst) noexcept {
         using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        alignas(64) float apart[longest_apart * width];
+        const bool overlaps = inner < width && count <= longest_apart;
+        float* const powers = overlaps ? apart : dst;
+        const std::size_t step = overlaps ? width : inner, n = overlaps ? width : lines;
         V top(lowest);
         for (std::size_t i = 0; i < count; ++i) {
             top = max<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
         }
         const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
             const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
-            op::detail::store_up_to<Arch>(dst + i * inner, power, lines);
+            op::detail::store_up_to<Arch>(powers + i * step, power, n);
             return power;
         });
+        const V factor = quotient<Arch>(V(1.0F), sum);
         for (std::size_t i = 0; i < count; ++i) {
-            const V power = op::detail::load_up_to<Arch>(dst + i * inner, lines);
-            op::detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
+            const V power = op::detail::load_up_to<Arch>(powers + i * step, n);
+            op::detail::store_up_to<Arch>(dst + i * inner, power * factor, lines);
         }
     }
+    /// The elements of a line up to which one_vector has room for its powers.
+    static constexpr std::size_t longest_apart = 256;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -22375,7 +22705,7 @@ private:
                     const V more = sums[0] * each;
                     const V variance = max<Arch>(V(0.0F), fma<Arch>(-more, more, sums[1] * each));
                     store<Arch>(rest, more);
-                    store<Arch>(inverse, V(1.0F) / square_root<Arch>(variance + V(epsilon_)));
+                    store<Arch>(inverse, quotient<Arch>(V(1.0F), square_root<Arch>(variance + V(epsilon_))));
                 });
             for (std::size_t i = 0; i < n; ++i) {
                 write((row + i) * along, along, 0, {near[i], rest[i], inverse[i]});
@@ -22469,7 +22799,7 @@ private:
             factor[i] = static_cast<float>(squares[i] * each + epsilon);
         }
         for (std::size_t i = 0; i < count; i += width) {
-            const V inverse = V(1.0F) / square_root<Arch>(load_up_to<Arch>(factor + i, count - i, 1.0F));
+            const V inverse = quotient<Arch>(V(1.0F), square_root<Arch>(load_up_to<Arch>(factor + i, count - i, 1.0F)));
             store_up_to<Arch>(shift + i, -load_up_to<Arch>(shift + i, count - i) * inverse, count - i);
             store_up_to<Arch>(factor + i, inverse, count - i);
         }
@@ -22657,9 +22987,12 @@ struct Op<StandardizeParams> {
                           run = std::min(view.along, together);
         const auto sets = static_cast<double>(view.outer * view.across * view.sets),
                    runs = size / static_cast<double>(run);
+        // Sets that L2 does not keep between the passes are read again.
+        const bool again = view.across * view.along > static_cast<std::size_t>(l2_floats);
         return {.operations = (each - 2) * sets * op::detail::covering_lanes<Arch>(view.along) +
                               2 * runs * op::detail::covering_lanes<Arch>(run),
                 .rows = passes * sets + runs,
+                .bytes = again ? 3 * sizeof(float) * size : 0,
                 .form = view.across > 1                                     ? "rows"
                         : view.along <= op::detail::longest_short_row<Arch> ? "short"
                                                                             : "long"};
@@ -22690,23 +23023,34 @@ struct Op<StandardizeParams> {
 // primsel/op/top_k.hpp
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Keeps the best k elements so far as a heap in the row of the result, the worst on top.
+/// Collects the elements that are better than the k-th best so far, and drops the rest whenever its room is full.
 template <>
 struct Op<TopKParams> {
     static constexpr bool in_place = false;
 
-    /// Every element is compared with the least of the heap. In a random order, about k * ln(n / k) of n elements enter
-    /// it; these and the final sort take steps of log2(k) levels.
+    /// Every element is compared with the k-th best. In a random order, about k * ln(n / k) of n elements are better;
+    /// these are collected, and the best of them sorted in steps of log2(k) levels.
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(TopKParams const& params, std::span<const Shape> inputs, Shape) {
-        const double length = inputs[0].w, rows = static_cast<double>(inputs[0].size()) / length, k = params.k;
-        const double moved = k * (2 + std::log(length / k));
-        return {.scalars = rows * (3 * length + 8 * moved * std::log2(k + 1)), .rows = rows};
+        const auto length = static_cast<std::size_t>(inputs[0].w), rows = inputs[0].size() / length;
+        const double k = params.k, collected = k * (2 + std::log(static_cast<double>(length) / k));
+        OpCounts counts = op::detail::row_counts<Arch>(rows, length, 1);
+        counts.scalars = static_cast<double>(rows) * (8 * collected + 4 * k * std::log2(k + 1));
+        return counts;
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(TopKParams const& params, std::span<const Shape>,
+                                                    std::size_t workers) {
+        return workers * worker_floats(params);
     }
 
     template <class Arch, StridedLayout L>
@@ -22714,40 +23058,80 @@ struct Op<TopKParams> {
     static void run(TopKParams const& params, OpArgs const& args) noexcept {
         const auto row = static_cast<std::size_t>(args.src_shape[0].w), k = static_cast<std::size_t>(params.k);
         const std::size_t rows = static_cast<std::size_t>(args.batch) * args.src_shape[0].size() / row;
-        op::detail::for_ranges(args.executor, rows, row, [&params, &args, row, k](std::size_t first, std::size_t last) {
-            for (std::size_t i = first; i < last; ++i) {
-                if (params.largest) {
-                    one_row<true>(params, args.src[0] + i * row, row, args.dst + i * k);
-                } else {
-                    one_row<false>(params, args.src[0] + i * row, row, args.dst + i * k);
+        op::detail::for_ranges(
+            args.executor, rows, row,
+            [&params, &args, row, k](std::size_t first, std::size_t last, std::size_t worker) {
+                Key* const keys = reinterpret_cast<Key*>(args.scratch + worker * worker_floats(params));
+                for (std::size_t i = first; i < last; ++i) {
+                    const float* const src = args.src[0] + i * row;
+                    float* const dst = args.dst + i * k;
+                    params.largest ? best<Arch, true>(src, row, k, keys) : best<Arch, false>(src, row, k, keys);
+                    for (std::size_t j = 0; j < k; ++j) {
+                        // A position is exact as a float up to 2^24.
+                        const std::uint32_t at = position(keys[j]);
+                        dst[j] = params.positions ? static_cast<float>(at) : src[at];
+                    }
                 }
-            }
-        });
+            });
     }
 
 private:
+    /// An element as a number that is larger the better the element is: its value as an integer, then its position from
+    /// the end. NaN is the least.
+    using Key = std::uint64_t;
+
     template <bool largest>
-    static void one_row(TopKParams const& params, const float* src, std::size_t count, float* dst) noexcept {
-        // A position is exact as a float up to 2^24.
-        const auto value = [src](float position) { return src[static_cast<std::size_t>(position)]; };
-        const auto better = [&value](float i, float j) {
-            const float a = value(i), b = value(j);
-            if (is_nan(a) || is_nan(b)) return is_nan(a) == is_nan(b) ? i < j : is_nan(b);
-            return a == b ? i < j : largest ? a > b : a < b;
+    [[nodiscard]] static Key key(const float* src, std::size_t i) noexcept {
+        const auto bits = std::bit_cast<std::uint32_t>(src[i] + 0.0F);  // -0 is 0
+        const std::uint32_t ascending = bits ^ (bits >> 31 != 0 ? 0xffffffffU : 0x80000000U), value = is_nan(src[i]) ? 0
+                                                                                                      : largest
+                                                                                                          ? ascending
+                                                                                                          : ~ascending;
+        return Key{value} << 32 | ~static_cast<std::uint32_t>(i);
+    }
+    [[nodiscard]] static std::uint32_t position(Key key) noexcept { return ~static_cast<std::uint32_t>(key); }
+
+    /// How many elements are collected at a time.
+    [[nodiscard]] static std::size_t room(std::size_t k) noexcept { return 2 * k + 64; }
+    [[nodiscard]] static std::size_t worker_floats(TopKParams const& params) noexcept {
+        return round_up_floats(room(static_cast<std::size_t>(params.k)) * (sizeof(Key) / sizeof(float)));
+    }
+
+    /// Writes the keys of the best k of a row, the best first.
+    template <class Arch, bool largest>
+    static void best(const float* src, std::size_t count, std::size_t k, Key* keys) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        const auto descending = [](Key a, Key b) { return a > b; };
+        std::size_t size = std::min(room(k), count), i = size;
+        for (std::size_t j = 0; j < size; ++j) keys[j] = key<largest>(src, j);
+        Key worst = 0;
+        V bound(0.0F);
+        const auto keep_best = [&] {
+            if (size > k) std::nth_element(keys, keys + (k - 1), keys + size, descending);
+            size = k;
+            worst = keys[k - 1];
+            bound = V(src[position(worst)]);
         };
-        const auto k = static_cast<std::size_t>(params.k);
-        for (std::size_t i = 0; i < k; ++i) dst[i] = static_cast<float>(i);
-        std::make_heap(dst, dst + k, better);
-        for (std::size_t i = k; i < count; ++i) {
-            const auto position = static_cast<float>(i);
-            if (!better(position, dst[0])) continue;
-            std::pop_heap(dst, dst + k, better);
-            dst[k - 1] = position;
-            std::push_heap(dst, dst + k, better);
+        if (i < count) keep_best();
+        while (i < count) {
+            if (i + width <= count) {
+                const V values = load<Arch>(src + i);
+                // Where neither is NaN. Of equal ones the first is the better.
+                if (xsimd::all(largest ? values <= bound : values >= bound)) {
+                    i += width;
+                    continue;
+                }
+            }
+            for (const std::size_t last = std::min(i + width, count); i < last; ++i) {
+                const Key candidate = key<largest>(src, i);
+                if (candidate <= worst) continue;
+                keys[size++] = candidate;
+                if (size == room(k)) keep_best();
+            }
         }
-        std::sort_heap(dst, dst + k, better);
-        if (params.positions) return;
-        for (std::size_t i = 0; i < k; ++i) dst[i] = value(dst[i]);
+        if (size > k) keep_best();
+        std::sort(keys, keys + k, descending);
     }
 };
 

@@ -68,7 +68,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::PoolParams{.window = 2, .stride = 1});
     add(ps::PoolParams{.kind = ps::PoolKind::average, .window = 3, .stride = 2, .padding = 1});
     add(ps::GlobalPoolParams{});
-    for (int kind = 0; kind <= static_cast<int>(ps::ActivationKind::atanh); ++kind) {
+    for (int kind = 0; kind < ps::activation_kinds; ++kind) {
         add(ps::ActivationParams{static_cast<ps::ActivationKind>(kind), 0.1F, 0.5F});
     }
     add(ps::LrnParams{});

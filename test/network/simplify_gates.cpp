@@ -49,6 +49,21 @@ TEST_CASE("simplify: a product of a tensor and a function of it becomes one acti
                      .add("m", times, {"image", "t"})) == "mish");
 }
 
+TEST_CASE("simplify: activations that are no products become one layer") {
+    CHECK(joined(Builder().add("f", linear(1.702F)).add("s", sigmoid_layer).add("m", times, {"image", "s"})) ==
+          "swish");
+    const ps::BinaryParams over{ps::BinaryKind::divide};
+    CHECK(joined(Builder().add("a", activation(Kind::abs)).add("s", linear(1, 1)).add("d", over, {"image", "s"})) ==
+          "softsign");
+    CHECK(joined(Builder().add("a", activation(Kind::abs)).add("s", linear(1, 2)).add("d", over, {"image", "s"})) ==
+          "a(image) s(a) d(image, s)");
+    CHECK(joined(Builder().add("s", sigmoid_layer).add("l", activation(Kind::log))) == "log_sigmoid");
+    CHECK(joined(Builder().add("n", linear(-1)).add("p", activation(Kind::softplus)).add("m", linear(-1))) ==
+          "log_sigmoid");
+    CHECK(joined(Builder().add("n", linear(-2)).add("p", activation(Kind::softplus)).add("m", linear(-1))) ==
+          "n(image) p(n) m(p)");
+}
+
 TEST_CASE("simplify: GELU by the error function or a tanh, wherever its factors stand") {
     const auto by_erf = [] { return Builder().add("d", linear(0.70710678F)).add("e", activation(Kind::erf)); };
     CHECK(joined(by_erf().add("a", linear(1, 1)).add("m", times, {"image", "a"}).add("h", linear(0.5F)), 1e-6) ==

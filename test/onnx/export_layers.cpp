@@ -75,6 +75,18 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ActivationParams{ActivationKind::gelu}) ==
           Strings{"y/Div = Div(x, y.root_of_two)", "y/Erf = Erf(y/Div)", "y/Add = Add(y/Erf, y.one)",
                   "y/Mul = Mul(x, y/Add)", "y = Mul(y/Mul, y.half)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::softsign}) == Strings{"y = Softsign(x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::log_sigmoid}) ==
+          Strings{"y/Neg = Neg(x)", "y/Softplus = Softplus(y/Neg)", "y = Neg(y/Softplus)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::swish, 1.5F}) ==
+          Strings{"y/Mul = Mul(x, y.alpha)", "y/Sigmoid = Sigmoid(y/Mul)", "y = Mul(x, y/Sigmoid)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::selu, 1.5F, 0.5F}) ==
+          Strings{"y = Selu(x) {alpha=1.5, gamma=0.5}"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::celu, 0.5F}) == Strings{"y = Celu(x) {alpha=0.5}"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::thresholded_relu, 0.5F}) ==
+          Strings{"y = ThresholdedRelu(x) {alpha=0.5}"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::shrink, 0.25F, 0.5F}) ==
+          Strings{"y = Shrink(x) {bias=0.25, lambd=0.5}"});
     CHECK(nodes_of(ActivationParams{ActivationKind::atanh}) == Strings{"y = Atanh(x)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::power, 3.0F}) == Strings{"y = Pow(x, y.exponent)"});
     CHECK(nodes_of(ActivationParams{ActivationKind::truncate}) ==

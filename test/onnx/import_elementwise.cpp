@@ -259,9 +259,17 @@ TEST_CASE("Not takes booleans only") {
                          "a constant of 2x3 float32 from a value of another type", ps::error);
 }
 
-TEST_CASE("Swish, Mish and Gelu are one layer") {
+TEST_CASE("activations of ONNX are one layer each") {
     const auto layers = [](Model& model) { return kinds(parse(model.bytes()).graph); };
     CHECK(layers(Model({1, 8}, 24).node("Swish", {"x"}, {"y"})) == Strings{"input", "silu"});
+    CHECK(layers(Model({1, 8}, 24).node("Swish", {"x"}, {"y"}, {{"alpha", 1.702F}})) == Strings{"input", "swish"});
+    CHECK(layers(Model().node("Softsign", {"x"}, {"y"})) == Strings{"input", "softsign"});
+    CHECK(layers(Model().node("Selu", {"x"}, {"y"})) == Strings{"input", "selu"});
+    CHECK(layers(Model().node("Celu", {"x"}, {"y"}, {{"alpha", 0.5F}})) == Strings{"input", "celu"});
+    CHECK(layers(Model().node("ThresholdedRelu", {"x"}, {"y"})) == Strings{"input", "thresholded_relu"});
+    CHECK(layers(Model().node("Shrink", {"x"}, {"y"})) == Strings{"input", "shrink"});
+    CHECK(refusal(Model().node("Celu", {"x"}, {"y"}, {{"alpha", -1.0F}}).bytes()) ==
+          "file: node the node (Celu): alpha is -1; it must be positive");
     CHECK(layers(Model({1, 8}, 24).node("Mish", {"x"}, {"y"})) == Strings{"input", "mish"});
     CHECK(layers(Model({1, 8}, 24).node("Gelu", {"x"}, {"y"})) == Strings{"input", "gelu"});
     CHECK(layers(Model({1, 8}, 24).node("Gelu", {"x"}, {"y"}, {{"approximate", "tanh"}})) ==

@@ -29,6 +29,14 @@ const std::vector<ActivationParams> all = {{ActivationKind::relu},
                                            {ActivationKind::mish},
                                            {ActivationKind::gelu},
                                            {ActivationKind::gelu_tanh},
+                                           {ActivationKind::softsign},
+                                           {ActivationKind::log_sigmoid},
+                                           {ActivationKind::swish, 1.702F},
+                                           {ActivationKind::selu, 1.67F, 1.05F},
+                                           {ActivationKind::celu, 0.3F},
+                                           {ActivationKind::thresholded_relu, 0.7F},
+                                           {ActivationKind::shrink, 0.3F, 0.5F},
+                                           {ActivationKind::shrink, 0.3F, -0.5F},
                                            {ActivationKind::sqrt}};
 
 TEST_CASE("activations agree with the reference in every layout") {
@@ -108,6 +116,16 @@ TEST_CASE("activations of NaN are NaN; those of infinities are their limits") {
     CHECK(at({ActivationKind::clip, -1.0F, 2.0F}, infinity) == 2.0F);
     CHECK(at({ActivationKind::clip, -1.0F, 2.0F}, -infinity) == -1.0F);
     CHECK(at({ActivationKind::sqrt}, infinity) == infinity);
+    CHECK(at({ActivationKind::log_sigmoid}, infinity) == 0.0F);
+    CHECK(at({ActivationKind::log_sigmoid}, -infinity) == -infinity);
+    CHECK(at({ActivationKind::selu, 2.0F, 0.5F}, infinity) == infinity);
+    CHECK(at({ActivationKind::selu, 2.0F, 0.5F}, -infinity) == -1.0F);
+    CHECK(at({ActivationKind::celu, 0.5F}, -infinity) == -0.5F);
+    CHECK(at({ActivationKind::thresholded_relu, 2.0F}, infinity) == infinity);
+    CHECK(at({ActivationKind::thresholded_relu, 2.0F}, 2.0F) == 0.0F);
+    CHECK(at({ActivationKind::shrink, 0.5F, 1.0F}, -infinity) == -infinity);
+    CHECK(at({ActivationKind::shrink, 0.5F, 1.0F}, 1.0F) == 0.0F);
+    CHECK(at({ActivationKind::shrink, 0.5F, 1.0F}, -1.0F) == 0.0F);
     for (const ActivationKind kind :
          {ActivationKind::silu, ActivationKind::mish, ActivationKind::gelu, ActivationKind::gelu_tanh}) {
         for (const float x : {20.0F, 100.0F, 1e6F, infinity}) CHECK(at({kind}, x) == x);
@@ -205,8 +223,13 @@ TEST_CASE("functions with exponentials in them are right over the whole range of
         {{sigmoid}, [](double x) { return 1 / (1 + std::exp(-x)); }},
         {{tanh}, [](double x) { return std::tanh(x); }},
         {{erf}, [](double x) { return std::erf(x); }},
+        {{sin}, [](double x) { return std::sin(x); }},
+        {{cos}, [](double x) { return std::cos(x); }},
         {{softplus}, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
         {{elu, 1.0F}, [](double x) { return x < 0 ? std::expm1(x) : x; }},
+        {{celu, 0.5F}, [](double x) { return x < 0 ? 0.5 * std::expm1(2 * x) : x; }},
+        {{softsign}, [](double x) { return x / (1 + std::abs(x)); }},
+        {{log_sigmoid}, [](double x) { return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x))); }},
         {{log}, [](double x) { return std::log(x); }},
     };
     std::vector<float> all;

@@ -13,7 +13,7 @@ using ps::ActivationParams;
 
 TEST_CASE("the gradient of each function is the slope of the loss") {
     laws::Random random(5);
-    for (int kind = 0; kind <= static_cast<int>(ActivationKind::gelu_tanh); ++kind) {
+    for (int kind = 0; kind < ps::activation_kinds; ++kind) {
         for (const float alpha : {0.25F, -0.5F, 2.0F, 3.0F}) {
             const ActivationParams params{static_cast<ActivationKind>(kind), alpha, alpha + 0.75F};
             CAPTURE(params.name());
@@ -37,7 +37,8 @@ TEST_CASE("the gradient of each function is the slope of the loss") {
                             params.kind == ActivationKind::atanh) {
                             value *= 0.875;
                         }
-                        if (params.kind == ActivationKind::relu6 || params.kind == ActivationKind::hard_swish)
+                        if (params.kind == ActivationKind::relu6 || params.kind == ActivationKind::hard_swish ||
+                            params.kind == ActivationKind::shrink || params.kind == ActivationKind::thresholded_relu)
                             value *= 8;
                         value = static_cast<double>(static_cast<float>(value));
                     }

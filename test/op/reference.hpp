@@ -135,6 +135,21 @@ inline Image run(ps::ActivationParams const& p, Images const& inputs, ps::OpWeig
                 return x / 2 * std::erfc(-x / std::sqrt(2.0));
             case ps::ActivationKind::gelu_tanh:
                 return x / 2 * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+            case ps::ActivationKind::softsign:
+                return x / (1 + std::abs(x));
+            case ps::ActivationKind::log_sigmoid:
+                return std::min(x, 0.0) - std::log1p(std::exp(-std::abs(x)));
+            case ps::ActivationKind::swish:
+                return x / (1 + std::exp(-static_cast<double>(p.alpha) * x));
+            case ps::ActivationKind::selu:
+                return static_cast<double>(p.beta) * (x < 0 ? static_cast<double>(p.alpha) * (std::exp(x) - 1) : x);
+            case ps::ActivationKind::celu:
+                return x < 0 ? static_cast<double>(p.alpha) * (std::exp(x / static_cast<double>(p.alpha)) - 1) : x;
+            case ps::ActivationKind::thresholded_relu:
+                return x > static_cast<double>(p.alpha) ? x : 0.0;
+            case ps::ActivationKind::shrink:
+                if (x < -static_cast<double>(p.beta)) return x + static_cast<double>(p.alpha);
+                return x > static_cast<double>(p.beta) ? x - static_cast<double>(p.alpha) : 0.0;
             case ps::ActivationKind::power:
                 return std::pow(x, static_cast<double>(p.alpha));
             case ps::ActivationKind::sin:

@@ -55,7 +55,7 @@ Kinds examples(Of<ps::GlobalPoolParams>) {
 }
 Kinds examples(Of<ps::ActivationParams>) {
     Kinds result;
-    for (int i = 0; i <= static_cast<int>(ps::ActivationKind::atanh); ++i) {
+    for (int i = 0; i < ps::activation_kinds; ++i) {
         const auto kind = static_cast<ps::ActivationKind>(i);
         const bool steps = !ps::ActivationGradientParams::differentiable(kind);
         // Where the function is defined: a result around 0 with deviations of 1 or so, or near the middle.
@@ -66,8 +66,12 @@ Kinds examples(Of<ps::ActivationParams>) {
             if (kind == partly) around = 0.5;
         }
         if (kind == ps::ActivationKind::acosh) around = 2;
+        // Without jumps, which differences cannot see.
+        const float alpha = kind == ps::ActivationKind::thresholded_relu ? 0.0F
+                            : kind == ps::ActivationKind::shrink         ? 1.5F
+                                                                         : 0.25F;
         result.push_back(
-            {ps::ActivationParams{kind, 0.25F, 1.5F}, 1, steps ? "this function has no gradient" : "", around});
+            {ps::ActivationParams{kind, alpha, 1.5F}, 1, steps ? "this function has no gradient" : "", around});
     }
     return result;
 }

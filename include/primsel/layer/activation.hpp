@@ -3,6 +3,8 @@
 #include <primsel/core/clamp.hpp>
 #include <primsel/layer/layer.hpp>
 
+#include <iterator>
+
 namespace primsel::inline PRIMSEL_ABI {
 
 enum class ActivationKind {
@@ -42,28 +44,47 @@ enum class ActivationKind {
     mish,
     gelu,
     gelu_tanh,
+    softsign,
+    log_sigmoid,
+    swish,
+    selu,
+    celu,
+    thresholded_relu,
+    shrink,
 };
+/// The number of kinds.
+inline constexpr int activation_kinds = static_cast<int>(ActivationKind::shrink) + 1;
 
 /// An elementwise function of one input; the output has the input's shape. alpha and beta mean:
 /// - leaky_relu: alpha is the slope below zero;
 /// - elu: alpha * (exp(x) - 1) below zero;
 /// - hard_sigmoid: alpha * x + beta, clamped to [0, 1];
 /// - clip: alpha is the lowest value, beta the highest;
-/// - power: alpha is the exponent.
+/// - power: alpha is the exponent;
+/// - swish: x * sigmoid(alpha * x);
+/// - selu: beta * x above zero, beta * alpha * (exp(x) - 1) below;
+/// - celu: alpha * (exp(x / alpha) - 1) below zero, alpha positive;
+/// - thresholded_relu: x above alpha, else 0;
+/// - shrink: x + alpha below -beta, else x - alpha above beta, else 0.
 /// The other kinds ignore them. round rounds halves to the even neighbour; softplus is log(1 + exp(x)); silu is x *
 /// sigmoid(x); mish is x * tanh(softplus(x)); gelu is x times the cumulative normal distribution of x, gelu_tanh its
-/// approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+/// approximation x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); softsign is x / (1 + |x|); log_sigmoid is
+/// log(sigmoid(x)).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
         constexpr std::string_view names[] = {
-            "relu", "relu6",    "leaky_relu", "sigmoid", "hard_swish", "elu",   "hard_sigmoid", "tanh",  "clip",
-            "sqrt", "exp",      "log",        "abs",     "sign",       "floor", "ceil",         "round", "truncate",
-            "erf",  "softplus", "power",      "sin",     "cos",        "tan",   "asin",         "acos",  "atan",
-            "sinh", "cosh",     "asinh",      "acosh",   "atanh",      "silu",  "mish",         "gelu",  "gelu_tanh",
+            "relu",      "relu6",    "leaky_relu",  "sigmoid",  "hard_swish", "elu",      "hard_sigmoid",
+            "tanh",      "clip",     "sqrt",        "exp",      "log",        "abs",      "sign",
+            "floor",     "ceil",     "round",       "truncate", "erf",        "softplus", "power",
+            "sin",       "cos",      "tan",         "asin",     "acos",       "atan",     "sinh",
+            "cosh",      "asinh",    "acosh",       "atanh",    "silu",       "mish",     "gelu",
+            "gelu_tanh", "softsign", "log_sigmoid", "swish",    "selu",       "celu",     "thresholded_relu",
+            "shrink",
         };
+        static_assert(std::size(names) == activation_kinds);
         return names[static_cast<std::size_t>(kind)];
     }
     constexpr void each_field(auto const& visit) const {
@@ -105,6 +126,18 @@ struct Gelu {
 /// The approximation of Gelu by a tanh, as PyTorch's GELU(approximate="tanh").
 struct GeluTanh {
     static constexpr ActivationParams params{ActivationKind::gelu_tanh};
+};
+/// x / (1 + |x|)
+struct Softsign {
+    static constexpr ActivationParams params{ActivationKind::softsign};
+};
+/// log(sigmoid(x))
+struct LogSigmoid {
+    static constexpr ActivationParams params{ActivationKind::log_sigmoid};
+};
+/// Elu and a factor that keep mean 0 and variance 1 (Klambauer et al. 2017), as PyTorch's SELU().
+struct Selu {
+    static constexpr ActivationParams params{ActivationKind::selu, 1.6732632F, 1.0507010F};
 };
 struct Tanh {
     static constexpr ActivationParams params{ActivationKind::tanh};

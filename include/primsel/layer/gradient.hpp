@@ -115,7 +115,10 @@ struct ActivationGradientParams {
                 return true;
             case ActivationKind::leaky_relu:
             case ActivationKind::elu:
+            case ActivationKind::celu:
                 return params.alpha > 0.0F;  // a result keeps the sign of its input
+            case ActivationKind::selu:
+                return params.alpha > 0.0F && params.beta > 0.0F;
             default:
                 return false;
         }

@@ -119,8 +119,7 @@ template <class Params>
 }
 
 [[nodiscard]] inline DrawnLayer drawn_activation(LayerDraw& draw) {
-    constexpr int kinds = static_cast<int>(ActivationKind::gelu_tanh) + 1;
-    const auto kind = static_cast<ActivationKind>(draw.below(kinds));
+    const auto kind = static_cast<ActivationKind>(draw.below(activation_kinds));
     return drawn(ActivationParams{kind, 0.2F, kind == ActivationKind::clip ? 6.0F : 0.5F}, {draw.image()});
 }
 

@@ -45,29 +45,39 @@ private:
             case ActivationKind::relu6:
             case ActivationKind::leaky_relu:
             case ActivationKind::clip:
+            case ActivationKind::thresholded_relu:
                 return 2;
             case ActivationKind::hard_sigmoid:
             case ActivationKind::sign:
+            case ActivationKind::shrink:
                 return 4;
             case ActivationKind::hard_swish:
                 return 5;
             case ActivationKind::sqrt:
+            case ActivationKind::softsign:
                 return 10;
             case ActivationKind::exp:
                 return of_exp;
             case ActivationKind::sigmoid:
             case ActivationKind::silu:
+            case ActivationKind::swish:
                 return of_exp + 3;
             case ActivationKind::mish:
                 return of_exp + 6;
             case ActivationKind::gelu_tanh:
                 return of_exp + 7;
             case ActivationKind::softplus:
+            case ActivationKind::log_sigmoid:
                 return of_exp + 16;
             case ActivationKind::elu:
+            case ActivationKind::selu:
+            case ActivationKind::celu:
             case ActivationKind::tanh:
             case ActivationKind::log:
                 return 20;
+            case ActivationKind::sin:
+            case ActivationKind::cos:
+                return 30;
             case ActivationKind::erf:
             case ActivationKind::gelu:
                 return 40;
@@ -94,6 +104,13 @@ private:
         const auto held = [&each](Clamp bounds) {
             each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
         };
+        // slope * x above zero, scale * (exp(rate * x) - 1) below.
+        const auto exponential = [&each](float slope, float scale, float rate) {
+            each([slope = V(slope), scale = V(scale), rate = V(rate)](V const& x) {
+                const V below = scale * exp_minus_one<Arch>(min<Arch>(V(0.0F), x) * rate);
+                return xsimd::select(x < V(0.0F), below, slope * x);
+            });
+        };
         switch (params.kind) {
             case ActivationKind::relu:
                 return held(relu_clamp);
@@ -102,17 +119,15 @@ private:
             case ActivationKind::leaky_relu:
                 return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
             case ActivationKind::sigmoid:
-                return each([](V const& x) { return V(1.0F) / (V(1.0F) + exp<Arch>(-x)); });
+                return each([](V const& x) { return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::elu:
-                return each([alpha = V(params.alpha)](V const& x) {
-                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
-                });
+                return exponential(1.0F, params.alpha, 1.0F);
             case ActivationKind::hard_sigmoid:
                 return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
                     return clamp<Arch>(fma<Arch>(slope, x, offset), V(0.0F), V(1.0F));
                 });
             case ActivationKind::tanh:
-                return each([](V const& x) { return xsimd::tanh(x); });
+                return each([](V const& x) { return op::detail::hyperbolic_tangent<Arch>(x); });
             case ActivationKind::clip:
                 return held({params.alpha, params.beta});
             case ActivationKind::sqrt:
@@ -140,25 +155,49 @@ private:
                 return each([](V const& x) { return xsimd::trunc(x); });
             case ActivationKind::erf:
                 return each([](V const& x) { return xsimd::erf(x); });
+            case ActivationKind::sin:
+                return each([](V const& x) { return op::detail::sine<Arch, 0>(x); });
+            case ActivationKind::cos:
+                return each([](V const& x) { return op::detail::sine<Arch, 1>(x); });
             case ActivationKind::softplus:
                 return each([](V const& x) { return op::detail::softplus<Arch>(x); });
             case ActivationKind::silu:
-                return each([](V const& x) { return x / (V(1.0F) + exp<Arch>(-x)); });
+                return each([](V const& x) { return quotient<Arch>(x, V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::mish:
                 return each([](V const& x) {
                     const V n = op::detail::mish_term<Arch>(x);
-                    return x * (n / (n + V(2.0F)));
+                    return x * quotient<Arch>(n, n + V(2.0F));
                 });
             case ActivationKind::gelu:
                 return each(
                     [](V const& x) { return V(0.5F) * x * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half))); });
             case ActivationKind::gelu_tanh:
-                return each(
-                    [](V const& x) { return x / (V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x))); });
+                return each([](V const& x) {
+                    return quotient<Arch>(x, V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x)));
+                });
+            case ActivationKind::softsign:
+                return each([](V const& x) { return quotient<Arch>(x, V(1.0F) + xsimd::abs(x)); });
+            case ActivationKind::log_sigmoid:
+                return each([](V const& x) { return -op::detail::softplus<Arch>(-x); });
+            case ActivationKind::swish:
+                return each([negative = V(-params.alpha)](V const& x) {
+                    return quotient<Arch>(x, V(1.0F) + exp<Arch>(negative * x));
+                });
+            case ActivationKind::selu:
+                return exponential(params.beta, params.alpha * params.beta, 1.0F);
+            case ActivationKind::celu:
+                return exponential(1.0F, params.alpha, 1.0F / params.alpha);
+            case ActivationKind::thresholded_relu:
+                return each([alpha = V(params.alpha)](V const& x) { return xsimd::select(x <= alpha, V(0.0F), x); });
+            case ActivationKind::shrink:
+                return each([bias = V(params.alpha), above = V(params.beta), below = V(-params.beta)](V const& x) {
+                    const V outside = xsimd::select(x <= above, V(0.0F), x - bias);
+                    return xsimd::select(x < below, x + bias, outside);
+                });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
-                if (params.alpha == -1.0F) return each([](V const& x) { return V(1.0F) / x; });
+                if (params.alpha == -1.0F) return each([](V const& x) { return quotient<Arch>(V(1.0F), x); });
                 return each([exponent = params.alpha](V const& x) {
                     return op::detail::lane_by_lane<Arch>(x, V(exponent),
                                                           [](float a, float b) { return std::pow(a, b); });
@@ -174,10 +213,6 @@ private:
     using Scalar = float (*)(float);
     static Scalar scalar(ActivationKind kind) noexcept {
         switch (kind) {
-            case ActivationKind::sin:
-                return [](float x) { return std::sin(x); };
-            case ActivationKind::cos:
-                return [](float x) { return std::cos(x); };
             case ActivationKind::tan:
                 return [](float x) { return std::tan(x); };
             case ActivationKind::asin:

@@ -48,6 +48,18 @@ private:
                 return xsimd::select(y > low, xsimd::select(y < high, dy * slope, V(0.0F)), V(0.0F));
             });
         };
+        // The function is slope * x above zero and scale * (exp(rate * x) - 1) below.
+        const auto exponential = [&](float slope, float scale, float rate) {
+            const V above(slope), below(scale), inner(rate);
+            if (ActivationGradientParams::from_result(params)) {
+                return each([=](V const& y, V const& dy) {
+                    return xsimd::select(y > V(0.0F), dy * above, dy * ((y + below) * inner));
+                });
+            }
+            each([=](V const& x, V const& dy) {
+                return xsimd::select(x > V(0.0F), dy * above, dy * (below * inner) * exp<Arch>(inner * x));
+            });
+        };
         switch (params.kind) {
             case ActivationKind::relu:
                 return each([](V const& y, V const& dy) { return xsimd::select(y > V(0.0F), dy, V(0.0F)); });
@@ -62,20 +74,17 @@ private:
                     return xsimd::select(v > V(0.0F), dy, dy * slope);
                 });
             case ActivationKind::elu:
-                if (!ActivationGradientParams::from_result(params)) {
-                    return each([alpha = V(params.alpha)](V const& x, V const& dy) {
-                        return xsimd::select(x > V(0.0F), dy, dy * alpha * exp<Arch>(x));
-                    });
-                }
-                return each([alpha = V(params.alpha)](V const& y, V const& dy) {
-                    return xsimd::select(y > V(0.0F), dy, dy * (y + alpha));
-                });
+                return exponential(1.0F, params.alpha, 1.0F);
+            case ActivationKind::selu:
+                return exponential(params.beta, params.alpha * params.beta, 1.0F);
+            case ActivationKind::celu:
+                return exponential(1.0F, params.alpha, 1.0F / params.alpha);
             case ActivationKind::sigmoid:
                 return each([](V const& y, V const& dy) { return dy * y * (V(1.0F) - y); });
             case ActivationKind::tanh:
                 return each([](V const& y, V const& dy) { return dy * (V(1.0F) - y * y); });
             case ActivationKind::sqrt:
-                return each([](V const& y, V const& dy) { return dy / (y + y); });
+                return each([](V const& y, V const& dy) { return quotient<Arch>(dy, y + y); });
             case ActivationKind::exp:
                 return each([](V const& y, V const& dy) { return dy * y; });
             case ActivationKind::tan:
@@ -96,7 +105,7 @@ private:
                     return xsimd::select(x > V(-3.0F), above, V(0.0F));
                 });
             case ActivationKind::log:
-                return each([](V const& x, V const& dy) { return dy / x; });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, x); });
             case ActivationKind::abs:
                 return each([](V const& x, V const& dy) {
                     return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
@@ -104,9 +113,28 @@ private:
             case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
                 return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
             case ActivationKind::softplus:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + exp<Arch>(-x)); });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::silu:
                 return each([](V const& x, V const& dy) { return dy * op::detail::gate_slope<Arch>(x, x, V(1.0F)); });
+            case ActivationKind::swish:
+                return each([alpha = V(params.alpha)](V const& x, V const& dy) {
+                    return dy * op::detail::gate_slope<Arch>(x, alpha * x, alpha);
+                });
+            case ActivationKind::softsign:
+                return each([](V const& x, V const& dy) {
+                    const V share = quotient<Arch>(V(1.0F), V(1.0F) + xsimd::abs(x));
+                    return dy * share * share;
+                });
+            case ActivationKind::log_sigmoid:
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + exp<Arch>(x)); });
+            case ActivationKind::thresholded_relu:
+                return each([alpha = V(params.alpha)](V const& x, V const& dy) {
+                    return xsimd::select(x > alpha, dy, V(0.0F));
+                });
+            case ActivationKind::shrink:
+                return each([above = V(params.beta), below = V(-params.beta)](V const& x, V const& dy) {
+                    return xsimd::select(x < below, dy, xsimd::select(x > above, dy, V(0.0F)));
+                });
             case ActivationKind::gelu_tanh:
                 return each([](V const& x, V const& dy) {
                     const V slope = fma<Arch>(x * x, V(3 * 0.071354816F), V(1.5957691F));
@@ -114,26 +142,34 @@ private:
                 });
             case ActivationKind::mish:  // the gate g = n / (n + 2) has the slope (1 - g^2) * sigmoid(x)
                 return each([](V const& x, V const& dy) {
-                    const V n = op::detail::mish_term<Arch>(x), gate = n / (n + V(2.0F));
-                    return dy * fma<Arch>(x, (V(1.0F) - gate * gate) / (V(1.0F) + exp<Arch>(-x)), gate);
+                    const V n = op::detail::mish_term<Arch>(x), gate = quotient<Arch>(n, n + V(2.0F));
+                    return dy * fma<Arch>(x, quotient<Arch>(V(1.0F) - gate * gate, V(1.0F) + exp<Arch>(-x)), gate);
                 });
             case ActivationKind::gelu:
                 return each([](V const& x, V const& dy) {
                     const V share = V(0.5F) * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half)));
                     return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
                 });
+            case ActivationKind::sin:
+                return each([](V const& x, V const& dy) { return dy * op::detail::sine<Arch, 1>(x); });
+            case ActivationKind::cos:
+                return each([](V const& x, V const& dy) { return -dy * op::detail::sine<Arch, 0>(x); });
             case ActivationKind::atan:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + x * x); });
             case ActivationKind::atanh:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) - x * x); });
+                return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) - x * x); });
             case ActivationKind::asin:
-                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(V(1.0F) - x * x); });
+                return each(
+                    [](V const& x, V const& dy) { return quotient<Arch>(dy, square_root<Arch>(V(1.0F) - x * x)); });
             case ActivationKind::acos:
-                return each([](V const& x, V const& dy) { return -dy / square_root<Arch>(V(1.0F) - x * x); });
+                return each(
+                    [](V const& x, V const& dy) { return -quotient<Arch>(dy, square_root<Arch>(V(1.0F) - x * x)); });
             case ActivationKind::asinh:
-                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(x * x + V(1.0F)); });
+                return each(
+                    [](V const& x, V const& dy) { return quotient<Arch>(dy, square_root<Arch>(x * x + V(1.0F))); });
             case ActivationKind::acosh:
-                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(x * x - V(1.0F)); });
+                return each(
+                    [](V const& x, V const& dy) { return quotient<Arch>(dy, square_root<Arch>(x * x - V(1.0F))); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
                 if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });
@@ -153,10 +189,6 @@ private:
     using Scalar = float (*)(float);
     static Scalar scalar(ActivationKind kind) noexcept {
         switch (kind) {
-            case ActivationKind::sin:
-                return [](float x) { return std::cos(x); };
-            case ActivationKind::cos:
-                return [](float x) { return -std::sin(x); };
             case ActivationKind::sinh:
                 return [](float x) { return std::cosh(x); };
             default:  // cosh

@@ -1,4 +1,4 @@
-// Products of a tensor with a function of itself, as exporters write activations that were no operators yet.
+// Activations that exporters write as several operators: most are products of a tensor with a function of itself.
 #pragma once
 
 #include <primsel/network/graph_editor.hpp>
@@ -13,7 +13,8 @@ namespace primsel::inline PRIMSEL_ABI::network::detail {
 
 /// Finds the activation that a few layers compute: x * sigmoid(x), x * hard_sigmoid(x), x * relu6(x + 3) / 6, x *
 /// tanh(softplus(x)), x / 2 * (1 + erf(x / sqrt(2))) and its approximation by a tanh, with constant factors wherever
-/// they stand. Only where no other layer reads what lies between.
+/// they stand; x * sigmoid(alpha * x), x / (1 + |x|), log(sigmoid(x)) and -softplus(-x). Only where no other layer
+/// reads what lies between.
 class Gates {
 public:
     struct Found {
@@ -24,11 +25,17 @@ public:
 
     /// The activation whose result is that of the layer, and what it reads.
     [[nodiscard]] std::optional<Found> find(std::size_t layer) const {
+        if (const std::optional<Found> other = find_other(layer)) return other;
         Product product;
         if (!flatten(layer, true, product) || product.factors.size() != 2) return std::nullopt;
         for (const bool swapped : {false, true}) {
             const std::size_t x = product.factors[swapped ? 1 : 0], gate = product.factors[swapped ? 0 : 1];
             if (const std::optional<ActivationKind> kind = gated(x, gate, product.constant)) return Found{{*kind}, x};
+            if (!close(product.constant, 1) || !is(gate, ActivationKind::sigmoid)) continue;
+            const std::size_t inner = input(gate);
+            ScaleParams const* step = as<ScaleParams>(inner);
+            if (step != nullptr && is_linear(inner, static_cast<double>(step->factor), 0) && input(inner) == x)
+                return Found{{ActivationKind::swish, step->factor}, x};
         }
         return std::nullopt;
     }
@@ -40,6 +47,26 @@ private:
         std::vector<std::size_t> factors;
     };
 
+    /// The same for activations that are no products.
+    [[nodiscard]] std::optional<Found> find_other(std::size_t i) const {
+        if (ActivationParams const* log = as<ActivationParams>(i)) {
+            const std::size_t inner = input(i);
+            if (log->kind != ActivationKind::log || !is(inner, ActivationKind::sigmoid)) return std::nullopt;
+            return Found{{ActivationKind::log_sigmoid}, input(inner)};
+        }
+        if (BinaryParams const* binary = as<BinaryParams>(i)) {
+            const std::size_t x = edit_[i].inputs[0], sum = edit_[i].inputs[1];
+            if (binary->kind != BinaryKind::divide || !is_linear(sum, 1, 1)) return std::nullopt;
+            if (!is(input(sum), ActivationKind::abs) || input(input(sum)) != x) return std::nullopt;
+            return Found{{ActivationKind::softsign}, x};
+        }
+        ScaleParams const* scale = as<ScaleParams>(i);
+        if (scale == nullptr || !scale->known || scale->factor != -1.0F || scale->shift != 0.0F) return std::nullopt;
+        const std::size_t inner = input(i);
+        if (!is(inner, ActivationKind::softplus) || !is_linear(input(inner), -1, 0)) return std::nullopt;
+        return Found{{ActivationKind::log_sigmoid}, input(input(inner))};
+    }
+
     template <class Params>
     [[nodiscard]] Params const* as(std::size_t i) const {
         Node const& node = edit_[i];
@@ -50,7 +77,9 @@ private:
         ActivationParams const* activation = as<ActivationParams>(i);
         return activation != nullptr && activation->kind == kind && edit_.uses(i) == 1;
     }
-    [[nodiscard]] static bool close(double value, double wanted) { return std::abs(value - wanted) <= 1e-5 * wanted; }
+    [[nodiscard]] static bool close(double value, double wanted) {
+        return std::abs(value - wanted) <= 1e-5 * std::abs(wanted);
+    }
 
     /// Adds the layer's factors to the product. False where that is none of tensors of one shape.
     [[nodiscard]] bool flatten(std::size_t i, bool root, Product& product) const {

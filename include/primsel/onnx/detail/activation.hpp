@@ -21,11 +21,9 @@ inline void translate_hard_swish(Call& call) { translate_activation(call, {Activ
 inline void translate_elu(Call& call) { translate_activation(call, {ActivationKind::elu, call.real("alpha", 1.0F)}); }
 /// x * sigmoid(alpha * x)
 inline void translate_swish(Call& call) {
-    const Operand x = call.operand(0);
     const float alpha = call.real("alpha", 1.0F);
     if (alpha == 1.0F) return translate_activation(call, {ActivationKind::silu});
-    const Operand gate = emit_unary(call.build, ActivationKind::sigmoid, call.build.scale(x, alpha, 0.0F));
-    call.give(emit_binary(call.build, BinaryKind::multiply, x, gate));
+    translate_activation(call, {ActivationKind::swish, alpha});
 }
 inline void translate_mish(Call& call) { translate_activation(call, {ActivationKind::mish}); }
 inline void translate_gelu(Call& call) {
@@ -158,42 +156,20 @@ inline void translate_reciprocal(Call& call) {
     }
     call.give(emit_unary(call.build, ActivationKind::power, call.operand(0), -1.0F));
 }
-
-// Functions that are a few layers.
-
-/// gamma * x above zero, gamma * alpha * (exp(x) - 1) below.
 inline void translate_selu(Call& call) {
-    const Operand elu = emit_unary(call.build, ActivationKind::elu, call.operand(0), call.real("alpha", 1.6732632F));
-    call.give(call.build.scale(elu, call.real("gamma", 1.0507010F), 0.0F));
+    translate_activation(call, {ActivationKind::selu, call.real("alpha", 1.6732632F), call.real("gamma", 1.0507010F)});
 }
-/// x above zero, alpha * (exp(x / alpha) - 1) below.
 inline void translate_celu(Call& call) {
     const float alpha = call.real("alpha", 1.0F);
-    if (alpha == 1.0F) return translate_elu(call);
-    const Operand quotient = call.build.scale(call.operand(0), 1.0F / alpha, 0.0F);
-    call.give(call.build.scale(emit_unary(call.build, ActivationKind::elu, quotient, 1.0F), alpha, 0.0F));
+    if (!(alpha > 0.0F)) fail("alpha is ", alpha, "; it must be positive");
+    translate_activation(call, {ActivationKind::celu, alpha});
 }
-/// x / (1 + |x|)
-inline void translate_softsign(Call& call) {
-    const Operand x = call.operand(0), size = emit_unary(call.build, ActivationKind::abs, x);
-    call.give(emit_binary(call.build, BinaryKind::divide, x, call.build.scale(size, 1.0F, 1.0F)));
-}
-/// x above alpha, 0 elsewhere.
+inline void translate_softsign(Call& call) { translate_activation(call, {ActivationKind::softsign}); }
 inline void translate_thresholded_relu(Call& call) {
-    const Operand x = call.operand(0), alpha = scalar_operand(call.build, call.real("alpha", 1.0F));
-    const Operand is_above = emit_binary(call.build, BinaryKind::greater, x, alpha);
-    call.give(emit_binary(call.build, BinaryKind::keep, is_above, x));
+    translate_activation(call, {ActivationKind::thresholded_relu, call.real("alpha", 1.0F)});
 }
-/// x - bias above lambd, x + bias below -lambd, 0 between.
 inline void translate_shrink(Call& call) {
-    Builder& build = call.build;
-    const Operand x = call.operand(0);
-    const float bias = call.real("bias", 0.0F), threshold = call.real("lambd", 0.5F);
-    const Operand is_above = emit_binary(build, BinaryKind::greater, x, scalar_operand(build, threshold)),
-                  is_below = emit_binary(build, BinaryKind::greater, scalar_operand(build, -threshold), x);
-    const Operand above = emit_binary(build, BinaryKind::keep, is_above, build.scale(x, 1.0F, -bias)),
-                  below = emit_binary(build, BinaryKind::keep, is_below, build.scale(x, 1.0F, bias));
-    call.give(emit_binary(build, BinaryKind::add, above, below));
+    translate_activation(call, {ActivationKind::shrink, call.real("bias", 0.0F), call.real("lambd", 0.5F)});
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -80,6 +80,28 @@ inline void write_layer(LayerWriter& layer, ActivationParams const& p) {
         case ActivationKind::gelu_tanh:
             detail::write_gelu(layer, x, p.kind == ActivationKind::gelu_tanh);
             return;
+        case ActivationKind::softsign:
+            layer.step("Softsign", {x});
+            return;
+        case ActivationKind::log_sigmoid:
+            // The logarithm of a sigmoid would be infinite where the sigmoid is no number any more.
+            layer.step("Neg", {layer.step("Softplus", {layer.step("Neg", {x})})});
+            return;
+        case ActivationKind::swish:
+            layer.step("Mul", {x, layer.step("Sigmoid", {layer.step("Mul", {x, layer.scalar("alpha", p.alpha)})})});
+            return;
+        case ActivationKind::selu:
+            layer.step("Selu", {x}, {{"alpha", p.alpha}, {"gamma", p.beta}});
+            return;
+        case ActivationKind::celu:
+            layer.step("Celu", {x}, {{"alpha", p.alpha}});
+            return;
+        case ActivationKind::thresholded_relu:
+            layer.step("ThresholdedRelu", {x}, {{"alpha", p.alpha}});
+            return;
+        case ActivationKind::shrink:
+            layer.step("Shrink", {x}, {{"bias", p.alpha}, {"lambd", p.beta}});
+            return;
         case ActivationKind::power:
             layer.step("Pow", {x, layer.scalar("exponent", p.alpha)});
             return;
