@@ -17225,7 +17225,6 @@ inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* P
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
 
@@ -17256,6 +17255,14 @@ private:
     float largest_ = 0;
     std::int32_t sum_ = 0;
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI::gemm
+// primsel/gemm/load_int8.hpp
+
+#include <cstdint>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// Loads as many neighbours as a vector has lanes, as floats.
 template <class Arch>

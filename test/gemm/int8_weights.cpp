@@ -3,8 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -36,17 +34,6 @@ TEST_CASE("the weights of an output have a scale and a sum") {
     CHECK(weights.scale() == 2.0F / 127);
     CHECK(weights.sum() == sum);
     CHECK(sum == 32 - 127 + 64);  // halves to the even one
-}
-
-TEST_CASE("vectors of all bytes are loaded as floats, from any address") {
-    std::vector<std::int8_t> bytes;
-    for (int i = 0; i < 300; ++i) bytes.push_back(static_cast<std::int8_t>(i * 7));
-    constexpr std::size_t width = ps::lanes<ps::default_arch>;
-    for (std::size_t from = 0; from + width <= bytes.size(); ++from) {
-        float loaded[width];
-        ps::store<ps::default_arch>(loaded, ps::gemm::load_int8<ps::default_arch>(bytes.data() + from));
-        for (std::size_t i = 0; i < width; ++i) CHECK(loaded[i] == static_cast<float>(bytes[from + i]));
-    }
 }
 
 }  // namespace int8_weights_tests

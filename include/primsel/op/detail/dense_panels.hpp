@@ -4,6 +4,7 @@
 #include <primsel/core/bfloat16.hpp>
 #include <primsel/core/cache_sizes.hpp>
 #include <primsel/gemm/int8_weights.hpp>
+#include <primsel/gemm/load_int8.hpp>
 #include <primsel/layer/dense.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
