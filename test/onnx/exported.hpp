@@ -32,11 +32,13 @@ struct Tensor {
         std::memcpy(values.data(), data.data(), data.size());
         return values;
     }
+    template <class T>
     [[nodiscard]] Ints ints() const {
-        Ints values(data.size() / sizeof(std::int64_t));
+        std::vector<T> values(data.size() / sizeof(T));
         std::memcpy(values.data(), data.data(), data.size());
-        return values;
+        return {values.begin(), values.end()};
     }
+    [[nodiscard]] Ints ints() const { return ints<std::int64_t>(); }
 };
 
 struct ExportedModel {
@@ -106,6 +108,10 @@ inline void node(protozero::pbf_reader field, ExportedModel& model) {
             case 5:
                 attributes += (attributes.empty() ? "" : ", ") + attribute(field.get_message());
                 break;
+            case 6:
+                CHECK(op == "QuantizeLinear");
+                CHECK(field.get_string() == "primsel: the range of " + inputs[0] + ", no bound");
+                break;
             default:
                 FAIL("unexpected node field");
         }
@@ -144,8 +150,9 @@ inline void tensor(protozero::pbf_reader field, ExportedModel& model) {
                 FAIL("unexpected tensor field");
         }
     }
-    std::int64_t bytes = tensor.type == 1 ? 4 : 8;
-    CHECK((tensor.type == 1 || tensor.type == 7));
+    const std::map<int, std::int64_t> sizes{{1, 4}, {2, 1}, {3, 1}, {6, 4}, {7, 8}};
+    REQUIRE(sizes.contains(tensor.type));
+    std::int64_t bytes = sizes.at(tensor.type);
     for (const std::int64_t dim : tensor.dims) bytes *= dim;
     CHECK(bytes == static_cast<std::int64_t>(tensor.data.size()));
     model.names.insert(name);

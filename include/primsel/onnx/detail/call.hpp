@@ -86,6 +86,9 @@ public:
 
     [[nodiscard]] std::string_view op() const { return node_.op; }
     [[nodiscard]] std::int64_t opset() const { return opset_; }
+    [[nodiscard]] std::string_view doc() const { return node_.doc; }
+    /// The name that the node has for an input.
+    [[nodiscard]] std::string_view input_name(std::size_t i) const { return node_.inputs[i]; }
 
     // --- inputs
 

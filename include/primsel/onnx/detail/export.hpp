@@ -3,6 +3,7 @@
 
 #include <primsel/core/visit.hpp>
 #include <primsel/network/prepare.hpp>
+#include <primsel/network/simplify.hpp>
 #include <primsel/onnx/detail/export_elementwise.hpp>
 #include <primsel/onnx/detail/export_movement.hpp>
 #include <primsel/onnx/detail/export_normalization.hpp>
@@ -10,6 +11,7 @@
 #include <primsel/onnx/detail/export_products.hpp>
 #include <primsel/onnx/detail/export_reductions.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -27,16 +29,25 @@ void write_layer(LayerWriter& layer, Params const&) {
     layer.refuse("it is a part of a training step");
 }
 
-/// The graph as the bytes of a model.
-[[nodiscard]] inline std::string export_graph(Graph const& graph, Weights const& weights,
-                                              OnnxExportOptions const& options) {
-    LayerWriter layer(graph, weights, options);
+/// original: the graph before it was simplified.
+[[nodiscard]] inline std::string write_graph(Graph const& graph, Graph const& original, Weights const& weights,
+                                             OnnxExportOptions const& options) {
+    LayerWriter layer(graph, original, weights, options);
     for (std::size_t i = 0; i < graph.size(); ++i) {
         layer.begin(i);
         core::visit([&](auto const& params) { write_layer(layer, params); }, graph[i].layer);
         layer.end();
     }
     return layer.finish();
+}
+/// The graph as the bytes of a model.
+[[nodiscard]] inline std::string export_graph(Graph const& graph, Weights const& weights,
+                                              OnnxExportOptions const& options) {
+    const auto has_range = [](Node const& node) { return node.range.known(); };
+    if (options.quantised && std::ranges::none_of(graph.nodes(), has_range)) {
+        fail("ONNX export: quantised without the range of any tensor");
+    }
+    return write_graph(options.quantised ? simplify(graph) : graph, graph, weights, options);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

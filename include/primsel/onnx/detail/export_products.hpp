@@ -1,17 +1,97 @@
 // Layers that multiply by weights, or tensors by each other, as ONNX nodes.
 #pragma once
 
+#include <primsel/core/finite.hpp>
+#include <primsel/gemm/int8_weights.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/onnx/detail/layer_writer.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
 namespace detail {
+
+/// Weights in 8 bits, row by row: those of an output.
+struct IntegerWeights {
+    std::vector<std::int8_t> values;
+    std::vector<float> scales;
+    std::vector<std::int32_t> bias;
+    /// Whether scales are those of the weights alone. The scale of an output whose bias would be no int32 is larger.
+    bool by_weights = true;
+};
+/// The scale that an output with this largest |weight| and |bias| has, where the input has that of its range: as
+/// primsel's kernels choose it, unless the bias in steps of both scales would take the room that sums need.
+[[nodiscard]] inline float scale_of_output(float largest, float bias, float of_input) {
+    const float usual = gemm::int8_scale(largest), least = std::numeric_limits<float>::min(),
+                room = largest > 0.0F ? 0x1p29F : 0x1p24F;
+    // Products of both scales are normal floats, too.
+    return std::max({usual, bias / of_input / room, least, least / of_input});
+}
+[[nodiscard]] inline IntegerWeights round_weights(PreparedWeights const& prepared, std::size_t k, float of_input) {
+    IntegerWeights result;
+    const std::size_t depth = prepared.kernel.size() / k;
+    for (std::size_t i = 0; i < k; ++i) {
+        const std::span<const float> row = prepared.kernel.subspan(i * depth, depth);
+        float largest = 0.0F;
+        for (const float weight : row) largest = std::max(largest, std::abs(weight));
+        const float bias = prepared.bias.empty() ? 0.0F : prepared.bias[i],
+                    scale = scale_of_output(largest, std::abs(bias), of_input);
+        const bool is_usual = scale == gemm::int8_scale(largest);
+        result.by_weights = result.by_weights && is_usual;
+        result.scales.push_back(scale);
+        for (const float weight : row) {
+            result.values.push_back(is_usual ? gemm::int8_weight(weight, largest)
+                                             : static_cast<std::int8_t>(std::nearbyint(weight / scale)));
+        }
+        if (prepared.bias.empty()) continue;
+        const double steps = static_cast<double>(bias) / static_cast<double>(of_input * scale);
+        result.bias.push_back(static_cast<std::int32_t>(std::nearbyint(steps)));
+    }
+    return result;
+}
+/// The input, the weight and, where there is one, the bias of a layer that multiplies integers. The kernel has a row
+/// for each output.
+[[nodiscard]] inline Names weighted_by_integers(LayerWriter& layer, std::string const& input, Ints const& dims,
+                                                PreparedWeights const& prepared) {
+    const Ints outputs{dims[0]};
+    const float of_input = layer.in_range().scale;
+    const IntegerWeights rounded = round_weights(prepared, static_cast<std::size_t>(dims[0]), of_input);
+    if (!std::ranges::all_of(rounded.scales, [](float scale) { return is_finite(scale); })) {
+        layer.refuse("its weights are too large for 8 bits");
+    }
+    const auto behind = [&](std::string const& integers, std::string const& scale, std::string const& zero_point) {
+        return layer.step("DequantizeLinear", {integers, scale, zero_point}, {whole("axis", 0)});
+    };
+    const auto write = [&] {
+        const std::vector<std::int8_t> zeros(rounded.scales.size(), 0);
+        const std::string integers =
+            layer.numbers("weight", DataType::int8, dims, std::span<const std::int8_t>(rounded.values));
+        const std::string scale = layer.floats("weight_scale", outputs, rounded.scales);
+        return behind(integers, scale,
+                      layer.numbers("weight_zero_point", DataType::int8, outputs, std::span<const std::int8_t>(zeros)));
+    };
+    Names inputs{input, rounded.by_weights ? layer.weight_in_integers("weight", dims, write) : write()};
+    if (prepared.bias.empty()) return inputs;
+    std::vector<float> scales = rounded.scales;
+    for (float& scale : scales) scale *= of_input;
+    const std::vector<std::int32_t> zeros(scales.size(), 0);
+    const std::string integers =
+        layer.numbers("bias", DataType::int32, outputs, std::span<const std::int32_t>(rounded.bias));
+    const std::string scale = layer.floats("bias_scale", outputs, scales);
+    inputs.push_back(
+        behind(integers, scale,
+               layer.numbers("bias_zero_point", DataType::int32, outputs, std::span<const std::int32_t>(zeros))));
+    return inputs;
+}
 
 /// The input, the weight and, where there is one, the bias of a layer.
 [[nodiscard]] inline Names weighted(LayerWriter& layer, std::string const& input, Ints const& dims) {
@@ -27,11 +107,22 @@ namespace detail {
 
 inline void write_layer(LayerWriter& layer, ConvParams const& p) {
     const std::int64_t depth = layer.in_shape().c / p.groups;
-    const std::string sum =
-        layer.step("Conv", detail::weighted(layer, layer.image(), {p.k, depth, p.kernel.h, p.kernel.w}),
-                   {pair("kernel_shape", p.kernel), pair("strides", p.stride), pads(p.padding),
-                    pair("dilations", p.dilation), whole("group", p.groups)});
-    layer.clamp(layer.node().epilogue.residual ? layer.step("Add", {sum, layer.image(1)}) : sum);
+    const Ints dims{p.k, depth, p.kernel.h, p.kernel.w};
+    const bool by_integers = layer.multiplies_integers();
+    const std::string x = layer.image();
+    Names inputs = by_integers
+                       ? detail::weighted_by_integers(layer, x, dims, prepare_weights(layer.node(), layer.weights()))
+                       : detail::weighted(layer, x, dims);
+    std::string sum = layer.step("Conv", std::move(inputs),
+                                 {pair("kernel_shape", p.kernel), pair("strides", p.stride), pads(p.padding),
+                                  pair("dilations", p.dilation), whole("group", p.groups)});
+    if (layer.node().epilogue.residual) {
+        // Others multiply integers only where the result becomes bytes.
+        const TensorRange range = layer.range_before_sum();
+        if (by_integers && range.known()) sum = layer.in_bytes(sum, range);
+        sum = layer.step("Add", {sum, layer.image(1)});
+    }
+    layer.clamp(sum);
 }
 
 inline void write_layer(LayerWriter& layer, ConvTransposeParams const& p) {
@@ -54,15 +145,20 @@ inline void write_layer(LayerWriter& layer, ConvTransposeParams const& p) {
 }
 
 inline void write_layer(LayerWriter& layer, DenseParams const& p) {
-    const std::string input =
-        layer.in().flat ? layer.read() : layer.step("Flatten", {layer.read()}, {whole("axis", 1)});
+    std::string input = layer.in().flat ? layer.read() : layer.step("Flatten", {layer.read()}, {whole("axis", 1)});
     const PreparedWeights prepared = prepare_weights(layer.node(), layer.weights());
-    const auto [matrix, rotated] =
-        layer.matrix("weight", {p.k, static_cast<std::int64_t>(layer.in_shape().size())}, prepared.kernel);
+    const Ints dims{p.k, static_cast<std::int64_t>(layer.in_shape().size())};
+    layer.value().flat = true;
+    if (layer.multiplies_integers()) {
+        if (!layer.in().flat) input = layer.in_bytes(input, layer.in_range());
+        layer.clamp(
+            layer.step("Gemm", detail::weighted_by_integers(layer, input, dims, prepared), {whole("transB", 1)}));
+        return;
+    }
+    const auto [matrix, rotated] = layer.matrix("weight", dims, prepared.kernel);
     Names inputs{input, matrix};
     if (!prepared.bias.empty()) inputs.push_back(layer.weight("bias", {p.k}, prepared.bias));
     layer.clamp(layer.step("Gemm", std::move(inputs), {whole("transB", rotated ? 0 : 1)}));
-    layer.value().flat = true;
 }
 
 inline void write_layer(LayerWriter& layer, DenseRowsParams const& p) {

@@ -5,6 +5,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weight_specs.hpp>
 #include <primsel/network/weights.hpp>
+#include <primsel/onnx/detail/range_alone.hpp>
 #include <primsel/onnx/detail/signature.hpp>
 #include <primsel/onnx/detail/writer.hpp>
 #include <primsel/onnx/own_operator.hpp>
@@ -34,6 +35,13 @@ struct OnnxExportOptions {
     OnnxSignature signature{};
     /// As which operators layers of the user's own are written: the first that has attributes for the layer.
     std::vector<OnnxOwnOperator> own_operators{};
+    /// Tensors with a range, and the weights of convolutions and dense layers that read them, are written as integers:
+    /// those by pairs of QuantizeLinear and DequantizeLinear in uint8, weights in int8 with a scale for each output,
+    /// biases in int32. The graph is simplified before; results stay floats.
+    bool quantised = false;
+    /// Layers of the simplified graph whose weights stay floats all the same. A tensor that only they read and write
+    /// does, too.
+    std::vector<std::string> float_layers{};
 };
 
 namespace onnx {
@@ -68,11 +76,14 @@ public:
         std::string unflattened = {};
         /// The name of the same as floats, of integers.
         std::string floats = {};
+        /// The name of what its bytes stand for, where the file has these.
+        std::string rounded = {};
     };
 
-    /// Throws error when the weights are too large for a model.
-    LayerWriter(Graph const& graph, Weights const& weights, OnnxExportOptions const& options)
+    /// original: the graph before it was simplified. Throws error when the weights are too large for a model.
+    LayerWriter(Graph const& graph, Graph const& original, Weights const& weights, OnnxExportOptions const& options)
         : graph_(graph),
+          original_(original),
           weights_(weights),
           options_(options),
           signature_(options.signature),
@@ -103,6 +114,9 @@ public:
         }
         flush();
         value().written = true;
+        if (!has_bytes()) return;
+        value().rounded = in_bytes(value().name, node().range);
+        flush();
     }
     /// The model's bytes, with the graph's outputs. Nothing can be written after.
     [[nodiscard]] std::string finish() {
@@ -159,7 +173,7 @@ public:
 
     /// A node; gives the name of its result.
     std::string step(std::string_view op, Names inputs, Attributes attributes = {}, std::string_view domain = {}) {
-        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes), {}, domain});
+        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes), {}, domain, {}});
         return steps_.back().outputs[0];
     }
     /// The names of all that the last step gives.
@@ -174,6 +188,15 @@ public:
         if (shared == nullptr) return floats(suffix, dims, values);
         const auto [name, is_new] = shared_.try_emplace({shared->group, dims}, std::string());
         if (is_new) name->second = floats(suffix, dims, values);
+        return name->second;
+    }
+    /// The same for what `write` writes of a weight in integers; gives the name of what these stand for.
+    template <class F>
+    std::string weight_in_integers(std::string_view suffix, Ints const& dims, F const& write) {
+        const SharedWeight* shared = shared_weight(suffix);
+        if (shared == nullptr || shared->transposed) return write();
+        const auto [name, is_new] = shared_.try_emplace({join(shared->group, " in integers"), dims}, std::string());
+        if (is_new) name->second = write();
         return name->second;
     }
     /// The same for a matrix; gives whether the file has it transposed, as others of the group have it.
@@ -196,6 +219,12 @@ public:
         model_.initializer(name, Ints{static_cast<std::int64_t>(values.size())}, std::span(values));
         return name;
     }
+    template <class T>
+    std::string numbers(std::string_view suffix, DataType type, Ints const& dims, std::span<const T> values) {
+        std::string name = model_.unique(join(node().name, '.', suffix));
+        model_.initializer(name, type, dims, std::as_bytes(values));
+        return name;
+    }
     std::string scalar(std::string_view suffix, float value) { return floats(suffix, {}, std::span(&value, 1)); }
 
     /// An input as batch x c x h x w.
@@ -208,6 +237,7 @@ public:
     /// An input as it is, in floats.
     std::string read(std::size_t i = 0) {
         Value& value = in(i);
+        if (!value.rounded.empty()) return value.rounded;
         if (!value.integers) return value.name;
         if (value.floats.empty()) value.floats = cast(value.name, DataType::int64, DataType::float32);
         return value.floats;
@@ -239,6 +269,30 @@ public:
     }
     /// As the layer's epilogue has it.
     void clamp(std::string const& input) { clamp(input, node().epilogue.clamp); }
+    /// Whether the layer multiplies integers: the bytes of its first input by its weights.
+    [[nodiscard]] bool multiplies_integers() const {
+        return is_narrow(at_) && !values_[node().inputs[0]].rounded.empty();
+    }
+    /// The range of a convolution's result before something is added to it.
+    [[nodiscard]] TensorRange range_before_sum() const {
+        std::vector<Folded> const& folded = node().epilogue.folded;
+        const auto before =
+            std::ranges::find(original_.nodes(), folded.empty() ? node().name : folded.back().name, &Node::name);
+        return before == original_.nodes().end() ? TensorRange{} : before->range;
+    }
+    [[nodiscard]] TensorRange in_range() const { return graph_[node().inputs[0]].range; }
+    /// The tensor as its bytes have it.
+    std::string in_bytes(std::string const& tensor, TensorRange const& range) {
+        const std::string scale = model_.unique(join(tensor, "_scale")),
+                          zero_point = model_.unique(join(tensor, "_zero_point"));
+        const auto zero = static_cast<std::uint8_t>(range.zero_point);
+        model_.initializer(scale, Ints{}, std::span(&range.scale, 1));
+        model_.initializer(zero_point, DataType::uint8, Ints{}, std::as_bytes(std::span(&zero, 1)));
+        const std::string bytes = step("QuantizeLinear", {tensor, scale, zero_point});
+        steps_.back().doc = range_alone(tensor);
+        return step("DequantizeLinear", {bytes, scale, zero_point});
+    }
+
     /// The same for every image of the batch.
     std::string for_each_image(std::string const& input, bool flat) {
         Ints ones(flat ? 2 : 4, 1);
@@ -261,7 +315,24 @@ private:
         /// Empty: that of its first result.
         std::string name;
         std::string_view domain = {};
+        std::string doc = {};
     };
+
+    /// Whether the layer may be less precise than floats.
+    [[nodiscard]] bool is_narrow(std::size_t position) const {
+        return options_.quantised &&
+               std::ranges::find(options_.float_layers, graph_[position].name) == options_.float_layers.end();
+    }
+    /// Whether the layer's result is read as bytes. Those that only floats meet need none.
+    [[nodiscard]] bool has_bytes() const {
+        if (!options_.quantised || !node().range.known() || values_[at_].integers) return false;
+        bool is_read = false, any_narrow = !node().inputs.empty() && is_narrow(at_);
+        for (std::size_t i = at_ + 1; i < graph_.size(); ++i) {
+            if (std::ranges::find(graph_[i].inputs, at_) == graph_[i].inputs.end()) continue;
+            is_read = true, any_narrow = any_narrow || is_narrow(i);
+        }
+        return is_read && any_narrow;
+    }
 
     /// How the layer shares the weight; null where it has it alone.
     [[nodiscard]] const SharedWeight* shared_weight(std::string_view suffix) const {
@@ -285,7 +356,7 @@ private:
     void flush() {
         for (Step const& step : steps_) {
             model_.node(step.name.empty() ? step.outputs[0] : step.name, step.op, step.inputs, step.outputs,
-                        step.attributes, step.domain);
+                        step.attributes, step.domain, step.doc);
         }
         steps_.clear();
     }
@@ -403,7 +474,7 @@ private:
         }
     }
 
-    Graph const& graph_;
+    Graph const &graph_, &original_;
     Weights const& weights_;
     OnnxExportOptions const& options_;
     OnnxSignature const& signature_;

@@ -29,7 +29,7 @@ struct AttributeProto {
 
 struct NodeProto {
     std::vector<std::string_view> inputs, outputs;
-    std::string_view name, op, domain;
+    std::string_view name, op, domain, doc;
     std::vector<AttributeProto> attributes;
     /// Names that its subgraphs read from around them.
     std::vector<std::string_view> captured;
@@ -202,6 +202,9 @@ inline void append_captured(std::string_view graph, std::vector<std::string_view
                 break;
             case NodeField::domain:
                 node.domain = message.bytes();
+                break;
+            case NodeField::doc_string:
+                node.doc = message.bytes();
                 break;
             default:
                 message.skip();

@@ -7,6 +7,7 @@
 #include <primsel/network/ranges.hpp>
 #include <primsel/onnx/detail/elementwise.hpp>
 #include <primsel/onnx/detail/fold.hpp>
+#include <primsel/onnx/detail/range_alone.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -252,7 +253,8 @@ inline void give_quantised(Call const& call, Operand const& real, float scale, s
     const TensorRange range = byte_range(type, scale, zero_point);
     std::size_t node = build.view(real);
     const TensorRange known = build.graph()[node].range;
-    if (known.known() ? known != range : !lies_within(build.graph(), node, low, high, scale / 2)) {
+    const bool is_range_alone = call.op() == "QuantizeLinear" && call.doc() == range_alone(call.input_name(0));
+    if (known.known() ? known != range : !is_range_alone && !lies_within(build.graph(), node, low, high, scale / 2)) {
         const auto [bounded, is_new] = build.between_bounds.try_emplace({node, low, high});
         if (is_new) bounded->second = build.emit(ActivationParams{ActivationKind::clip, low, high}, {node});
         node = bounded->second;

@@ -61,13 +61,14 @@ public:
 
     void node(std::string const& name, std::string_view op, std::span<const std::string> inputs,
               std::span<const std::string> outputs, std::span<const NewAttribute> attributes,
-              std::string_view domain = {}) {
+              std::string_view domain = {}, std::string_view doc = {}) {
         protozero::pbf_builder<NodeField> node(graph_, GraphField::node);
         for (std::string const& input : inputs) node.add_string(NodeField::input, input);
         for (std::string const& output : outputs) node.add_string(NodeField::output, output);
         node.add_string(NodeField::name, name);
         node.add_string(NodeField::op_type, view(op));
         for (NewAttribute const& attribute : attributes) add(node, attribute);
+        if (!doc.empty()) node.add_string(NodeField::doc_string, view(doc));
         if (domain.empty()) return;
         node.add_string(NodeField::domain, view(domain));
         domains_.emplace(domain);
