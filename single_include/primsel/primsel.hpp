@@ -3559,13 +3559,20 @@ struct Machine {
     /// The bandwidth of working set 3 after nobody used its bytes for idle_seconds: other programs evict them from a
     /// shared cache. 0 means unknown, and no eviction is assumed.
     double idle_bandwidth = 0;
+    double l2_bytes = 0;  ///< the size of L2, as the system says; 0 means unknown
 
-    /// Returns the bandwidth of a working set: interpolated between the measured ones, on a logarithmic scale.
+    /// Returns the bandwidth of a working set: interpolated between the measured ones, on a logarithmic scale. Where L2
+    /// ends between two of them, the bandwidth falls from the one to the other between 3/4 and 3/2 of its size
+    /// (bench/results/2026-11-29-end-of-l2.md).
     [[nodiscard]] double bandwidth_for(double bytes) const {
         if (bytes <= working_sets.front()) return bandwidth.front();
         for (std::size_t i = 1; i < working_sets.size(); ++i) {
             if (bytes > working_sets[i]) continue;
-            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
+            double first = working_sets[i - 1], last = working_sets[i];
+            if (l2_bytes >= first && l2_bytes < last) {
+                first = std::max(0.75 * l2_bytes, first), last = std::min(1.5 * l2_bytes, last);
+            }
+            const double at = std::clamp(std::log(bytes / first) / std::log(last / first), 0.0, 1.0);
             return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
         }
         return bandwidth.back();
@@ -23776,6 +23783,8 @@ inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size
 
 }  // namespace primsel::inline PRIMSEL_ABI::machine
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -23964,6 +23973,15 @@ inline double measure_memory(float* src, float* dst) {
     return best;
 }
 
+/// Returns the size of L2 in bytes, or 0 where the system does not say it.
+inline double l2_bytes() {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    return std::max(static_cast<double>(::sysconf(_SC_LEVEL2_CACHE_SIZE)), 0.0);
+#else
+    return 0;
+#endif
+}
+
 template <class Arch>
 Machine measure_machine() {
     constexpr std::size_t levels = Machine::working_sets.size();
@@ -23981,7 +23999,8 @@ Machine measure_machine() {
                     .vector_flops = 0,
                     .scalar_flops = 0,
                     .bandwidth = {},
-                    .idle_bandwidth = 0};
+                    .idle_bandwidth = 0,
+                    .l2_bytes = l2_bytes()};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     std::array<double, 3> idle{};
     for (std::size_t round = 0; round < idle.size(); ++round) {

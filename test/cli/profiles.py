@@ -33,9 +33,10 @@ class Profile(Cli):
         self.assertEqual([(f["what"], f["file"], f["done"] == f["total"] == f["now"]) for f in result["files"]],
                          [("layouts", str(layouts), True), ("convolutions", str(out), True)])
         about, header, rows = self.rows(out)
+        l2 = ["# l2_bytes"] if self.json("machine")["l2_bytes"] else []  # where the system says it
         self.assertEqual([line.split(":")[0] for line in about],
                          ["# arch", *(f"# bandwidth_{i}" for i in range(5)), "# bf16_flops", "# compiler", "# cpu", "# gemm_flops",
-                          "# half_flops", "# idle_bandwidth", "# images", "# int8_flops", "# product_flops", "# reference_ns", "# scalar_flops", "# vector_flops", "# version"])
+                          "# half_flops", "# idle_bandwidth", "# images", "# int8_flops", *l2, "# product_flops", "# reference_ns", "# scalar_flops", "# vector_flops", "# version"])
         self.assertEqual(header[:5], ["c", "k", "im", "f", "s"])
         self.assertEqual(len(header), 5 + 11)  # eight of conv-1x1
         self.assertEqual(len(rows), 9)

@@ -16,7 +16,8 @@ TEST_CASE("a machine's speeds are read as they were written") {
                         .vector_flops = 3e10,
                         .scalar_flops = 2e9,
                         .bandwidth = {5e11, 4e11, 3e11, 2e11, 1e10},
-                        .idle_bandwidth = 5e10};
+                        .idle_bandwidth = 5e10,
+                        .l2_bytes = 1 << 20};
     std::map<std::string, std::string> about{{"cpu", "abacus"}};
     ps::learn::add_about(about, machine);
     CHECK(about.at("cpu") == "abacus");
@@ -29,8 +30,10 @@ TEST_CASE("a machine's speeds are read as they were written") {
     CHECK(read.scalar_flops == machine.scalar_flops);
     CHECK(read.bandwidth == machine.bandwidth);
     CHECK(read.idle_bandwidth == machine.idle_bandwidth);
-    about.erase("idle_bandwidth");  // older profiles do not say it
+    CHECK(read.l2_bytes == machine.l2_bytes);
+    about.erase("idle_bandwidth"), about.erase("l2_bytes");  // older profiles do not say them
     CHECK(ps::learn::machine_about("abacus.csv", about).idle_bandwidth == 0);
+    CHECK(ps::learn::machine_about("abacus.csv", about).l2_bytes == 0);
     about["idle_bandwidth"] = "idle";
     CHECK_THROWS_WITH_AS(static_cast<void>(ps::learn::machine_about("abacus.csv", about)),
                          "abacus.csv: its idle_bandwidth is 'idle', which is no speed", ps::error);

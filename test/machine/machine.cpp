@@ -82,6 +82,31 @@ TEST_CASE("machine: bandwidth between the measured working sets") {
     }
 }
 
+TEST_CASE("machine: between two measured working sets the bandwidth falls where L2 ends") {
+    ps::Machine machine;
+    machine.bandwidth = {50, 40, 30, 20, 10};
+    for (const double l2 : {256e3, 512e3, 1e6, 2e6, 3e6, 12e6}) {
+        CAPTURE(l2);
+        ps::Machine known = machine;
+        known.l2_bytes = l2;
+        for (const double set : ps::Machine::working_sets) {
+            CHECK(known.bandwidth_for(set) == doctest::Approx(machine.bandwidth_for(set)));
+        }
+        double last = known.bandwidth_for(1);
+        for (double bytes = 1; bytes < 1e9; bytes *= 1.001) {
+            const double next = known.bandwidth_for(bytes);
+            CHECK(next <= last);
+            CHECK(next > last - 0.1);
+            last = next;
+        }
+    }
+    machine.l2_bytes = 2e6;
+    CHECK(machine.bandwidth_for(1.5e6) == 30);
+    CHECK(machine.bandwidth_for(std::sqrt(1.5e6 * 3e6)) == doctest::Approx(25));
+    CHECK(machine.bandwidth_for(3e6) == doctest::Approx(20));
+    CHECK(machine.bandwidth_for(5e6) == doctest::Approx(20));
+}
+
 TEST_CASE("machine: the processor has a name") {
     const std::string name = ps::cpu_name();
     MESSAGE(name);

@@ -23,12 +23,14 @@ const ps::Machine some_machine{.fma_flops = 2.4e11,
                                .vector_flops = 3.7e10,
                                .scalar_flops = 2.2e9,
                                .bandwidth = {2.9e11, 1.2e11, 1.1e11, 3.5e10, 2.9e10},
-                               .idle_bandwidth = 3.1e10};
+                               .idle_bandwidth = 3.1e10,
+                               .l2_bytes = 2 << 20};
 
 bool same_speeds(ps::Machine const& a, ps::Machine const& b) {
     return a.fma_flops == b.fma_flops && a.half_flops == b.half_flops && a.matmul_flops == b.matmul_flops &&
            a.bf16_flops == b.bf16_flops && a.int8_flops == b.int8_flops && a.vector_flops == b.vector_flops &&
-           a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth && a.idle_bandwidth == b.idle_bandwidth;
+           a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth && a.idle_bandwidth == b.idle_bandwidth &&
+           a.l2_bytes == b.l2_bytes;
 }
 
 /// The answer of kept_or_measured on a machine that runs at `peak` and measures `measured`, and how often it measured.

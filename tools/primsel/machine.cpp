@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -47,6 +48,7 @@ void machine(bool json, bool renew) {
                                            {"scalar_flops", here.scalar_flops},
                                            {"bandwidth", std::move(bandwidth)},
                                            {"idle_bandwidth", here.idle_bandwidth},
+                                           {"l2_bytes", here.l2_bytes},
                                            {"file", file.read() ? file.path() : std::string()}});
     }
     ps::TextTable table;
@@ -66,6 +68,7 @@ void machine(bool json, bool renew) {
     }
     table.add({"the same, after 2 ms without use", giga(here.idle_bandwidth, "GB/s")});
     table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
+    if (here.l2_bytes > 0) table.add({"L2", std::to_string(std::llround(here.l2_bytes / 1024)) + " KiB"});
     if (file.read()) table.add({"kept in", file.path()});
     print(table.text());
 }

@@ -30,10 +30,11 @@ void each_speed(M& machine, Visit const& visit) {
         visit("bandwidth_" + std::to_string(i), machine.bandwidth[i]);
     }
     visit("idle_bandwidth", machine.idle_bandwidth);
+    visit("l2_bytes", machine.l2_bytes);
 }
 /// The speed is missing in older profiles; 0 stands for it.
 [[nodiscard]] inline bool may_be_unknown(std::string_view speed) {
-    return speed == "idle_bandwidth" || speed == "bf16_flops" || speed == "int8_flops";
+    return speed == "idle_bandwidth" || speed == "l2_bytes" || speed == "bf16_flops" || speed == "int8_flops";
 }
 }  // namespace detail
 

@@ -7,6 +7,8 @@
 #include <primsel/machine/evict.hpp>
 #include <primsel/machine/machine.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -195,6 +197,15 @@ inline double measure_memory(float* src, float* dst) {
     return best;
 }
 
+/// Returns the size of L2 in bytes, or 0 where the system does not say it.
+inline double l2_bytes() {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    return std::max(static_cast<double>(::sysconf(_SC_LEVEL2_CACHE_SIZE)), 0.0);
+#else
+    return 0;
+#endif
+}
+
 template <class Arch>
 Machine measure_machine() {
     constexpr std::size_t levels = Machine::working_sets.size();
@@ -212,7 +223,8 @@ Machine measure_machine() {
                     .vector_flops = 0,
                     .scalar_flops = 0,
                     .bandwidth = {},
-                    .idle_bandwidth = 0};
+                    .idle_bandwidth = 0,
+                    .l2_bytes = l2_bytes()};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     std::array<double, 3> idle{};
     for (std::size_t round = 0; round < idle.size(); ++round) {
