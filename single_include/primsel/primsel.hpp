@@ -14105,16 +14105,14 @@ PRIMSEL_INLINE void transpose_tile(const float* src, std::size_t src_stride, flo
     r3.store_unaligned(dst + 3 * dst_stride);
 }
 
-/// Transposes columns [first, last) of a matrix of `rows` rows: dst[column][row] = src[row][column]. Rows of src are
-/// src_stride floats apart, rows of dst dst_stride floats. It works on 4 x 4 floats in registers. Blocks of 16 columns
-/// keep the cache lines of dst that are being written in L1. If these lines are multiples of 4 KiB apart, they share a
-/// set of L1, which holds fewer than 16: then each four are filled before the next. There are more streams of rows than
-/// a hardware prefetcher follows, and the source often lies in memory, as weights that are packed do. So the source is
-/// prefetched two blocks ahead.
-inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
-                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
-    if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
-    if (src_stride == 3 && first == 0 && last == 3) return separate_three(src, dst, dst_stride, rows);
+namespace tensor {
+/// transpose_columns, of some rows. It works on 4 x 4 floats in registers. Blocks of 16 columns keep the cache lines of
+/// dst that are being written in L1. If these lines are multiples of 4 KiB apart, they share a set of L1, which holds
+/// fewer than 16: then each four are filled before the next. There are more streams of rows than a hardware prefetcher
+/// follows, and the source often lies in memory, as weights that are packed do. So the source is prefetched two blocks
+/// ahead.
+inline void transpose_rows(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                           std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     constexpr std::size_t block = 16, page = 1024;
     const std::size_t filled = dst_stride % page == 0 ? rows / block * block : 0;
     for (std::size_t begin = first; begin < last; begin += block) {
@@ -14149,6 +14147,24 @@ inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src
             for (std::size_t column = begin; column < end; ++column) {
                 dst[column * dst_stride + row] = src[row * src_stride + column];
             }
+        }
+    }
+}
+
+}  // namespace tensor
+
+/// Transposes columns [first, last) of a matrix of `rows` rows: dst[column][row] = src[row][column]. Rows of src are
+/// src_stride floats apart, rows of dst dst_stride floats. Of large matrices, it takes blocks of 256 x 256: they have
+/// fewer pages than a TLB has entries, and L2 keeps their cache lines until all 16 floats are used.
+inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
+    if (src_stride == 3 && first == 0 && last == 3) return separate_three(src, dst, dst_stride, rows);
+    constexpr std::size_t block = 256;
+    for (std::size_t begin = first; begin < last; begin += block) {
+        for (std::size_t row = 0; row < rows; row += block) {
+            tensor::transpose_rows(src + row * src_stride, src_stride, dst + row, dst_stride,
+                                   std::min(block, rows - row), begin, std::min(begin + block, last));
         }
     }
 }
