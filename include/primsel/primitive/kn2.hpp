@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/primitive/detail/gemm_form.hpp>
@@ -312,7 +313,13 @@ public:
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
-        return Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
+        Work work = Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
+        const double result = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
+        // Clearing its row fetches each row of a result beyond L2; the products find it in cache.
+        if (result > sizeof(float) * l2_floats) {
+            work.add({.rate = Rate::vector, .operations = result / 4, .bytes = 2 * result, .working_set = result});
+        }
+        return work;
     }
 
 private:
