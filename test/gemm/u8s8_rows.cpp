@@ -83,7 +83,9 @@ void check_all(bool largest) {
                              .b = b.data(),
                              .columns = columns,
                              .fetches = rows % 2 == 0,
-                             .start = rows % 3 == 0 ? nullptr : start.data()};
+                             .start = rows % 3 == 0 ? nullptr : start.data(),
+                             .later = reinterpret_cast<const char*>(b.data()),
+                             .later_bytes = rows % 2 == 0 ? b.size() : 0};
                 std::vector<std::int32_t> sums(ps::gemm::dot_rows * ps::gemm::dot_columns, 77);
                 ps::gemm::multiply<ps::default_arch>(t, rows, {}, sums.data());
                 check(t, rows, sums);

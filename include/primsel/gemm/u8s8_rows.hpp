@@ -109,7 +109,7 @@ inline constexpr int integer_lanes =
     4;
 #endif
 
-/// Words of four 8-bit numbers.
+/// Words of four 8-bit numbers, or of two 16-bit ones: then those of columns are widened in registers.
 template <class V>
 struct U8S8Words {
     using Vector = typename V::Vector;
@@ -119,42 +119,29 @@ struct U8S8Words {
     PRIMSEL_INLINE static Vector zero() { return V::broadcast(0); }
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
     PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
-    template <int rows, int vectors>
-    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* a,
-                                   std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
+    template <int rows, int vectors, class A>
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const A* a, std::ptrdiff_t const (&places)[rows],
+                                   const std::int8_t* b) noexcept {
         Vector columns[vectors];
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) columns[v] = V::load(b + v * 4 * width);
-        PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            const Vector element = V::broadcast(word_at(a + places[row]));
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[row][v] = V::dot_4(sums[row][v], element, columns[v]);
+        for (int v = 0; v < vectors; ++v) {
+            if constexpr (sizeof(A) == 2) {
+                columns[v] = V::load_wide(b + v * 2 * width);
+            } else {
+                columns[v] = V::load(b + v * 4 * width);
+            }
         }
-    }
-};
-
-/// Words of two 16-bit numbers. Those of columns are widened in registers.
-template <class V>
-struct WideWords {
-    using Vector = typename V::Vector;
-    static constexpr int width = sizeof(Vector) / 4;
-    static constexpr int vectors = 2, rows = width == 16 ? 12 : 6;
-
-    PRIMSEL_INLINE static Vector zero() { return V::broadcast(0); }
-    PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return V::load(src); }
-    PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { V::store(dst, value); }
-    template <int rows, int vectors>
-    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::int16_t* a,
-                                   std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
-        Vector columns[vectors];
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) columns[v] = V::load_wide(b + v * 2 * width);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
             const Vector element = V::broadcast(word_at(a + places[row]));
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[row][v] = V::dot_2(sums[row][v], element, columns[v]);
+            for (int v = 0; v < vectors; ++v) {
+                if constexpr (sizeof(A) == 2) {
+                    sums[row][v] = V::dot_2(sums[row][v], element, columns[v]);
+                } else {
+                    sums[row][v] = V::dot_4(sums[row][v], element, columns[v]);
+                }
+            }
         }
     }
 };
@@ -246,12 +233,7 @@ void multiply(U8S8Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles
     if (tiles.rows != 0) return detail::amx_tiles<detail::U8S8Tiles>(t, rows, tiles, sums);
 #endif
 #if defined(__SSE2__)
-    using V = detail::Integers<detail::integer_lanes<Arch>>;
-    if constexpr (widens_bytes) {
-        detail::dot_tiles<detail::WideWords<V>>(t, rows, sums);
-    } else {
-        detail::dot_tiles<detail::U8S8Words<V>>(t, rows, sums);
-    }
+    detail::dot_tiles<detail::U8S8Words<detail::Integers<detail::integer_lanes<Arch>>>>(t, rows, sums);
 #elif defined(__ARM_FEATURE_DOTPROD)
     detail::multiply_signed(t, rows, sums);
 #else

@@ -4,11 +4,10 @@
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/primitive/detail/direct_narrow.hpp>
+#include <primsel/primitive/detail/panel_end.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 
-#include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <limits>
 
@@ -47,90 +46,17 @@ struct Bf16Numbers {
         gemm::multiply<Arch>(rows, count, tiles, sums);
     }
 
-    /// The end of a product: bias, residual and bounds for 32 columns from `first` on.
     template <class Arch, Layout To>
-    struct Finish {
-        static constexpr bool narrows = std::same_as<To, hwc_bf16>;
-        static constexpr int vectors = gemm::dot_columns / lanes<Arch>;
-        using V = Floats<Arch>;
-        using Element = element_of<To>;
+    struct Finish : PanelEnd<Arch, To> {
+        using End = PanelEnd<Arch, To>;
+        Finish(ConvShape const& s, ConvArgs const& args, const float* /*tail*/) : End(s, args) {}
 
-        ConvShape const& s;
-        ConvArgs const& args;
-        std::size_t step;
-        V low, high;
-        // Those of a panel.
-        Element* dst = nullptr;
-        const Element* residual = nullptr;
-        int columns = 0, whole = 0, stored = 0;
-        V bias[vectors];
-
-        Finish(ConvShape const& shape, ConvArgs const& of, const float* /*tail*/)
-            : s(shape),
-              args(of),
-              step(narrows ? hwc_bf16::pixel(s.k) : args.pixel_stride(s)),
-              low(args.clamp.low),
-              high(args.clamp.high) {}
-
-        /// The next sums are those of columns from `first` on.
-        void begin(int first) {
-            dst = reinterpret_cast<Element*>(args.dst) + first;
-            if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
-            columns = std::min(gemm::dot_columns, s.k - first), whole = columns / lanes<Arch>;
-            stored = narrows ? std::min(gemm::dot_columns, static_cast<int>(step) - first) : columns;
-            for (int v = 0; v < vectors; ++v) {
-                bias[v] = broadcast<Arch>(0.0F);
-                if (args.bias == nullptr) continue;
-                if (v < whole) bias[v] = load<Arch>(args.bias + first + v * lanes<Arch>);
-                if (v == whole && columns % lanes<Arch> != 0) {
-                    bias[v] = FirstLanes<Arch>(columns % lanes<Arch>).load(args.bias + first + v * lanes<Arch>);
-                }
-            }
-        }
-
-        PRIMSEL_INLINE static V load_of(const Element* at) {
-            if constexpr (narrows) {
-                return load_wide<Arch>(at);
-            } else {
-                return load<Arch>(at);
-            }
-        }
-        PRIMSEL_INLINE static void store_to(Element* at, V const& value) {
-            if constexpr (narrows) {
-                store_narrow<Arch>(at, value);
-            } else {
-                store<Arch>(at, value);
-            }
-        }
         /// The panel's sums end as those of `count` pixels from `pixel` on.
         PRIMSEL_INLINE void operator()(const float* sums, std::size_t pixel, int count) const {
-            for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) one(sums, pixel * step);
-        }
-        PRIMSEL_INLINE void one(const float* sums, std::size_t at) const {
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
-                if (v >= whole) break;
-                const int column = v * lanes<Arch>;
-                V value = load<Arch>(sums + column) + bias[v];
-                if (residual != nullptr) value += load_of(residual + at + column);
-                store_to(dst + at + column, clamp<Arch>(value, low, high));
+            for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) {
+                End::store_pixel(pixel * End::step,
+                                 [this, sums](int v) { return load<Arch>(sums + v * lanes<Arch>) + End::bias[v]; });
             }
-            if (whole * lanes<Arch> < stored) rest(sums, at);
-        }
-        /// The columns that do not fill a vector, and the zeros after them.
-        PRIMSEL_NOINLINE void rest(const float* sums, std::size_t at) const {
-            const int column = whole * lanes<Arch>, count = columns - column;
-            if (count > 0) {
-                Element some[lanes<Arch>]{};
-                V value = FirstLanes<Arch>(count).load(sums + column) + bias[whole];
-                if (residual != nullptr) {
-                    std::copy_n(residual + at + column, count, some);
-                    value += load_of(some);
-                }
-                store_to(some, clamp<Arch>(value, low, high));
-                std::copy_n(some, count, dst + at + column);
-            }
-            std::fill_n(dst + at + columns, stored - columns, Element{});
         }
     };
 };

@@ -5,12 +5,12 @@
 #include <primsel/gemm/int8_weights.hpp>
 #include <primsel/gemm/u8s8_rows.hpp>
 #include <primsel/primitive/detail/direct_narrow.hpp>
+#include <primsel/primitive/detail/panel_end.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -68,51 +68,31 @@ struct Int8Numbers {
     }
 
     template <class Arch, Layout To>
-    struct Finish {
-        static constexpr bool narrows = std::same_as<To, hwc_u8>;
-        static constexpr int vectors = gemm::dot_columns / lanes<Arch>;
-        using V = Floats<Arch>;
-        using Element = element_of<To>;
+    struct Finish : PanelEnd<Arch, To> {
+        using End = PanelEnd<Arch, To>;
+        using End::args, End::bias, End::dst, End::narrows, End::residual, End::step, End::stored, End::vectors;
+        using typename End::Element, typename End::V;
 
-        ConvShape const& s;
-        ConvArgs const& args;
         const float* tail;
-        std::size_t step;
         float over_scale;
-        V low, high, residual_factor, residual_zero;
+        V residual_factor, residual_zero;
         ByteStore<Arch> bytes;
-        // Those of a panel.
-        Element* dst = nullptr;
-        const Element* residual = nullptr;
-        int stored = 0;  ///< the columns that are stored
-        V factor[vectors], bias[vectors];
+        V factor[vectors];  ///< that of a panel
 
         Finish(ConvShape const& shape, ConvArgs const& of, const float* scales)
-            : s(shape),
-              args(of),
+            : End(shape, of),
               tail(scales),
-              step(narrows ? hwc_u8::pixel(s.k) : args.pixel_stride(s)),
               over_scale(narrows ? 1.0F / args.dst_range.scale : 1.0F),
-              low(args.clamp.low),
-              high(args.clamp.high),
               residual_factor(args.residual_range.scale * over_scale),
               residual_zero(static_cast<float>(args.residual_range.zero_point)),
               bytes(to_bytes_of(args)) {}
 
         /// The next sums are those of columns from `first` on.
         void begin(int first) {
-            dst = reinterpret_cast<Element*>(args.dst) + first;
-            if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
-            const int columns = std::min(gemm::dot_columns, s.k - first);
-            stored = narrows ? std::min(gemm::dot_columns, static_cast<int>(step) - first) : columns;
+            End::begin(first, over_scale);
             for (int v = 0; v < vectors; ++v) {
-                const int column = v * lanes<Arch>, rest = columns - column;
-                factor[v] = load<Arch>(tail + first + column) * broadcast<Arch>(args.src_range.scale * over_scale);
-                bias[v] = broadcast<Arch>(0.0F);
-                if (args.bias == nullptr || rest <= 0) continue;
-                const float* const from = args.bias + first + column;
-                const V values = rest >= lanes<Arch> ? load<Arch>(from) : FirstLanes<Arch>(rest).load(from);
-                bias[v] = rounded_product<Arch>(values, broadcast<Arch>(over_scale));
+                factor[v] =
+                    load<Arch>(tail + first + v * lanes<Arch>) * broadcast<Arch>(args.src_range.scale * over_scale);
             }
         }
 
@@ -121,7 +101,9 @@ struct Int8Numbers {
             if constexpr (narrows) {
                 for (int i = 0; i < count; i += ByteStore<Arch>::runs) store_bytes(sums, pixel, i, count - 1);
             } else {
-                for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) store_floats(sums, pixel * step);
+                for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) {
+                    End::store_pixel(pixel * step, [this, sums](int v) { return value(sums + v * lanes<Arch>, v); });
+                }
             }
         }
 
@@ -129,14 +111,8 @@ struct Int8Numbers {
         static ToBytes to_bytes_of(ConvArgs const& args) {
             return narrows ? ToBytes(args.dst_range, args.clamp) : ToBytes(TensorRange{.scale = 1});
         }
-        PRIMSEL_INLINE V value(const std::int32_t* sums, int v, const Element* added) const {
-            V result = rounded_product<Arch>(load_integers<Arch>(sums), factor[v]) + bias[v];
-            if (added == nullptr) return result;
-            if constexpr (narrows) {
-                return result + rounded_product<Arch>(load_bytes<Arch>(added) - residual_zero, residual_factor);
-            } else {
-                return result + load<Arch>(added);
-            }
+        PRIMSEL_INLINE V value(const std::int32_t* sums, int v) const {
+            return rounded_product<Arch>(load_integers<Arch>(sums), factor[v]) + bias[v];
         }
         /// Stores the pixels of a few runs from the i-th on, up to the last one, which may be stored several times.
         PRIMSEL_INLINE void store_bytes(const std::int32_t* sums, std::size_t pixel, int i, int last) const {
@@ -157,27 +133,13 @@ struct Int8Numbers {
                 PRIMSEL_UNROLL
                 for (int v = 0; v < vectors; ++v) {
                     const int column = v * lanes<Arch>;
-                    values[run * vectors + v] =
-                        value(sums + row * gemm::dot_columns + column, v, added == nullptr ? nullptr : added + column);
+                    V& result = values[run * vectors + v];
+                    result = value(sums + row * gemm::dot_columns + column, v);
+                    if (added == nullptr) continue;
+                    result += rounded_product<Arch>(load_bytes<Arch>(added + column) - residual_zero, residual_factor);
                 }
             }
             bytes.store_runs(values, to, stored);
-        }
-        PRIMSEL_INLINE void store_floats(const std::int32_t* sums, std::size_t at) const {
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
-                const int column = v * lanes<Arch>, rest = stored - column;
-                if (rest <= 0) break;
-                if (rest >= lanes<Arch>) {
-                    const V result = value(sums + column, v, residual == nullptr ? nullptr : residual + at + column);
-                    store<Arch>(dst + at + column, clamp<Arch>(result, low, high));
-                } else {
-                    const FirstLanes<Arch> part(rest);
-                    V result = value(sums + column, v, nullptr);
-                    if (residual != nullptr) result += part.load(residual + at + column);
-                    part.store(dst + at + column, clamp<Arch>(result, low, high));
-                }
-            }
         }
     };
 };

@@ -4,6 +4,7 @@
 #include <primsel/core/amx.hpp>
 #include <primsel/core/simd.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -36,6 +37,9 @@ struct DotRows {
     bool fetches = false;
     /// The values from which the sums of each column start; null for zeros.
     const Sum* start = nullptr;
+    /// Memory that a later product reads, which is prefetched to L2 during this one. The matrix unit does not know it.
+    const char* later = nullptr;
+    std::size_t later_bytes = 0;
 
     [[nodiscard]] PRIMSEL_INLINE std::ptrdiff_t place(int row) const {
         return places != nullptr ? places[row] : static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * a_stride);
@@ -44,11 +48,27 @@ struct DotRows {
 
 namespace detail {
 
+/// Memory that is prefetched to L2, so many bytes for each step of the depth.
+struct Prefetched {
+    const char* next = nullptr;
+    std::ptrdiff_t step = 0;
+
+    PRIMSEL_INLINE void prefetch(std::ptrdiff_t steps) {
+        constexpr std::ptrdiff_t line = 64;
+        const char* const end = next + steps * step;
+        for (const char* at = next; at < end; at += line) __builtin_prefetch(at, 0, 2);
+        next = end;
+    }
+};
+/// The steps for which memory is prefetched at once: few lines, which do not delay other loads.
+inline constexpr std::ptrdiff_t prefetched_steps = 16;
+
 /// Computes rows [first, first + rows) and the columns of a few vectors from `column` on, with sums in registers.
 /// Words is a type with the vector of sums, and `add`, which adds the products of one word of each row with vectors of
 /// columns.
 template <class Words, int rows, int vectors, class Rows>
-PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, typename Rows::Sum* sums_of) noexcept {
+PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, Prefetched later,
+                               typename Rows::Sum* sums_of) noexcept {
     typename Words::Vector sums[rows][vectors];
     PRIMSEL_UNROLL
     for (int v = 0; v < vectors; ++v) {
@@ -65,8 +85,15 @@ PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, typename Ro
             // One pointer moves: a pointer for each row would have to be set for each tap.
             auto* a =
                 t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            for (auto* const end = a + t.run; a < end; a += Rows::word, b += Rows::word * dot_columns) {
-                Words::template add<rows, vectors>(sums, a, places, b);
+            for (auto* const end = a + t.run; a < end;) {
+                auto* some = end;
+                if (later.step != 0) {
+                    some = a + std::min<std::ptrdiff_t>(end - a, prefetched_steps * Rows::word);
+                    later.prefetch((some - a) / Rows::word);
+                }
+                for (; a < some; a += Rows::word, b += Rows::word * dot_columns) {
+                    Words::template add<rows, vectors>(sums, a, places, b);
+                }
             }
         }
     }
@@ -81,7 +108,7 @@ PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, typename Ro
 }
 
 template <class Rows>
-using DotKernel = void (*)(Rows const&, int, int, typename Rows::Sum*) noexcept;
+using DotKernel = void (*)(Rows const&, int, int, Prefetched, typename Rows::Sum*) noexcept;
 /// The tiles of 1 to Words::rows rows: entry [rows - 1].
 template <class Words, int vectors, class Rows>
 inline constexpr auto dot_kernels = []<int... i>(std::integer_sequence<int, i...>) {
@@ -93,18 +120,22 @@ template <class Words, class Rows>
 void dot_tiles(Rows const& t, int rows, typename Rows::Sum* sums) noexcept {
     constexpr int vectors = Words::vectors, width = vectors * Words::width;
     const int tiles = (rows + Words::rows - 1) / Words::rows;
+    Prefetched later;
+    const std::ptrdiff_t steps = t.outer * t.inner * (t.run / Rows::word);
+    if (t.later_bytes != 0) later = {t.later, static_cast<std::ptrdiff_t>(t.later_bytes) / (steps * tiles)};
     for (int i = 0, row = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
         const auto kernel = static_cast<std::size_t>(count - 1);
         for (int column = 0; column < t.columns; column += width) {
             if constexpr (vectors > 1) {
                 if (t.columns - column <= Words::width) {
-                    dot_kernels<Words, 1, Rows>[kernel](t, row, column, sums);
+                    dot_kernels<Words, 1, Rows>[kernel](t, row, column, later, sums);
                     break;
                 }
             }
-            dot_kernels<Words, vectors, Rows>[kernel](t, row, column, sums);
+            dot_kernels<Words, vectors, Rows>[kernel](t, row, column, later, sums);
         }
+        later.next += steps * later.step;
         row += count;
     }
 }

@@ -372,6 +372,15 @@ private:
             args.weights + floats_of<Weight>(static_cast<std::size_t>(panels(s)) * panel_elements(s));
         typename Numbers::Start start;
         typename Numbers::template Finish<Arch, To> end(s, args, tail);
+        // A panel that does not stay in the caches is prefetched while one before it is used, a part by each product.
+        const int later = first + static_cast<int>(args.executor.concurrency());
+        const std::size_t panel_bytes = sizeof(Weight) * panel_elements(s);
+        if (last == first + 1 && later < panels(s)) {
+            const int products = walk.lines * ((walk.line + walk.at_once - 1) / walk.at_once);
+            product.later =
+                reinterpret_cast<const char*>(panels_of + static_cast<std::size_t>(later) * panel_elements(s));
+            product.later_bytes = panel_bytes / static_cast<std::size_t>(products);
+        }
         for (int line = 0; line < walk.lines; ++line) {
             const Element* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
             for (int done = 0; done < walk.line;) {
@@ -399,6 +408,7 @@ private:
                     end.begin(panel * gemm::dot_columns);
                     finish(s, walk, line, at, done - at, count, sums, end);
                 }
+                product.later += product.later_bytes;
                 done = at + count;
             }
         }
