@@ -24657,7 +24657,7 @@ public:
     }
 
     /// Returns the floats of a copied strip.
-    [[nodiscard]] std::size_t strip_floats() const {
+    [[nodiscard]] std::size_t scratch_floats() const {
         return round_up_floats(static_cast<std::size_t>(line_) * static_cast<std::size_t>(lines(strip_rows_)));
     }
 
@@ -24692,11 +24692,9 @@ public:
             if (count == 0) continue;
             const int rows = rows_at_once(count), most = rows == 1 ? 4 : 2, narrow = vectors % 2,
                       wide = vectors - narrow;
-            const bool shared = small(3) || small(5) || shares_lines(rows);
+            const bool shared = small(3) || small(5);
             const double taps = s_.taps(),
-                         loads = shared ? static_cast<double>(s_.fw) *
-                                              (s_.fh + static_cast<double>(rows - 1) * lines_apart_) / rows
-                                        : taps,
+                         loads = shared ? static_cast<double>(s_.fw) * (s_.fh + rows - 1.0) / rows : taps,
                          blocks = (count + rows - 1) / rows;
             sum += series * blocks *
                    (rows * (wide * (taps + load * loads) + narrow * 2 * taps) +
@@ -24722,8 +24720,6 @@ private:
     [[nodiscard]] int rows_at_once(int count) const {
         return s_.fh == 1 || count < 2 ? 1 : count < most_rows ? 2 : most_rows;
     }
-    /// Returns whether all rows of a block of so many rows read some of the same input rows.
-    [[nodiscard]] bool shares_lines(int rows) const { return rows > 1 && (s_.fh - 1) / (rows - 1) >= lines_apart_; }
     /// Returns whether the kernel is of size x size and rows of a block are one dilated kernel row apart.
     [[nodiscard]] bool small(int size) const { return s_.fh == size && s_.fw == size && lines_apart_ == 1; }
 
@@ -24860,16 +24856,13 @@ private:
     /// the one before if it is not full.
     template <int rows>
     void run_rows(Plane const& of, int first, int count) const noexcept {
-        const bool three = small(3), five = small(5), shared = shares_lines(rows);
+        const bool three = small(3), five = small(5);
         for (int row = 0; row < count; row += rows) {
             const int oh = first + std::min(row, count - rows) * apart_;
             const auto columns = [&]<int vectors>(int ow, std::integral_constant<int, vectors>) {
                 if constexpr (rows > 1) {
                     if (three) return run_block<rows, vectors, 3>(of, oh, ow);
                     if (five) return run_block<rows, vectors, 5>(of, oh, ow);
-                    if constexpr (vectors > 1) {
-                        if (shared) return run_lines<rows, vectors>(of, oh, ow);
-                    }
                 }
                 run_taps<rows, vectors>(of, oh, ow);
             };
@@ -24920,46 +24913,6 @@ private:
             }
         }
         finish<rows, vectors>(of, sums, oh, ow);
-    }
-
-    /// Computes a block by any kernel that is high enough for all rows of the block to share input rows: first the
-    /// input rows that only the first output rows read, then those of all, then those of the last ones.
-    template <int rows, int vectors>
-    void run_lines(Plane const& of, int oh, int ow) const noexcept {
-        Sums<rows, vectors> sums;
-        clear<rows, vectors>(sums);
-        const int step = lines_apart_;
-        const float* line = this->line(of, oh, ow);
-        const std::ptrdiff_t line_step = static_cast<std::ptrdiff_t>(s_.dilation_h) * line_;
-        int i = 0;
-        const auto lines = [&]<int first, int last>(int end, std::integer_sequence<int, first, last>) {
-            for (; i < end; ++i, line += line_step) add_line<first, last>(of, i, line, sums);
-        };
-        [&]<int... r>(std::integer_sequence<int, r...>) {
-            (lines((r + 1) * step, std::integer_sequence<int, 0, r + 1>{}), ...);
-            lines(s_.fh, std::integer_sequence<int, 0, rows>{});
-            (lines(s_.fh + (r + 1) * step, std::integer_sequence<int, r + 1, rows>{}), ...);
-        }(std::make_integer_sequence<int, rows - 1>{});
-        finish<rows, vectors>(of, sums, oh, ow);
-    }
-    /// Adds input row i of a block to the output rows [first, last) of the block.
-    template <int first, int last, int rows, int vectors>
-    PRIMSEL_INLINE void add_line(Plane const& of, int i, const float* line,
-                                 Floats<Arch> (&sums)[rows][vectors]) const noexcept {
-        const int fw = s_.fw, step = lines_apart_ * fw;
-        const float* weights = of.weights + i * fw;
-        TapColumn column(*this);
-        for (int j = 0; j < fw; ++j, column.next()) {
-            Floats<Arch> x[vectors];
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(line + column.offset() + v * width);
-            PRIMSEL_UNROLL
-            for (int r = first; r < last; ++r) {
-                const auto weight = broadcast<Arch>(weights[j - r * step]);
-                PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
-            }
-        }
     }
 
     /// Computes a block by any kernel; all its sums share a weight.
@@ -25250,6 +25203,410 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
+// primsel/primitive/detail/large_windows.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::primitive::detail {
+
+/// Convolution of a few channels a group in chw by kernels of many rows, and by any kernel if a group has several
+/// channels. Strips of a group's planes are copied with their padding. A block of a few output rows and vectors of
+/// columns stays in registers, and each input that it loads serves all its rows.
+///
+/// The copy lets a vector of results run on from the end of a row to the next row of the same place in a block, so that
+/// narrow images fill vectors as wide ones do. Columns are grouped by their remainder modulo the stride; lines, by the
+/// place in a block whose first tap they are. Within a group, columns and lines are neighbours.
+template <class Arch>
+class LargeWindows {
+public:
+    /// Returns whether a group has several channels, or four rows of a block share input lines. Of these, a 5x5 kernel
+    /// is left to DepthwisePlanes, which keeps its weights in registers.
+    [[nodiscard]] static bool suits(ConvShape const& s) {
+        const bool one_way = s.stride_h == 1 || s.dilation_h == 1, small = s.fh == 5 && s.fw == 5 && s.stride_h == 1;
+        return s.group_c() > 1 || (s.out_h() >= 4 && s.out_w() >= 8 && s.fh > 3 * s.stride_h && one_way && !small);
+    }
+
+    explicit LargeWindows(ConvShape const& s)
+        : s_(without_idle_steps(s)),
+          out_h_(s.out_h()),
+          out_w_(s.out_w()),
+          pitch_(
+              std::max({out_w_, (s_.pad_left + s_.w - 1) / s_.stride_w + 1,
+                        ((out_w_ - 1) * s_.stride_w + s_.span_w() - 1) / s_.stride_w + 1 - s_.pad_left / s_.stride_w})),
+          across_(vectors_for(out_w_) * width > pitch_) {
+        const int divisor = std::gcd(s_.stride_h, s_.dilation_h);
+        if (s_.stride_h == 1 || s_.dilation_h == divisor) {
+            apart_ = s_.dilation_h / divisor, lines_apart_ = s_.stride_h / divisor;
+            line_step_ = apart_ == 1 ? s_.dilation_h : 1;
+            double least = std::numeric_limits<double>::infinity();
+            for (const int rows : {4, 2, 1}) {
+                if (rows > 1 && (s_.fh - 1) / (rows - 1) < lines_apart_) continue;
+                const double slots = kernel_slots(rows);
+                if (slots < least) rows_ = rows, least = slots;
+            }
+            line_classes_ = lines_apart_ * rows_;
+        } else {
+            line_classes_ = s_.stride_h, tap_lines_ = s_.dilation_h;
+        }
+        const std::ptrdiff_t line = std::ptrdiff_t{pitch_} * s_.stride_w, span = s_.span_h(),
+                             step = std::ptrdiff_t{rows_} * apart_,
+                             rows = std::max({(strip_most / s_.group_c() / line - span) / s_.stride_h,
+                                              2 * span / s_.stride_h, std::ptrdiff_t{1}});
+        strip_rows_ = static_cast<int>(std::min<std::ptrdiff_t>((rows + step - 1) / step * step, out_h_));
+        beyond_ = s_.span_w() / s_.stride_w + (wide + 1) * width;
+        part_ = (std::ptrdiff_t{strip_lines(strip_rows_)} * pitch_ + beyond_ + width - 1) / width * width;
+        columns_ = Steps(s_.stride_w, s_.dilation_w, part_, 1);
+        lines_ = Steps(line_classes_, tap_lines_, part_ * s_.stride_w, std::ptrdiff_t{apart_} * pitch_);
+    }
+
+    /// Returns the floats of scratch of a worker: a copied strip, and sums.
+    [[nodiscard]] std::size_t scratch_floats() const {
+        return round_up_floats(strip_floats() * static_cast<std::size_t>(s_.group_c()) +
+                               static_cast<std::size_t>(rows_) * chunk);
+    }
+
+    /// Returns the floats of the packed weights of an output plane.
+    [[nodiscard]] std::size_t kernel_floats() const { return static_cast<std::size_t>(s_.depth() * rows_); }
+    /// Packs the weights of an output plane in the order in which blocks use them: for each channel, input line of a
+    /// block and tap, those of the output rows that read the line.
+    void pack(const float* kernel, float* dst) const {
+        for (int c = 0; c < s_.group_c(); ++c, kernel += s_.taps()) {
+            for (int line = 0; line < s_.fh + (rows_ - 1) * lines_apart_; ++line) {
+                for (int fw = 0; fw < s_.fw; ++fw) {
+                    for (int row = 0; row < rows_; ++row) {
+                        const int fh = line - row * lines_apart_;
+                        if (fh >= 0 && fh < s_.fh) *dst++ = kernel[fh * s_.fw + fw];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Computes the output planes of a group, strip after strip of output rows.
+    void run(ConvArgs const& args, int group, float* scratch) const noexcept {
+        const int channels = s_.group_c(), kernels = s_.group_k();
+        for (int first = 0; first < out_h_; first += strip_rows_) {
+            const int last = std::min(first + strip_rows_, out_h_);
+            for (int c = 0; c < channels; ++c) {
+                copy_strip(args.src + static_cast<std::size_t>(group * channels + c) * s_.in_pixels(), first, last,
+                           scratch + static_cast<std::size_t>(c) * strip_floats());
+            }
+            for (int i = 0; i < kernels; ++i) run_kernel(args, scratch, group * kernels + i, first, last);
+        }
+    }
+
+    /// Returns the time of copying one channel, and of computing one output plane, as vector multiply-adds at the FMA
+    /// peak.
+    [[nodiscard]] double copy_slots() const {
+        const int strips = (out_h_ + strip_rows_ - 1) / strip_rows_;
+        return static_cast<double>(strips) * strip_lines(strip_rows_) * line_classes_ *
+               (14.0 + 4.0 * static_cast<double>(pitch_ * s_.stride_w) / width);
+    }
+    [[nodiscard]] double kernel_slots() const { return kernel_slots(rows_); }
+
+private:
+    static constexpr int width = lanes<Arch>;
+    /// The vectors of a block, and of the last block of a row or strip.
+    static constexpr int wide = registers<Arch> == 32 ? 4 : 2, narrow = wide / 2;
+    /// The columns whose sums are kept before they are written; whole blocks.
+    static constexpr int chunk = 512;
+    /// The floats of a strip: half of a usual L1 cache.
+    static constexpr int strip_most = 6144;
+
+    /// Steps through a sequence whose element n lies in class n % classes, at place n / classes: to every `step`-th
+    /// element.
+    class Steps {
+    public:
+        Steps() = default;
+        Steps(int classes, int step, std::ptrdiff_t class_size, std::ptrdiff_t place_size)
+            : classes_(classes),
+              step_(step % classes),
+              offset_step_(step / classes * place_size + step_ * class_size),
+              wrap_(classes * class_size - place_size) {}
+        /// Moves a pointer from one of the elements to the next.
+        PRIMSEL_INLINE void move(const float*& at) {
+            at += offset_step_;
+            class_ += step_;
+            if (class_ < classes_) return;
+            class_ -= classes_;
+            at -= wrap_;
+        }
+
+    private:
+        int classes_ = 1, step_ = 0, class_ = 0;
+        std::ptrdiff_t offset_step_ = 0, wrap_ = 0;
+    };
+
+    /// The same convolution where strides along an axis of one output, and dilations along one of one tap, are 1.
+    [[nodiscard]] static ConvShape without_idle_steps(ConvShape s) {
+        const bool one_row = s.out_h() == 1, one_column = s.out_w() == 1;
+        if (one_row) s.stride_h = 1;
+        if (one_column) s.stride_w = 1;
+        if (s.fh == 1) s.dilation_h = 1;
+        if (s.fw == 1) s.dilation_w = 1;
+        return s;
+    }
+    /// Returns the vectors of the blocks that compute so many neighbouring columns.
+    [[nodiscard]] static int vectors_for(int columns) {
+        const int whole = columns / (wide * width), rest = columns - whole * wide * width;
+        return whole * wide + (rest == 0 ? 0 : rest <= narrow * width ? narrow : wide);
+    }
+    /// Returns the lines of results, one behind the other, of the first rows of blocks.
+    [[nodiscard]] int places(int rows, int rows_at_once) const {
+        const std::ptrdiff_t block = std::ptrdiff_t{rows_at_once} * apart_, blocks = (rows - 1) / block;
+        return static_cast<int>(blocks * apart_ + std::min<std::ptrdiff_t>(rows - blocks * block, apart_));
+    }
+    /// Returns the lines of a class in a strip of so many output rows.
+    [[nodiscard]] int strip_lines(int rows) const {
+        return places(rows, rows_) + (tap_lines_ * (s_.fh - 1) + lines_apart_ * (rows_ - 1)) / line_classes_ * apart_;
+    }
+    /// Returns the time of an output plane in blocks of so many rows. Beside its multiply-adds, a block loses some to
+    /// latency at every input line, and some to loads that cross cache lines at every tap of it.
+    [[nodiscard]] double kernel_slots(int rows) const {
+        constexpr double of_a_line = 12, of_a_tap = 1.3, of_a_result = 10;
+        const int lines = places(out_h_, rows), runs = across_ ? 1 : lines,
+                  columns = across_ ? (lines - 1) * pitch_ + out_w_ : out_w_;
+        const double vectors = 1.0 * runs * vectors_for(columns),
+                     blocks = 1.0 * runs * ((columns + wide * width - 1) / (wide * width)),
+                     block_lines = s_.fh + (rows - 1.0) * lines_apart_;
+        return s_.group_c() * (vectors * rows * s_.taps() + blocks * block_lines * (of_a_line + of_a_tap * s_.fw)) +
+               of_a_result * vectors * rows;
+    }
+    [[nodiscard]] std::size_t strip_floats() const {
+        return static_cast<std::size_t>(part_) * static_cast<std::size_t>(s_.stride_w) *
+               static_cast<std::size_t>(line_classes_);
+    }
+
+    /// Copies the padded input of output rows [first, last).
+    void copy_strip(const float* src, int first, int last, float* dst) const noexcept {
+        const int above = first * s_.stride_h - s_.pad_top, lines = strip_lines(last - first);
+        int h = above;
+        for (int block = 0; block < lines; block += apart_) {
+            for (int c = 0; c < line_classes_; ++c) {
+                float* to = dst + c * part_ * s_.stride_w + static_cast<std::ptrdiff_t>(block) * pitch_;
+                for (int i = 0; i < apart_; ++i, to += pitch_, h += line_step_) {
+                    if (block + i >= lines) continue;
+                    const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
+                    if (h < 0 || h >= s_.h) {
+                        for (int column = 0; column < s_.stride_w; ++column) store_zeros(to + column * part_, pitch_);
+                    } else if (s_.stride_w == 1) {
+                        copy_row(from, to);
+                    } else if (s_.stride_w == 2) {
+                        halve_row(from, to);
+                    } else {
+                        split_row(from, to);
+                    }
+                }
+            }
+        }
+        float* end = dst + static_cast<std::ptrdiff_t>(lines) * pitch_;
+        for (int i = 0; i < line_classes_ * s_.stride_w; ++i, end += part_) std::fill_n(end, beyond_, 0.0F);
+    }
+    /// Stores at least `count` zeros, in whole vectors.
+    PRIMSEL_INLINE static void store_zeros(float* dst, std::ptrdiff_t count) noexcept {
+        const Floats<Arch> zeros = in_register<Arch>(broadcast<Arch>(0.0F));  // or g++ calls memset
+        for (std::ptrdiff_t i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
+    }
+    /// Returns the first `count` floats at src, at most a vector, and zeros behind them.
+    PRIMSEL_INLINE static Floats<Arch> load_part(const float* src, int count) noexcept {
+        if (count >= width) return load<Arch>(src);
+        return count > 0 ? FirstLanes<Arch>(count).load(src) : broadcast<Arch>(0.0F);
+    }
+    // Whole vectors of zeros reach into the next line, which is copied next.
+    PRIMSEL_INLINE void copy_row(const float* src, float* dst) const noexcept {
+        store_zeros(dst, s_.pad_left);
+        dst += s_.pad_left;
+        int w = 0;
+        for (; w < s_.w; w += width) store<Arch>(dst + w, load_part(src + w, s_.w - w));
+        store_zeros(dst + w, pitch_ - s_.pad_left - w);
+    }
+    /// Copies a row for stride 2: even and odd columns of the padded row apart.
+    PRIMSEL_INLINE void halve_row(const float* src, float* dst) const noexcept {
+        using Register = typename Floats<Arch>::register_type;
+        const int odd_pad = s_.pad_left % 2, begin = s_.pad_left / 2;
+        float *even = dst + odd_pad * part_, *odd = dst + (1 - odd_pad) * part_;
+        store_zeros(even, begin), store_zeros(odd, begin + odd_pad);
+        even += begin, odd += begin + odd_pad;
+        int i = 0;
+        for (; 2 * i < s_.w; i += width) {
+            const Register low = load_part(src + 2 * i, s_.w - 2 * i),
+                           high = load_part(src + 2 * i + width, s_.w - 2 * i - width);
+            [&]<int... lane>(std::integer_sequence<int, lane...>) {
+                store<Arch>(even + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane)...))));
+                store<Arch>(odd + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane + 1)...))));
+            }(std::make_integer_sequence<int, width>{});
+        }
+        store_zeros(even + i, pitch_ - begin - i);
+        store_zeros(odd + i, pitch_ - begin - odd_pad - i);
+    }
+    void split_row(const float* src, float* dst) const noexcept {
+        const int stride = s_.stride_w;
+        for (int column = 0; column < stride; ++column, dst += part_) {
+            // The first column of the image with this remainder, and the number of columns of padding before it.
+            const int before = std::max(s_.pad_left - column + stride - 1, 0) / stride,
+                      from = column + before * stride - s_.pad_left;
+            std::fill_n(dst, pitch_, 0.0F);
+            float* to = dst + before;
+            for (int w = from; w < s_.w; w += stride) *to++ = src[w];
+        }
+    }
+
+    /// A strip of an output plane, and a copied input.
+    struct Plane {
+        ConvArgs const& args;
+        const float *src, *weights;
+        float bias;
+        std::size_t dst;
+        int rows;
+        float* sums;
+    };
+
+    /// Computes the output rows [begin, end) of kernel k.
+    void run_kernel(ConvArgs const& args, float* scratch, int k, int begin, int end) const noexcept {
+        const Plane of{
+            .args = args,
+            .src = scratch,
+            .weights = args.weights + static_cast<std::size_t>(k) * kernel_floats(),
+            .bias = args.bias == nullptr ? 0.0F : args.bias[k],
+            .dst = (static_cast<std::size_t>(k) * static_cast<std::size_t>(out_h_) + static_cast<std::size_t>(begin)) *
+                   static_cast<std::size_t>(out_w_),
+            .rows = end - begin,
+            .sums = scratch + strip_floats() * static_cast<std::size_t>(s_.group_c())};
+        switch (rows_) {
+            case 4:
+                return run_rows<4>(of);
+            case 2:
+                return run_rows<2>(of);
+            default:
+                return run_rows<1>(of);
+        }
+    }
+    /// Computes a strip in blocks of so many rows.
+    template <int rows>
+    void run_rows(Plane const& of) const noexcept {
+        const int lines = places(of.rows, rows), runs = across_ ? 1 : lines,
+                  length = across_ ? (lines - 1) * pitch_ + out_w_ : out_w_;
+        for (int run = 0; run < runs; ++run) {
+            for (int at = 0; at < length; at += chunk) {
+                const int first = run * pitch_ + at, count = std::min(chunk, length - at);
+                int i = 0;
+                for (; count - i > narrow * width; i += wide * width) run_block<rows, wide>(of, first, i);
+                if (i < count) run_block<rows, narrow>(of, first, i);
+                finish<rows>(of, first, count);
+            }
+        }
+    }
+
+    /// Sums the taps of a block, from column `first` + `at` on. In each channel, the first input lines are read only
+    /// for the first output rows, those in the middle for all, and the last ones for the last rows.
+    template <int rows, int vectors>
+    void run_block(Plane const& of, int first, int at) const noexcept {
+        Floats<Arch> sums[rows][vectors];
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[r][v] = broadcast<Arch>(0.0F);
+        }
+        const float *src = of.src + first + at, *weights = of.weights;
+        for (int c = 0; c < s_.group_c(); ++c, src += strip_floats()) {
+            Steps lines = lines_;
+            const float* line = src;
+            add_lines<0>(lines, line, weights, sums);
+        }
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) store<Arch>(of.sums + r * chunk + at + v * width, sums[r][v]);
+        }
+    }
+    /// Adds a channel's input lines to the sums: those that only rows up to `row` read, the lines between, and those
+    /// that only as many last rows read.
+    template <int row, int rows, int vectors>
+    PRIMSEL_INLINE void add_lines(Steps& lines, const float*& line, const float*& weights,
+                                  Floats<Arch> (&sums)[rows][vectors]) const noexcept {
+        if constexpr (row + 1 < rows) {
+            add_lines<0, row + 1>(lines_apart_, lines, line, weights, sums);
+            add_lines<row + 1>(lines, line, weights, sums);
+            add_lines<rows - 1 - row, rows>(lines_apart_, lines, line, weights, sums);
+        } else {
+            add_lines<0, rows>(s_.fh - row * lines_apart_, lines, line, weights, sums);
+        }
+    }
+    /// Adds `count` input lines to the output rows [first, last) of a block, and moves on behind them and their
+    /// weights.
+    template <int first, int last, int rows, int vectors>
+    PRIMSEL_INLINE void add_lines(int count, Steps& lines, const float*& line, const float*& weights,
+                                  Floats<Arch> (&sums)[rows][vectors]) const noexcept {
+        for (int i = 0; i < count; ++i, lines.move(line)) {
+            Steps columns = columns_;
+            const float* tap = line;
+            for (const float* const end = weights + (last - first) * s_.fw; weights != end; columns.move(tap)) {
+                Floats<Arch> x[vectors];
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(tap + v * width);
+                PRIMSEL_UNROLL
+                for (int r = first; r < last; ++r) {
+                    const auto weight = in_register<Arch>(broadcast<Arch>(*weights++));
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
+                }
+            }
+        }
+    }
+
+    /// Writes the results among `count` sums from column `first` on.
+    template <int rows>
+    void finish(Plane const& of, int first, int count) const noexcept {
+        for (int line = first / pitch_, begin = line * pitch_ - first; begin < count; ++line, begin += pitch_) {
+            const int from = std::max(begin, 0), columns = std::min(begin + out_w_, count) - from;
+            if (columns <= 0) continue;
+            int row = line / apart_ * rows * apart_ + line % apart_;
+            for (int r = 0; r < rows && row < of.rows; ++r, row += apart_) {
+                write(of, of.sums + r * chunk + from, columns,
+                      of.dst + static_cast<std::size_t>(row) * static_cast<std::size_t>(out_w_) +
+                          static_cast<std::size_t>(from - begin));
+            }
+        }
+    }
+    PRIMSEL_INLINE static void write(Plane const& of, const float* sums, int columns, std::size_t at) noexcept {
+        const auto bias = broadcast<Arch>(of.bias), low = broadcast<Arch>(of.args.clamp.low),
+                   high = broadcast<Arch>(of.args.clamp.high);
+        const float* const residual = of.args.residual;
+        float* const dst = of.args.dst;
+        const auto one = [&](auto const& part) {
+            Floats<Arch> sum = load<Arch>(sums) + bias;
+            if (residual != nullptr) sum += part.load(residual + at);
+            part.store(dst + at, clamp<Arch>(sum, low, high));
+        };
+        for (; columns >= width; columns -= width, sums += width, at += width) one(AllLanes<Arch>{});
+        if (columns > 0) one(FirstLanes<Arch>(columns));
+    }
+
+    ConvShape s_;
+    int out_h_, out_w_;
+    /// The floats from one line of the strip to the next. The padding behind a line is that before the next.
+    int pitch_;
+    /// Whether vectors of results run from line to line.
+    bool across_;
+    /// The output rows of a block: they are apart_ rows of the result apart, which are lines_apart_ times the dilation
+    /// in the input.
+    int rows_ = 1, apart_ = 1, lines_apart_ = 1;
+    /// Every line_step_-th line of the input is copied, to as many classes; so many lie between those of two taps.
+    int line_step_ = 1, line_classes_ = 1, tap_lines_ = 1;
+    int strip_rows_ = 0;
+    /// The floats of the columns of a class of lines that have one remainder modulo the stride, and how many of them
+    /// blocks may read beyond the last line.
+    std::ptrdiff_t part_ = 0;
+    int beyond_ = 0;
+    Steps columns_, lines_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::primitive::detail
 
 #include <algorithm>
 #include <cstddef>
@@ -25338,8 +25695,9 @@ private:
     }
 };
 
-/// Depthwise convolution in chw. Strips of each plane are copied with their padding, and their columns are grouped by
-/// their remainder modulo the stride, so that every tap reads neighbours. Vectors run along the output columns.
+/// Depthwise convolution in chw, and that of groups of a few channels. Strips of each group's planes are copied with
+/// their padding, and their columns are grouped by their remainder modulo the stride, so that every tap reads
+/// neighbours. Vectors run along the output columns.
 struct DepthwiseChw {
     static constexpr FixedString id = "depthwise-chw";
     static constexpr Family family = Family::other;
@@ -25348,26 +25706,58 @@ struct DepthwiseChw {
     static constexpr bool fuses_epilogue = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
-        return primitive::detail::depthwise_supports(s);
+        return s.group_c() > 8 || (s.groups == 1 && s.c > 1)
+                   ? Support::no("needs several groups of 8 channels or fewer")
+                   : Support::yes();
     }
 
     template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return Large<Arch>::suits(s) ? static_cast<std::size_t>(s.k) * Large<Arch>(s).kernel_floats() : s.kernel_size();
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        if (!Large<Arch>::suits(s)) {
+            std::copy_n(kernel, s.kernel_size(), dst);
+            return;
+        }
+        const Large<Arch> planes(s);
+        for (int k = 0; k < s.k; ++k, kernel += s.depth(), dst += planes.kernel_floats()) planes.pack(kernel, dst);
+    }
+    template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * primitive::detail::DepthwisePlanes<Arch>(s).strip_floats();
+        return workers * (Large<Arch>::suits(s) ? Large<Arch>(s).scratch_floats() : Small<Arch>(s).scratch_floats());
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const primitive::detail::DepthwisePlanes<Arch> planes(s);
-        const std::size_t strip = planes.strip_floats();
-        args.executor.parallel_for(static_cast<std::size_t>(s.c), [&](std::size_t c, std::size_t worker) {
-            planes.run(args, static_cast<int>(c), args.scratch + worker * strip);
-        });
+        if (Large<Arch>::suits(s)) {
+            run_planes(s, args, Large<Arch>(s));
+        } else {
+            run_planes(s, args, Small<Arch>(s));
+        }
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const primitive::detail::DepthwisePlanes<Arch> planes(s);
+        return Large<Arch>::suits(s) ? work_of<Arch>(s, Large<Arch>(s)) : work_of<Arch>(s, Small<Arch>(s));
+    }
+
+private:
+    template <class Arch>
+    using Large = primitive::detail::LargeWindows<Arch>;
+    template <class Arch>
+    using Small = primitive::detail::DepthwisePlanes<Arch>;
+
+    template <class Planes>
+    static void run_planes(ConvShape const& s, ConvArgs const& args, Planes const& planes) noexcept {
+        const std::size_t scratch = planes.scratch_floats();
+        args.executor.parallel_for(static_cast<std::size_t>(s.groups), [&](std::size_t group, std::size_t worker) {
+            planes.run(args, static_cast<int>(group), args.scratch + worker * scratch);
+        });
+    }
+    template <class Arch, class Planes>
+    [[nodiscard]] static Work work_of(ConvShape const& s, Planes const& planes) {
         const double in = 4.0 * static_cast<double>(s.in_pixels()) * s.c,
                      out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
         constexpr double slot = 2.0 * lanes<Arch>;

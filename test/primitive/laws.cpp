@@ -26,6 +26,8 @@ constexpr Reason reasons[] = {
     {"needs no padding", [](ps::ConvShape const& s) { return s.padded(); }},
     {"needs one group", [](ps::ConvShape const& s) { return s.groups != 1; }},
     {"needs as many groups as channels", [](ps::ConvShape const& s) { return s.groups != s.c; }},
+    {"needs several groups of 8 channels or fewer",
+     [](ps::ConvShape const& s) { return s.group_c() > 8 || (s.groups == 1 && s.c > 1); }},
     {"needs groups of 2, 4 or 8 channels",
      [](ps::ConvShape const& s) {
          const int size = s.group_c();
@@ -64,6 +66,7 @@ std::set<std::string_view> restrictions(ps::Family family) {
             "needs dilation 1",
             "needs one group",
             "needs as many groups as channels",
+            "needs several groups of 8 channels or fewer",
             "needs groups of 2, 4 or 8 channels",
             "needs 16 channels or more",
             "needs a 1x3 kernel",

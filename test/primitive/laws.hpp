@@ -361,6 +361,19 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
     }
     shapes.push_back(
         {.c = 2, .k = 2, .h = 1, .w = 150, .fh = 1, .fw = 9, .pad_left = 20, .dilation_w = 3, .groups = 2});
+    // A few channels a group: blocks of four rows or two share input lines, which may run on from row to row.
+    for (const int f : {4, 7, 9}) {
+        for (const int w : {3, 13, 31, 70}) {
+            for (const int stride : {1, 2, 3}) {
+                ps::ConvShape s = same_shape(2, 4, w == 31 ? 61 : 9 + w / 9, w, f);
+                s.groups = w == 13 ? 1 : 2, s.c = w == 13 ? 1 : w == 31 ? 4 : 2;
+                s.stride_h = s.stride_w = stride, s.pad_left = f == 9 ? 2 : f / 2;
+                if (stride == 1) s.dilation_h = s.dilation_w = w == 3 ? 1 : w % 4 + 1;
+                s.pad_top = s.pad_bottom = s.pad_right = s.span_w() / 2;
+                if (s.valid() && (!quick() || (w + f + stride) % 3 == 0)) shapes.push_back(s);
+            }
+        }
+    }
     // Images of several blocks of tiles, rows and pixels.
     shapes.push_back(same_shape(33, 34, 29, 31, 3));
     if (quick()) return shapes;

@@ -4,6 +4,7 @@
 #include <primsel/primitive/detail/depthwise_blocks.hpp>
 #include <primsel/primitive/detail/depthwise_planes.hpp>
 #include <primsel/primitive/detail/depthwise_rows.hpp>
+#include <primsel/primitive/detail/large_windows.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
@@ -93,8 +94,9 @@ private:
     }
 };
 
-/// Depthwise convolution in chw. Strips of each plane are copied with their padding, and their columns are grouped by
-/// their remainder modulo the stride, so that every tap reads neighbours. Vectors run along the output columns.
+/// Depthwise convolution in chw, and that of groups of a few channels. Strips of each group's planes are copied with
+/// their padding, and their columns are grouped by their remainder modulo the stride, so that every tap reads
+/// neighbours. Vectors run along the output columns.
 struct DepthwiseChw {
     static constexpr FixedString id = "depthwise-chw";
     static constexpr Family family = Family::other;
@@ -103,26 +105,58 @@ struct DepthwiseChw {
     static constexpr bool fuses_epilogue = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
-        return primitive::detail::depthwise_supports(s);
+        return s.group_c() > 8 || (s.groups == 1 && s.c > 1)
+                   ? Support::no("needs several groups of 8 channels or fewer")
+                   : Support::yes();
     }
 
     template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return Large<Arch>::suits(s) ? static_cast<std::size_t>(s.k) * Large<Arch>(s).kernel_floats() : s.kernel_size();
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        if (!Large<Arch>::suits(s)) {
+            std::copy_n(kernel, s.kernel_size(), dst);
+            return;
+        }
+        const Large<Arch> planes(s);
+        for (int k = 0; k < s.k; ++k, kernel += s.depth(), dst += planes.kernel_floats()) planes.pack(kernel, dst);
+    }
+    template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * primitive::detail::DepthwisePlanes<Arch>(s).strip_floats();
+        return workers * (Large<Arch>::suits(s) ? Large<Arch>(s).scratch_floats() : Small<Arch>(s).scratch_floats());
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const primitive::detail::DepthwisePlanes<Arch> planes(s);
-        const std::size_t strip = planes.strip_floats();
-        args.executor.parallel_for(static_cast<std::size_t>(s.c), [&](std::size_t c, std::size_t worker) {
-            planes.run(args, static_cast<int>(c), args.scratch + worker * strip);
-        });
+        if (Large<Arch>::suits(s)) {
+            run_planes(s, args, Large<Arch>(s));
+        } else {
+            run_planes(s, args, Small<Arch>(s));
+        }
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const primitive::detail::DepthwisePlanes<Arch> planes(s);
+        return Large<Arch>::suits(s) ? work_of<Arch>(s, Large<Arch>(s)) : work_of<Arch>(s, Small<Arch>(s));
+    }
+
+private:
+    template <class Arch>
+    using Large = primitive::detail::LargeWindows<Arch>;
+    template <class Arch>
+    using Small = primitive::detail::DepthwisePlanes<Arch>;
+
+    template <class Planes>
+    static void run_planes(ConvShape const& s, ConvArgs const& args, Planes const& planes) noexcept {
+        const std::size_t scratch = planes.scratch_floats();
+        args.executor.parallel_for(static_cast<std::size_t>(s.groups), [&](std::size_t group, std::size_t worker) {
+            planes.run(args, static_cast<int>(group), args.scratch + worker * scratch);
+        });
+    }
+    template <class Arch, class Planes>
+    [[nodiscard]] static Work work_of(ConvShape const& s, Planes const& planes) {
         const double in = 4.0 * static_cast<double>(s.in_pixels()) * s.c,
                      out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
         constexpr double slot = 2.0 * lanes<Arch>;

@@ -35,7 +35,7 @@ public:
     }
 
     /// Returns the floats of a copied strip.
-    [[nodiscard]] std::size_t strip_floats() const {
+    [[nodiscard]] std::size_t scratch_floats() const {
         return round_up_floats(static_cast<std::size_t>(line_) * static_cast<std::size_t>(lines(strip_rows_)));
     }
 
@@ -70,11 +70,9 @@ public:
             if (count == 0) continue;
             const int rows = rows_at_once(count), most = rows == 1 ? 4 : 2, narrow = vectors % 2,
                       wide = vectors - narrow;
-            const bool shared = small(3) || small(5) || shares_lines(rows);
+            const bool shared = small(3) || small(5);
             const double taps = s_.taps(),
-                         loads = shared ? static_cast<double>(s_.fw) *
-                                              (s_.fh + static_cast<double>(rows - 1) * lines_apart_) / rows
-                                        : taps,
+                         loads = shared ? static_cast<double>(s_.fw) * (s_.fh + rows - 1.0) / rows : taps,
                          blocks = (count + rows - 1) / rows;
             sum += series * blocks *
                    (rows * (wide * (taps + load * loads) + narrow * 2 * taps) +
@@ -100,8 +98,6 @@ private:
     [[nodiscard]] int rows_at_once(int count) const {
         return s_.fh == 1 || count < 2 ? 1 : count < most_rows ? 2 : most_rows;
     }
-    /// Returns whether all rows of a block of so many rows read some of the same input rows.
-    [[nodiscard]] bool shares_lines(int rows) const { return rows > 1 && (s_.fh - 1) / (rows - 1) >= lines_apart_; }
     /// Returns whether the kernel is of size x size and rows of a block are one dilated kernel row apart.
     [[nodiscard]] bool small(int size) const { return s_.fh == size && s_.fw == size && lines_apart_ == 1; }
 
@@ -238,16 +234,13 @@ private:
     /// the one before if it is not full.
     template <int rows>
     void run_rows(Plane const& of, int first, int count) const noexcept {
-        const bool three = small(3), five = small(5), shared = shares_lines(rows);
+        const bool three = small(3), five = small(5);
         for (int row = 0; row < count; row += rows) {
             const int oh = first + std::min(row, count - rows) * apart_;
             const auto columns = [&]<int vectors>(int ow, std::integral_constant<int, vectors>) {
                 if constexpr (rows > 1) {
                     if (three) return run_block<rows, vectors, 3>(of, oh, ow);
                     if (five) return run_block<rows, vectors, 5>(of, oh, ow);
-                    if constexpr (vectors > 1) {
-                        if (shared) return run_lines<rows, vectors>(of, oh, ow);
-                    }
                 }
                 run_taps<rows, vectors>(of, oh, ow);
             };
@@ -298,46 +291,6 @@ private:
             }
         }
         finish<rows, vectors>(of, sums, oh, ow);
-    }
-
-    /// Computes a block by any kernel that is high enough for all rows of the block to share input rows: first the
-    /// input rows that only the first output rows read, then those of all, then those of the last ones.
-    template <int rows, int vectors>
-    void run_lines(Plane const& of, int oh, int ow) const noexcept {
-        Sums<rows, vectors> sums;
-        clear<rows, vectors>(sums);
-        const int step = lines_apart_;
-        const float* line = this->line(of, oh, ow);
-        const std::ptrdiff_t line_step = static_cast<std::ptrdiff_t>(s_.dilation_h) * line_;
-        int i = 0;
-        const auto lines = [&]<int first, int last>(int end, std::integer_sequence<int, first, last>) {
-            for (; i < end; ++i, line += line_step) add_line<first, last>(of, i, line, sums);
-        };
-        [&]<int... r>(std::integer_sequence<int, r...>) {
-            (lines((r + 1) * step, std::integer_sequence<int, 0, r + 1>{}), ...);
-            lines(s_.fh, std::integer_sequence<int, 0, rows>{});
-            (lines(s_.fh + (r + 1) * step, std::integer_sequence<int, r + 1, rows>{}), ...);
-        }(std::make_integer_sequence<int, rows - 1>{});
-        finish<rows, vectors>(of, sums, oh, ow);
-    }
-    /// Adds input row i of a block to the output rows [first, last) of the block.
-    template <int first, int last, int rows, int vectors>
-    PRIMSEL_INLINE void add_line(Plane const& of, int i, const float* line,
-                                 Floats<Arch> (&sums)[rows][vectors]) const noexcept {
-        const int fw = s_.fw, step = lines_apart_ * fw;
-        const float* weights = of.weights + i * fw;
-        TapColumn column(*this);
-        for (int j = 0; j < fw; ++j, column.next()) {
-            Floats<Arch> x[vectors];
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) x[v] = load_once<Arch>(line + column.offset() + v * width);
-            PRIMSEL_UNROLL
-            for (int r = first; r < last; ++r) {
-                const auto weight = broadcast<Arch>(weights[j - r * step]);
-                PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) sums[r][v] = fma<Arch>(weight, x[v], sums[r][v]);
-            }
-        }
     }
 
     /// Computes a block by any kernel; all its sums share a weight.
