@@ -12,7 +12,8 @@ the report says how many layers are below 0.9 of ONNX Runtime's speed, the worst
 that take ONNX Runtime less than --least microseconds are counted apart, as reading a clock and calling from Python weigh there. An
 error is the RMS of the difference over the RMS of ONNX Runtime's first result; it is named above 1e-4, and above twice what ONNX
 Runtime without its optimisations differs by. Extents that a file leaves open are 1 for the first, and wherever else they
-have its name, and 224 for the others. Run by an interpreter with numpy, onnx and onnxruntime. The worker is built, for the
+have its name, and 224 for the others, or what --open says. On a machine that others keep busy, --cpu compares the processor time of
+both processes in place of the clock's. Run by an interpreter with numpy, onnx and onnxruntime. The worker is built, for the
 instruction set of this machine, by `make configure` and `cmake --build build/release --target peers_primsel_worker`.
 """
 import argparse
@@ -59,6 +60,22 @@ class OnnxRuntime:
         return times
 
 
+def process_ms(pid):
+    """The time that the process has spent on processors."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+
+def on_processor(run, pid):
+    """The same runs as one time: the mean of what the process spends on processors."""
+
+    def timed(runs):
+        start = process_ms(pid)
+        run(runs)
+        return [(process_ms(pid) - start) / runs]
+
+    return timed
+
+
 def turn(run, seconds):
     """The median in milliseconds."""
     warm = run(2)[-1]
@@ -80,6 +97,9 @@ def measure(model, inputs, options, folder):
         ready = worker.ready()
         other = OnnxRuntime(model, inputs)
         engines = {"onnxruntime_ms": other.run, "primsel_ms": lambda runs: [float(each) for each in worker.ask(f"run {runs}").split()]}
+        if options.cpu:
+            processes = {"onnxruntime_ms": os.getpid(), "primsel_ms": worker.process.pid}
+            engines = {name: on_processor(run, processes[name]) for name, run in engines.items()}
         rounds = collections.defaultdict(list)
         for i in range(options.rounds):
             for name in sorted(engines, reverse=i % 2 == 1):
@@ -100,7 +120,7 @@ def cases(options):
     if options.files:
         def load(path):
             model = onnx.load(str(path))
-            inputs = inputs_of(model, 224)
+            inputs = inputs_of(model, options.open)
             for value in model.graph.input:
                 if value.name in inputs:
                     kind, shape = value.type.tensor_type.elem_type, inputs[value.name].shape
@@ -206,6 +226,8 @@ def main():
     parser.add_argument("--worker", type=pathlib.Path, default=HERE.parents[1] / "build/release/bin/peers/primsel_worker")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turn", type=float, default=0.03, help="seconds")
+    parser.add_argument("--cpu", action="store_true", help="compare processor time")
+    parser.add_argument("--open", type=int, default=224, metavar="EXTENT", help="what a file leaves open, but for the first axis")
     parser.add_argument("--least", type=float, default=50, help="microseconds")
     options = parser.parse_args()
     if options.report:
