@@ -20373,9 +20373,11 @@ inline constexpr std::ptrdiff_t widest_small = 64;
 
 /// Returns whether pool_small takes these windows, which one step moves by one row and column. It was measured on
 /// images of 7x7 to 32x13: windows of 7 taps, or with larger steps, are faster in other ways.
+template <class Arch>
 [[nodiscard]] constexpr bool is_small(PoolAxis const& down, PoolAxis const& across) noexcept {
-    return down.size <= longest_small && (across.size == 3 || across.size == 5) && down.step == 1 && across.step == 1 &&
-           across.in <= widest_small;
+    // Narrower vectors have no masks of their own, with which loads at borders would pay.
+    return lanes<Arch> == 16 && down.size <= longest_small && (across.size == 3 || across.size == 5) &&
+           down.step == 1 && across.step == 1 && across.in <= widest_small;
 }
 
 /// Computes rows [0, rows) and columns [0, outputs) of the result for windows of `taps` columns that are is_small.
@@ -20436,7 +20438,7 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
     }
-    const auto of_plane = is_small(down, across)
+    const auto of_plane = is_small<Arch>(down, across)
                               ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
                           : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
                                                                   : nullptr;
@@ -20624,7 +20626,7 @@ private:
         }
         const double outputs = covering_lanes<Arch>(width),
                      columns = covering_lanes<Arch>(static_cast<std::size_t>(in.w));
-        if (op::detail::is_small(down, across)) {
+        if (op::detail::is_small<Arch>(down, across)) {
             const double reduced = static_cast<double>(channels) * (in.h * params.window.w + window_rows + out.h);
             return {.operations = reduced * outputs, .rows = rows, .form = "small"};
         }

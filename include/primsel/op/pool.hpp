@@ -27,7 +27,7 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
     }
-    const auto of_plane = is_small(down, across)
+    const auto of_plane = is_small<Arch>(down, across)
                               ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
                           : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
                                                                   : nullptr;
@@ -215,7 +215,7 @@ private:
         }
         const double outputs = covering_lanes<Arch>(width),
                      columns = covering_lanes<Arch>(static_cast<std::size_t>(in.w));
-        if (op::detail::is_small(down, across)) {
+        if (op::detail::is_small<Arch>(down, across)) {
             const double reduced = static_cast<double>(channels) * (in.h * params.window.w + window_rows + out.h);
             return {.operations = reduced * outputs, .rows = rows, .form = "small"};
         }

@@ -48,9 +48,11 @@ inline constexpr std::ptrdiff_t widest_small = 64;
 
 /// Returns whether pool_small takes these windows, which one step moves by one row and column. It was measured on
 /// images of 7x7 to 32x13: windows of 7 taps, or with larger steps, are faster in other ways.
+template <class Arch>
 [[nodiscard]] constexpr bool is_small(PoolAxis const& down, PoolAxis const& across) noexcept {
-    return down.size <= longest_small && (across.size == 3 || across.size == 5) && down.step == 1 && across.step == 1 &&
-           across.in <= widest_small;
+    // Narrower vectors have no masks of their own, with which loads at borders would pay.
+    return lanes<Arch> == 16 && down.size <= longest_small && (across.size == 3 || across.size == 5) &&
+           down.step == 1 && across.step == 1 && across.in <= widest_small;
 }
 
 /// Computes rows [0, rows) and columns [0, outputs) of the result for windows of `taps` columns that are is_small.
