@@ -1,7 +1,26 @@
 """primsel quantise, and runs in 8 bits"""
 import json
+import struct
+import unittest
 
-from command import NET, SIZE, Cli, noise, write_npy, write_png
+from command import NET, SIZE, Cli, noise, write_classifier, write_npy, write_png
+
+try:
+    import numpy
+    import onnx
+    import onnxruntime
+    from onnxruntime import quantization
+except ImportError:
+    onnx = None
+
+
+def floats(data):
+    return [value for (value,) in struct.iter_unpack("<f", data)]
+
+
+def error(values, right):
+    """The RMS of the differences over that of the right ones."""
+    return (sum((x - y)**2 for x, y in zip(values, right)) / sum(y * y for y in right))**0.5
 
 
 class Quantise(Cli):
@@ -111,9 +130,91 @@ class Quantise(Cli):
         write_npy(labels, [4], [0, 1, 2, 1000], "<i8")
         self.refuse(1, ["the labels are of 1001 classes, its result has 1000 values"], *net, "--accuracy-loss", 0)
 
+    def test_the_onnx_file_is_the_same_network_in_8_bits(self):
+        ranges, file, x = self.folder / "r.json", self.folder / "q.onnx", self.images(1)
+        self.quantise("--images", x, "--method", "min-max", "--out", ranges)
+        net = (NET, "--size", SIZE)
+        result = self.json("export", *net, file, "--ranges", ranges)
+        self.assertEqual(result["ranges"], str(ranges))
+        self.assertLess(result["bytes"], 0.3 * self.json("export", *net, self.folder / "f.onnx")["bytes"])
+        in_bytes = ("--precision", "int8")
+        plans = [self.json("plan", *which, *in_bytes)["layers"] for which in ((*net, "--ranges", ranges), (file,))]
+        for a, b in zip(*plans, strict=True):
+            for key in ("primitive", "layouts"):
+                self.assertEqual(a[key], b[key], a["name"])
+        self.assertTrue(any("int8" in (layer["primitive"] or "") for layer in plans[0]))
+        right, a, b = (floats(self.output(*which, "--input", x)) for which in
+                       (net, (*net, "--ranges", ranges, *in_bytes), (file, *in_bytes)))
+        # The file rounds the weights of layers, too, that the plan computes in floats.
+        self.assertLess(error(a, b), error(a, right))
+        self.assertLess(error(b, right), 1.5 * error(a, right))
+        # A layer that an error budget leaves in floats has float weights in the file.
+        self.quantise("--images", x, "--ranges", ranges, "--budget", 0, "--error-images", 1, "--out", ranges)
+        self.assertGreater(self.json("export", *net, file, "--ranges", ranges)["bytes"], 2 * result["bytes"])
+
+    @unittest.skipUnless(onnx, "needs the Python packages onnx, onnxruntime and numpy")
+    def test_onnx_runtime_runs_the_file_as_exactly_as_its_own(self):
+        ranges, plain, own, theirs = (self.folder / name for name in ("r.json", "f.onnx", "q.onnx", "t.onnx"))
+        x = self.images(4)
+        self.quantise("--images", x, "--out", ranges)
+        self.json("export", NET, "--size", SIZE, plain)
+        self.json("export", NET, "--size", SIZE, own, "--ranges", ranges)
+        onnx.checker.check_model(own, full_check=True)
+        batch, feeds = numpy.load(x), []
+
+        class Reader(quantization.CalibrationDataReader):
+            def get_next(self):
+                return feeds.pop(0) if feeds else None
+
+        feeds += [{"input": image[None]} for image in batch]
+        quantization.quantize_static(plain, theirs, Reader(), per_channel=True, activation_type=quantization.QuantType.QUInt8,
+                                     weight_type=quantization.QuantType.QInt8)
+
+        def run(file):
+            session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+            return session.run(None, {session.get_inputs()[0].name: batch})[0].ravel().tolist()
+
+        right = run(plain)
+        self.assertLess(error(run(own), right), 1.02 * error(run(theirs), right))
+
+    def test_biases_are_corrected_where_that_lowers_the_error(self):
+        ranges, weights = (self.folder / name for name in ("r.json", "w.safetensors"))
+        net = ("--size", SIZE)
+        result = self.quantise("--images", self.images(), "--method", "min-max", "--out", ranges, "--out-weights", weights)
+        self.assertEqual([row["ranges"] for row in result["tried"]], ["none (float32)", "min-max", "biases corrected"])
+        before, after = (row["error"] for row in result["tried"][1:])
+        self.assertNotEqual(before, after)
+        self.assertEqual(result["weights"], {"file": str(weights), "biases": "corrected" if after < before else "kept"})
+        x = self.folder / "one.npy"
+        write_npy(x, [1, 3, int(SIZE), int(SIZE)], noise(2 * self.SHAPE)[:self.SHAPE])
+        in_bytes = ("--precision", "int8", "--ranges", ranges, "--input", x)
+        corrected = floats(self.output(NET, *net, "--weights", weights, *in_bytes))
+        self.assertEqual(after < before, corrected != floats(self.output(NET, *net, *in_bytes)))
+        text = self.succeed("quantise", NET, *net, "--images", self.images(), "--ranges", ranges, "--out-weights", weights)
+        for part in ("biases corrected", f"in {weights}"):
+            self.assertIn(part, text)
+        # The weights of a file go into another.
+        write_classifier(self.folder / "net.onnx", [1, 3, 16, 16])
+        write_npy(x, [2, 3, 16, 16], noise(2 * 3 * 256))
+        net = ("quantise", self.folder / "net.onnx", "--images", x)
+        self.refuse(1, ["go into another .onnx file"], *net, "--out-weights", weights)
+        again = self.folder / "again.onnx"
+        self.json(*net, "--out", ranges, "--out-weights", again)
+        self.succeed("run", again, "--precision", "int8", "--ranges", ranges)
+
+    def test_without_ranges_only_weights_of_dense_layers_are_in_8_bits(self):
+        result = self.call("plan", "alexnet", "--precision", "int8", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("has no ranges (primsel quantise): in 8 bits are at most the weights of dense layers", result.stderr)
+        layers = json.loads(result.stdout)["layers"]
+        self.assertIn("dense-int8", [layer["primitive"] for layer in layers])
+        for layer in layers:
+            self.assertNotIn("hwc_u8", layer["layouts"].values())
+        # squeezenet has no dense layer.
+        self.refuse(1, ["precision int8 needs ranges"], "run", NET, "--size", SIZE, "--precision", "int8")
+
     def test_refusals(self):
         images, out = self.images(), self.folder / "r.json"
-        self.refuse(1, ["precision int8 needs ranges"], "run", NET, "--size", SIZE, "--precision", "int8")
         self.refuse(1, [str(images), "the network takes images of 3x224x224"], "quantise", NET, "--images", images)
         self.refuse(1, [str(self.folder), "has no images"], "quantise", NET, "--images", self.folder)
         self.refuse(1, ["nowhere", "cannot read"], "quantise", NET, "--images", self.folder / "nowhere")

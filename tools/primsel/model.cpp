@@ -261,20 +261,22 @@ ps::OnnxSignature with_metadata(ps::OnnxSignature signature,
 
 ps::Graph graph_of(Source const& source) { return source.file ? load_onnx(source, {}).graph : source.graph; }
 
+void add_ranges(Model& model, std::string const& file) {
+    ps::PrecisionFile precisions = ps::read_precision_file(file);
+    try {
+        model.graph = ps::with_ranges(std::move(model.graph), precisions.ranges);
+        const ps::Graph simplified = ps::simplify(model.graph);
+        for (ps::LayerPrecision const& bound : precisions.layer_precisions) (void)simplified.find(bound.layer);
+        model.layer_precisions = std::move(precisions.layer_precisions);
+    } catch (ps::error const& reason) {
+        ps::fail(file, ": has no ranges of ", model.name, ": ", reason.what());
+    }
+}
+
 Model load_model(Source const& source, std::vector<GivenInput> const& given) {
     const ps::Timer timer;
     Model model = source.file ? load_onnx(source, given) : load_zoo(source);
-    if (std::string const& file = source.options.ranges; !file.empty()) {
-        ps::PrecisionFile precisions = ps::read_precision_file(file);
-        try {
-            model.graph = ps::with_ranges(std::move(model.graph), precisions.ranges);
-            const ps::Graph simplified = ps::simplify(model.graph);
-            for (ps::LayerPrecision const& bound : precisions.layer_precisions) (void)simplified.find(bound.layer);
-            model.layer_precisions = std::move(precisions.layer_precisions);
-        } catch (ps::error const& reason) {
-            ps::fail(file, ": has no ranges of ", model.name, ": ", reason.what());
-        }
-    }
+    if (!source.options.ranges.empty()) add_ranges(model, source.options.ranges);
     model.simplified = ps::simplify(model.graph);
     model.load_seconds = timer.seconds();
     return model;

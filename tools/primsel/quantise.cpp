@@ -11,8 +11,10 @@
 #include <primsel/core/read_number.hpp>
 #include <primsel/core/text_table.hpp>
 #include <primsel/engine/calibrate_ranges.hpp>
+#include <primsel/engine/correct_biases.hpp>
 #include <primsel/engine/measure_layer_errors.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/io/safetensors.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/precision_file.hpp>
 #include <primsel/plan/print.hpp>
@@ -32,7 +34,7 @@ namespace cli {
 namespace {
 
 struct QuantiseCommand : Options {
-    std::string images, labels, out, curve;
+    std::string images, labels, out, out_weights, curve;
     ImageOptions pixels;
     std::optional<ps::RangeMethod> method;
     /// Shares: the largest error beside float, the least agreement with float's class, the most accuracy lost.
@@ -165,6 +167,18 @@ private:
     ps::Json::Array rows_;
 };
 
+/// The convolutions that a plan computes in 8 bits.
+std::vector<std::string> layers_in_bytes(ps::Plan const& plan) {
+    const ps::Kernels all = kernels();
+    std::vector<std::string> names;
+    for (ps::PlannedLayer const& layer : plan.layers) {
+        const auto entry = std::ranges::find(all.primitives, layer.primitive, &ps::PrimitiveEntry::id);
+        const bool in_bytes = entry != all.primitives.end() && entry->precision == ps::Precision::int8;
+        if (in_bytes) names.push_back(layer.name);
+    }
+    return names;
+}
+
 /// The plans of all budgets, those of them that were measured, and the fastest that was measured to be within the
 /// budget.
 class PrecisionSearch {
@@ -270,10 +284,23 @@ void draw_curve(std::string const& path, std::string const& network, PrecisionSe
     ps::write_file(path, ps::show::to_svg(std::span(&chart, 1)));
 }
 
+/// As safetensors or as an ONNX file, as the name says.
+void write_weights(QuantiseCommand const& options, Model const& model) {
+    const auto about = metadata_of(normalise_of(model, options.model.weights));
+    if (options.out_weights.ends_with(".safetensors"))
+        ps::write_safetensors(options.out_weights, model.weights, about);
+    else
+        ps::write_file(options.out_weights, onnx_of(model, options.model, model.weights, about));
+}
+
 void quantise(QuantiseCommand const& options) {
     Model model = load_model(options.model);
     model.layer_precisions.clear();
     if (model.inputs.size() != 1) ps::fail(model.name, ": has ", model.inputs.size(), " inputs, not one");
+    const bool is_file = options.model.weights.empty() && !has_random_weights(options.model);
+    if (is_file && options.out_weights.ends_with(".safetensors")) {
+        ps::fail("--out-weights ", options.out_weights, ": the weights of ", model.name, " go into another .onnx file");
+    }
     const Samples samples = read_samples(options, model);
     const std::size_t one = model.graph[model.graph.input()].shape.size(),
                       batch = one * static_cast<std::size_t>(model.graph.batch());
@@ -298,6 +325,7 @@ void quantise(QuantiseCommand const& options) {
     ps::PrecisionFile file;
     std::string chosen;
     Model quantised = model;
+    std::optional<Tried> before;  // the chosen ranges, or the plan within the budget
     if (options.model.ranges.empty()) {
         const ps::TensorStatistics statistics(model.graph, model.weights, samples.images);
         double least = std::numeric_limits<double>::infinity();
@@ -312,6 +340,7 @@ void quantise(QuantiseCommand const& options) {
             table.add(std::string(to_string_view(method)), tried);
             if (!(tried.error < least)) continue;
             least = tried.error, file.ranges = ranges, chosen = to_string_view(method), quantised = candidate;
+            before = tried;
         }
     } else {
         file = ps::read_precision_file(options.model.ranges);
@@ -333,12 +362,13 @@ void quantise(QuantiseCommand const& options) {
         if (options.has_budget()) {
             const std::size_t point = search.within_budget();
             file.layer_precisions = search.bounds(point);
-            table.add("within the budget", search.measure(point));
+            before = search.measure(point);
+            table.add("within the budget", *before);
             budget_text = ps::join(text_of_layers(search, point, quantised.simplified, file.errors),
                                    "the sum of their errors predicted ", in_percent(curve[point].error()),
-                                   ", measured ", in_percent(search.measure(point).error), '\n');
+                                   ", measured ", in_percent(before->error), '\n');
             chosen_plan = ps::Json::Object{{"predicted_error", curve[point].error()},
-                                           {"tried", table.json_of("within the budget", search.measure(point))},
+                                           {"tried", table.json_of("within the budget", *before)},
                                            {"layers", json_of_layers(quantised.simplified, curve[point], file.errors)}};
         }
         if (!options.curve.empty()) {
@@ -359,6 +389,23 @@ void quantise(QuantiseCommand const& options) {
         }
         budget = ps::Json::Object{{"within", std::move(chosen_plan)}, {"curve", std::move(points)}};
     }
+    bool corrects = false;
+    if (!options.out_weights.empty()) {
+        // Only for the layers that the plan computes in 8 bits: others would be shifted the other way.
+        quantised.layer_precisions = file.layer_precisions;
+        const ps::Plan plan = plan_for(quantised, planning, options.threads);
+        if (!before) {
+            before = try_plan(quantised, plan, options.threads, samples, &right);
+            table.add(chosen, *before);
+        }
+        const std::vector<std::string> layers = layers_in_bytes(plan);
+        Model corrected = quantised;
+        corrected.weights = ps::correct_biases(quantised.graph, quantised.weights, samples.images, layers);
+        const Tried after = try_plan(corrected, plan, options.threads, samples, &right);
+        table.add("biases corrected", after);
+        corrects = after.error < before->error;
+        write_weights(options, corrects ? corrected : quantised);
+    }
     if (!options.out.empty()) ps::write_precision_file(options.out, file);
     if (options.json) {
         ps::Json::Object result{{"model", model.name},
@@ -366,11 +413,19 @@ void quantise(QuantiseCommand const& options) {
                                 {"tried", table.rows()},
                                 {"chosen", chosen},
                                 {"file", options.out.empty() ? ps::Json() : ps::Json(options.out)}};
+        if (!options.out_weights.empty()) {
+            result.emplace_back("weights", ps::Json::Object{{"file", options.out_weights},
+                                                            {"biases", corrects ? "corrected" : "kept"}});
+        }
         if (!budget.is_null()) result.emplace_back("budget", std::move(budget));
         return print_json(result);
     }
     print(table.text() + budget_text);
     if (!options.out.empty()) print_line("ranges by ", chosen, " in ", options.out);
+    if (!options.out_weights.empty()) {
+        print_line("weights ", corrects ? "with corrected biases" : "as they are, for corrected biases raise the error",
+                   " in ", options.out_weights);
+    }
 }
 
 /// An option that takes a share, as 0.01 or 1%.
@@ -449,6 +504,12 @@ void add_quantise(CLI::App& app) {
                     "Write the ranges, and the precision of layers within the budget, for `primsel run --ranges`")
         ->check(writable_file)
         ->type_name("F.json");
+    command
+        .add_option("--out-weights", options->out_weights,
+                    "Write the weights, with biases that make up for what 8 bits do to means where that lowers the "
+                    "error")
+        ->check(writable_network)
+        ->type_name("F.onnx|F.safetensors");
     method->excludes(command.get_option("--ranges"));
     command.callback([options, &command] {
         const bool is_array = options->images.ends_with(".npy") || !options->labels.empty();
@@ -456,12 +517,13 @@ void add_quantise(CLI::App& app) {
         refuse_idle(command, {{"--seed", !has_random_weights(options->model), random_weights_need},
                               {"--precision", true, "another command: this one compares float32 with int8"},
                               {"--error-images", !has_curve, "--budget, --agreement, --accuracy-loss or --curve"},
-                              {"--ranges", !has_curve, "--budget, --agreement, --accuracy-loss or --curve"},
+                              {"--ranges", !has_curve && options->out_weights.empty(),
+                               "--budget, --agreement, --accuracy-loss, --curve or --out-weights"},
                               {"--mean", is_array, "a folder of images"},
                               {"--std", is_array, "a folder of images"},
                               {"--scale", is_array, "a folder of images"},
                               {"--no-exif", is_array, "a folder of images"}});
-        refuse_same_file(command, {"--out", "--curve"});
+        refuse_same_file(command, {"--out", "--out-weights", "--curve"});
         quantise(*options);
     });
 }

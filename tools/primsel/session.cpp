@@ -242,6 +242,13 @@ std::string compiler() {
 }
 
 ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads) {
+    const auto has_range = [](ps::Node const& node) { return node.range.known(); };
+    if (options.precision == ps::Precision::int8 && options.plan.empty() &&
+        std::ranges::none_of(model.simplified.nodes(), has_range)) {
+        warn(model.name +
+             ": has no ranges (primsel quantise): in 8 bits are at most the weights of dense layers; what these read "
+             "and write, and all other layers, stay in float32 or bf16");
+    }
     Costs costs(options.costs);
     return plan_for(model, costs, options, threads);
 }

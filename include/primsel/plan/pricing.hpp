@@ -151,8 +151,8 @@ private:
         if (is_nan(options_.max_error) || !(options_.max_error >= 0)) {
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
-        const auto has_range = [](Node const& node) { return node.range.known(); };
-        if (options_.precision == Precision::int8 && std::ranges::none_of(graph_.nodes(), has_range)) {
+        const auto can_be_int8 = [this](Node const& node) { return node.range.known() || has_int8_weights(node); };
+        if (options_.precision == Precision::int8 && std::ranges::none_of(graph_.nodes(), can_be_int8)) {
             fail("plan: precision int8 needs ranges of tensors, and the network has none: see docs/plan/precision.md");
         }
         if (options_.primitive.empty()) return;
@@ -161,6 +161,14 @@ private:
             fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
                  to_string_view(*options_.family));
         }
+    }
+    /// Whether the layer can have its weights alone in 8 bits.
+    [[nodiscard]] bool has_int8_weights(Node const& node) const {
+        for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+            OpEntry const& op = kernels_.op(node.layer, layout);
+            if (!op.tensors.empty() && op.precision == Precision::int8) return true;
+        }
+        return false;
     }
     void check_refused() {
         for (Refused const& refused : options_.refused) {
