@@ -100,8 +100,9 @@ TEST_CASE("float16 is read exactly and written to the nearest") {
 
 TEST_CASE("every type reads back as it was written") {
     const std::vector<float> values{0.0F, 1.0F, 200.0F};
-    for (const auto type : {ps::NpyType::float32, ps::NpyType::float64, ps::NpyType::int64, ps::NpyType::int32,
-                            ps::NpyType::uint8, ps::NpyType::float16}) {
+    for (const auto type :
+         {ps::NpyType::float32, ps::NpyType::float64, ps::NpyType::int64, ps::NpyType::int32, ps::NpyType::uint8,
+          ps::NpyType::float16, ps::NpyType::uint16, ps::NpyType::int16, ps::NpyType::uint32, ps::NpyType::uint64}) {
         CAPTURE(ps::to_string(type));
         const ps::NpyArray array = npy_of(ps::to_npy("f", {3, 1}, values, type));
         CHECK(array.type == type);
@@ -131,6 +132,19 @@ TEST_CASE("a float that is no value of an integer type is not written") {
     CHECK(refused(255.0F, ps::NpyType::uint8).empty());
     CHECK_FALSE(refused(256.0F, ps::NpyType::uint8).empty());
     CHECK_FALSE(refused(-1.0F, ps::NpyType::uint8).empty());
+    CHECK(refused(65535.0F, ps::NpyType::uint16).empty());
+    CHECK_FALSE(refused(65536.0F, ps::NpyType::uint16).empty());
+    CHECK(refused(-32768.0F, ps::NpyType::int16).empty());
+    CHECK_FALSE(refused(32768.0F, ps::NpyType::int16).empty());
+    CHECK(refused(std::nextafter(0x1p64F, 0.0F), ps::NpyType::uint64).empty());
+    CHECK_FALSE(refused(0x1p64F, ps::NpyType::uint64).empty());
+    CHECK_FALSE(refused(-1.0F, ps::NpyType::uint32).empty());
+    // As NumPy writes them.
+    const std::string two("\x01\x80\xff\xff", 4);
+    CHECK(npy_of(ps::to_npy("f", {2}, std::vector<float>{32769, 65535}, ps::NpyType::uint16)).values ==
+          std::vector<float>{32769, 65535});
+    CHECK(ps::to_npy("f", {2}, std::vector<float>{32769, 65535}, ps::NpyType::uint16).ends_with(two));
+    CHECK(ps::to_npy("f", {2}, std::vector<float>{-32767, -1}, ps::NpyType::int16).ends_with(two));
     CHECK(refused(-128.0F, ps::NpyType::int8).empty());
     CHECK(refused(127.0F, ps::NpyType::int8).empty());
     CHECK_FALSE(refused(128.0F, ps::NpyType::int8).empty());
@@ -201,9 +215,10 @@ TEST_CASE("what the format does not allow is refused, naming the file") {
     CHECK(header_error(npy_header_of("<f4", "(1,)") + "{").ends_with("something follows the dict"));
     CHECK(header_error("{'descr': [('a', '<f4')]}").ends_with("structured elements are not supported"));
     CHECK(header_error(npy_header_of(">f4", "(1,)")).find("big-endian") != std::string::npos);
-    for (const std::string code : {"<i2", "<c8", "|O", "<U4", "", "float32"}) {
+    for (const std::string code : {"<c16", "<c8", "|O", "<U4", "", "float32"}) {
         CHECK(header_error(npy_header_of(code, "(1,)"))
-                  .ends_with("elements " + code + " are not supported; <f2, <f4, <f8, <i8, <i4, |i1, |u1 and |b1 are"));
+                  .ends_with("elements " + code +
+                             " are not supported; floats of 2, 4 and 8 bytes, integers of 1 to 8 and |b1 are"));
     }
     CHECK(header_error(npy_header_of("<f4", "(1)")).ends_with("expected ,"));
     CHECK(header_error(npy_header_of("<f4", "1")).ends_with("expected ("));

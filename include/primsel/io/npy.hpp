@@ -29,10 +29,11 @@ namespace primsel::inline PRIMSEL_ABI {
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
 /// The element types of arrays in files. In memory all are floats.
-enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16, int8 };
+enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16, int8, uint16, int16, uint32, uint64 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
-    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool", "float16", "int8"};
+    constexpr std::string_view names[] = {"float32", "float64", "int64",  "int32", "uint8",  "bool",
+                                          "float16", "int8",    "uint16", "int16", "uint32", "uint64"};
     return names[static_cast<std::size_t>(type)];
 }
 
@@ -57,13 +58,17 @@ struct NpyCode {
 inline constexpr NpyCode npy_codes[] = {
     {"<f4", NpyType::float32, 4}, {"<f8", NpyType::float64, 8}, {"<i8", NpyType::int64, 8},
     {"<i4", NpyType::int32, 4},   {"|u1", NpyType::uint8, 1},   {"|b1", NpyType::boolean, 1},
-    {"<f2", NpyType::float16, 2}, {"|i1", NpyType::int8, 1},
+    {"<f2", NpyType::float16, 2}, {"|i1", NpyType::int8, 1},    {"<u2", NpyType::uint16, 2},
+    {"<i2", NpyType::int16, 2},   {"<u4", NpyType::uint32, 4},  {"<u8", NpyType::uint64, 8},
 };
 [[nodiscard]] constexpr NpyCode const& npy_code(NpyType type) {
     return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
 }
 
-/// Calls call(T{}) with the C++ type T of the elements: std::uint8_t for bool, std::uint16_t for float16.
+/// The bits of a float16.
+enum class NpyHalf : std::uint16_t {};
+
+/// Calls call(T{}) with the C++ type T of the elements: std::uint8_t for bool.
 template <class Call>
 void with_npy_type(NpyType type, Call const& call) {
     switch (type) {
@@ -79,9 +84,17 @@ void with_npy_type(NpyType type, Call const& call) {
         case NpyType::boolean:
             return call(std::uint8_t{});
         case NpyType::float16:
-            return call(std::uint16_t{});
+            return call(NpyHalf{});
         case NpyType::int8:
             return call(std::int8_t{});
+        case NpyType::uint16:
+            return call(std::uint16_t{});
+        case NpyType::int16:
+            return call(std::int16_t{});
+        case NpyType::uint32:
+            return call(std::uint32_t{});
+        case NpyType::uint64:
+            return call(std::uint64_t{});
     }
 }
 
@@ -163,7 +176,7 @@ private:
             if (name == code.code) return code;
         }
         if (name.starts_with('>')) refuse("elements ", name, " are big-endian, which is not supported");
-        refuse("elements ", name, " are not supported; <f2, <f4, <f8, <i8, <i4, |i1, |u1 and |b1 are");
+        refuse("elements ", name, " are not supported; floats of 2, 4 and 8 bytes, integers of 1 to 8 and |b1 are");
     }
     [[nodiscard]] std::int64_t integer() {
         skip_spaces();
@@ -225,8 +238,8 @@ private:
 /// Converts a value to an element of the file. Throws error if an integer type cannot represent it.
 template <class T>
 [[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
-    if constexpr (std::same_as<T, std::uint16_t>) {
-        return core::float_to_half(value);
+    if constexpr (std::same_as<T, NpyHalf>) {
+        return static_cast<NpyHalf>(core::float_to_half(value));
     } else {
         if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
         if constexpr (std::integral<T>) {
@@ -291,8 +304,8 @@ template <class T>
                     fail(name, ": element ", i, " is too large for a float");
                 }
             }
-            if constexpr (std::same_as<T, std::uint16_t>) {
-                array.values[i] = core::half_to_float(value);
+            if constexpr (std::same_as<T, io::detail::NpyHalf>) {
+                array.values[i] = core::half_to_float(static_cast<std::uint16_t>(value));
             } else {
                 array.values[i] =
                     array.type == NpyType::boolean ? static_cast<float>(value != T{}) : static_cast<float>(value);
