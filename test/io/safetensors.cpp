@@ -199,20 +199,51 @@ TEST_CASE("F64 is rounded to the nearest float; a finite value beyond floats is 
     }
 }
 
-TEST_CASE("integers are refused, except batch normalisation's step count, which is left out") {
+TEST_CASE("integers are not read, and batch normalisation's step count is left out") {
     for (const std::string dtype : {"I64", "U64"}) {
-        CHECK(error_in(file_of(header_of(dtype, "[1]", 8), std::string(8, '\0'))) ==
-              "f: header: x: dtype " + dtype + " is not supported; F32, F16, BF16 and F64 are");
+        const ps::Weights weights = parse(file_of(header_of(dtype, "[1]", 8), std::string(8, '\0')));
+        CHECK(weights.size() == 0);
+        CHECK(weights.unread().at("x") == "1 of " + dtype + "; only F32, F16, BF16 and F64 are read");
     }
-    CHECK(error_in(file_of(header_of("BOOL", "[1]", 1), "x")).find("dtype BOOL is not supported") != std::string::npos);
+    CHECK(parse(file_of(header_of("BOOL", "[1]", 1), "x")).unread().contains("x"));
     CHECK(error_in(file_of(header_of("F31", "[1]", 4), "data")) == "f: header: x.dtype: unknown dtype F31");
     const auto named = [](std::string const& name) {
         return file_of("{\"" + name + R"(":{"dtype":"I64","shape":[],"data_offsets":[0,8]}})", std::string(8, '\0'));
     };
     CHECK(parse(named("bn.num_batches_tracked")).size() == 0);
     CHECK(parse(named("num_batches_tracked")).size() == 0);
-    CHECK(error_in(named("num_batches_tracked.x")).find("dtype I64 is not supported") != std::string::npos);
-    CHECK(error_in(named("my_num_batches_tracked")).find("dtype I64 is not supported") != std::string::npos);
+    CHECK(parse(named("bn.num_batches_tracked")).unread().empty());
+    CHECK(parse(named("num_batches_tracked.x")).unread().contains("num_batches_tracked.x"));
+    CHECK(parse(named("my_num_batches_tracked")).unread().contains("my_num_batches_tracked"));
+}
+
+TEST_CASE("an index is the weights of the files that it names") {
+    const scratch::Folder folder;
+    const std::string index = folder.file("model.safetensors.index.json");
+    ps::Weights first, second, all;
+    first.add("a", {2}, {1, 2});
+    second.add("b", {1}, {3}), second.add("c", {1}, {4});
+    ps::write_safetensors(folder.file("one.safetensors"), first);
+    ps::write_safetensors(folder.file("two.safetensors"), second);
+    const auto read = [&](std::string const& map) {
+        ps::write_file(index, R"({"metadata":{"total_size":16},"weight_map":{)" + map + "}}");
+        return ps::read_safetensors(index);
+    };
+    const auto refusal = [&](std::string const& map) { return error_of([&] { (void)read(map); }); };
+    const ps::Weights both = read(R"("a":"one.safetensors","c":"two.safetensors","b":"two.safetensors")");
+    CHECK(both.size() == 3);
+    CHECK(both.source() == index);
+    CHECK(both.at("a").values[1] == 2.0F);
+    CHECK(both.at("c").values[0] == 4.0F);
+    CHECK(read(R"("a":"one.safetensors")").size() == 1);
+    CHECK(refusal(R"("z":"one.safetensors")") == index + ": one.safetensors has no tensor z");
+    CHECK(refusal(R"("a":"three.safetensors")").find("three.safetensors") != std::string::npos);
+    for (const char* outside : {"../one.safetensors", "/etc/passwd", "", ".."}) {
+        CHECK(refusal(R"("a":")" + std::string(outside) + '"').find("is not the name of a file beside") !=
+              std::string::npos);
+    }
+    ps::write_file(index, std::string_view("{}"));
+    CHECK_FALSE(error_of([&] { (void)ps::read_safetensors(index); }).empty());
 }
 
 TEST_CASE("what the format does not allow is refused, naming file and tensor") {

@@ -115,6 +115,24 @@ TEST_CASE("all that does not fit is named in one error") {
           "weights: fc.bias and module.fc.bias both become fc.bias");
 }
 
+TEST_CASE("tensors that are not read are named where they are missing or unknown, and matter to nobody else") {
+    const ps::Graph graph = Small::graph();
+    ps::Weights tensors = renamed(ps::random_weights(graph), "");
+    tensors.add_unread("conv.mask", "4x3x3x3 of BOOL");
+    CHECK(ps::state_dict(tensors, graph, ps::NameMap().ignore("conv.mask")).size() == tensors.size());
+    CHECK(error_of([&] {
+              (void)ps::state_dict(tensors, graph);
+          }).find("not in the network: conv.mask (4x3x3x3 of BOOL)") != std::string::npos);
+    ps::Weights lacking;
+    for (auto const& [name, tensor] : tensors) {
+        if (name != "fc.bias") lacking.add(name, tensor);
+    }
+    lacking.add_unread("fc.bias", "2 of I8");
+    CHECK(error_of([&] {
+              (void)ps::state_dict(lacking, graph);
+          }).ends_with("\n  missing: fc.bias (2); the file has it as 2 of I8"));
+}
+
 TEST_CASE("a network of the zoo reads its file, whoever wrapped the model that wrote it") {
     const scratch::Folder folder;
     const std::string path = folder.file("resnet.safetensors");

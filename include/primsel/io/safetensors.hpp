@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -74,15 +75,12 @@ struct TensorEntry {
 }
 
 /// Reads a tensor's description. Throws error unless the offsets lie in the data, the shape fills the bytes between
-/// them, and the dtype is supported.
+/// them, and the dtype is known.
 [[nodiscard]] inline TensorEntry read_entry(std::string_view name, JsonCursor const& at, std::size_t data_bytes) {
     for (auto const& [key, value] : at.members()) {
         if (key != "dtype" && key != "shape" && key != "data_offsets") value.fail("unknown member");
     }
     TensorEntry entry{name, at, read_dtype(at["dtype"]), {}, 0, 0};
-    if (!entry.dtype.is_read && !is_step_count(name)) {
-        at.fail("dtype ", entry.dtype.name, " is not supported; F32, F16, BF16 and F64 are");
-    }
     std::size_t bytes = entry.dtype.bytes;
     for (JsonCursor const& dim : at["shape"].elements()) {
         entry.dims.push_back(dim.integer(0));
@@ -266,12 +264,46 @@ template <class File>
     for (TensorEntry& entry : entries) {
         if (is_step_count(entry.name)) continue;
         const std::string name(entry.name);
+        if (!entry.dtype.is_read) {
+            weights.add_unread(
+                name, join(to_string(entry.dims), " of ", entry.dtype.name, "; only F32, F16, BF16 and F64 are read"));
+            continue;
+        }
         const std::size_t at = begin + entry.begin, count = entry.end - entry.begin;
         if (entry.dtype.name == "F32") {
             weights.add(name, file.weight(std::move(entry.dims), at, count));
         } else {
             std::vector<float> values = read_floats(entry, file.bytes(at, count));
             weights.add(name, std::move(entry.dims), std::move(values));
+        }
+    }
+    return weights;
+}
+
+/// The weights of all files that an index names. Throws error if a file is not in the index's folder or lacks a tensor.
+[[nodiscard]] inline Weights read_shards(std::string const& path) {
+    const SharedBytes text = read_file(path);
+    const JsonCursor index = parse_json(path, text.text(), safetensors_limits);
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    std::map<std::string, Weights, std::less<>> shards;
+    Weights weights(path);
+    for (auto const& [name, file] : index["weight_map"].members()) {
+        const std::string shard(file.string());
+        if (shard.empty() || shard.find('/') != std::string::npos || shard == "..") {
+            file.fail("is not the name of a file beside the index");
+        }
+        const auto [place, is_new] = shards.try_emplace(shard);
+        if (is_new) {
+            const std::string beside = folder + shard;
+            place->second = weights_of(SafetensorsOnDisk{beside, std::make_shared<const HeldFile>(beside)});
+        }
+        const std::string tensor(name);
+        if (const WeightTensor* found = place->second.find(tensor)) {
+            weights.add(tensor, *found);
+        } else if (const auto unread = place->second.unread().find(tensor); unread != place->second.unread().end()) {
+            weights.add_unread(tensor, unread->second);
+        } else if (!is_step_count(tensor)) {
+            fail(path, ": ", shard, " has no tensor ", tensor);
         }
     }
     return weights;
@@ -292,15 +324,17 @@ template <class File>
 }  // namespace io
 
 /// The weights of a safetensors file whose bytes are `file`; errors call it `name`. F32 tensors share the bytes; others
-/// are converted to F32. Tensors named num_batches_tracked are left out. Throws error, naming file and tensor, if the
-/// format is violated or a tensor is of integers.
+/// are converted to F32. Tensors named num_batches_tracked are left out, and those of integers are unread. Throws
+/// error, naming file and tensor, if the format is violated.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
     return io::weights_of(io::SafetensorsInMemory{name, file});
 }
 
 /// The weights of a safetensors file, which stays open as long as they live. Large F32 tensors are read when they are
-/// needed; reading throws error if the file was changed meanwhile. Throws error as OpenFile and parse_safetensors do.
+/// needed; reading throws error if the file was changed meanwhile. For an index (model.safetensors.index.json), those
+/// of the files beside it that it names. Throws error as OpenFile and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
+    if (path.ends_with(".json")) return io::read_shards(path);
     return io::weights_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 

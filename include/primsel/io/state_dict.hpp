@@ -86,6 +86,9 @@ namespace io::detail {
         }
         weights.add(*name, std::move(renamed));
     }
+    for (auto const& [original, description] : tensors.unread()) {
+        if (const std::optional<std::string> name = map(original)) weights.add_unread(*name, description);
+    }
     weights = with_shared(graph, std::move(weights));
     check_weights(graph, weights);
     return weights;

@@ -112,7 +112,9 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
         names.emplace(spec.name, true);
         const WeightTensor* tensor = weights.find(spec.name);
         if (tensor == nullptr) {
-            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
+            const auto unread = weights.unread().find(spec.name);
+            faults += join("\n  missing: ", spec.name, " (", to_string(spec.dims), ")");
+            if (unread != weights.unread().end()) faults += join("; the file has it as ", unread->second);
             continue;
         }
         std::string fault;
@@ -134,6 +136,9 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name))
             faults += "\n  not in the network: " + printable(name) + " (" + to_string(tensor.dims) + ")";
+    }
+    for (auto const& [name, description] : weights.unread()) {
+        if (!names.contains(name)) faults += join("\n  not in the network: ", printable(name), " (", description, ")");
     }
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }

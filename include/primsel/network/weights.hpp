@@ -62,6 +62,13 @@ public:
         add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
 
+    /// Names a tensor of the file whose elements are not read, and describes it.
+    void add_unread(std::string const& name, std::string description) {
+        unread_.insert_or_assign(name, std::move(description));
+    }
+    /// Descriptions of the tensors that are not read, by name.
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> const& unread() const { return unread_; }
+
     [[nodiscard]] const WeightTensor* find(std::string_view name) const {
         const auto found = tensors_.find(name);
         return found == tensors_.end() ? nullptr : &found->second;
@@ -89,6 +96,7 @@ private:
 
     std::string source_ = "weights";
     std::map<std::string, WeightTensor, std::less<>> tensors_;
+    std::map<std::string, std::string, std::less<>> unread_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
