@@ -4804,6 +4804,13 @@ public:
         add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
 
+    /// Names a tensor of the file whose elements are not read, and describes it.
+    void add_unread(std::string const& name, std::string description) {
+        unread_.insert_or_assign(name, std::move(description));
+    }
+    /// Descriptions of the tensors that are not read, by name.
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> const& unread() const { return unread_; }
+
     [[nodiscard]] const WeightTensor* find(std::string_view name) const {
         const auto found = tensors_.find(name);
         return found == tensors_.end() ? nullptr : &found->second;
@@ -4831,6 +4838,7 @@ private:
 
     std::string source_ = "weights";
     std::map<std::string, WeightTensor, std::less<>> tensors_;
+    std::map<std::string, std::string, std::less<>> unread_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -5136,7 +5144,9 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
         names.emplace(spec.name, true);
         const WeightTensor* tensor = weights.find(spec.name);
         if (tensor == nullptr) {
-            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
+            const auto unread = weights.unread().find(spec.name);
+            faults += join("\n  missing: ", spec.name, " (", to_string(spec.dims), ")");
+            if (unread != weights.unread().end()) faults += join("; the file has it as ", unread->second);
             continue;
         }
         std::string fault;
@@ -5158,6 +5168,9 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name))
             faults += "\n  not in the network: " + printable(name) + " (" + to_string(tensor.dims) + ")";
+    }
+    for (auto const& [name, description] : weights.unread()) {
+        if (!names.contains(name)) faults += join("\n  not in the network: ", printable(name), " (", description, ")");
     }
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
@@ -31408,6 +31421,7 @@ inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -31468,15 +31482,12 @@ struct TensorEntry {
 }
 
 /// Reads a tensor's description. Throws error unless the offsets lie in the data, the shape fills the bytes between
-/// them, and the dtype is supported.
+/// them, and the dtype is known.
 [[nodiscard]] inline TensorEntry read_entry(std::string_view name, JsonCursor const& at, std::size_t data_bytes) {
     for (auto const& [key, value] : at.members()) {
         if (key != "dtype" && key != "shape" && key != "data_offsets") value.fail("unknown member");
     }
     TensorEntry entry{name, at, read_dtype(at["dtype"]), {}, 0, 0};
-    if (!entry.dtype.is_read && !is_step_count(name)) {
-        at.fail("dtype ", entry.dtype.name, " is not supported; F32, F16, BF16 and F64 are");
-    }
     std::size_t bytes = entry.dtype.bytes;
     for (JsonCursor const& dim : at["shape"].elements()) {
         entry.dims.push_back(dim.integer(0));
@@ -31660,12 +31671,46 @@ template <class File>
     for (TensorEntry& entry : entries) {
         if (is_step_count(entry.name)) continue;
         const std::string name(entry.name);
+        if (!entry.dtype.is_read) {
+            weights.add_unread(
+                name, join(to_string(entry.dims), " of ", entry.dtype.name, "; only F32, F16, BF16 and F64 are read"));
+            continue;
+        }
         const std::size_t at = begin + entry.begin, count = entry.end - entry.begin;
         if (entry.dtype.name == "F32") {
             weights.add(name, file.weight(std::move(entry.dims), at, count));
         } else {
             std::vector<float> values = read_floats(entry, file.bytes(at, count));
             weights.add(name, std::move(entry.dims), std::move(values));
+        }
+    }
+    return weights;
+}
+
+/// The weights of all files that an index names. Throws error if a file is not in the index's folder or lacks a tensor.
+[[nodiscard]] inline Weights read_shards(std::string const& path) {
+    const SharedBytes text = read_file(path);
+    const JsonCursor index = parse_json(path, text.text(), safetensors_limits);
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    std::map<std::string, Weights, std::less<>> shards;
+    Weights weights(path);
+    for (auto const& [name, file] : index["weight_map"].members()) {
+        const std::string shard(file.string());
+        if (shard.empty() || shard.find('/') != std::string::npos || shard == "..") {
+            file.fail("is not the name of a file beside the index");
+        }
+        const auto [place, is_new] = shards.try_emplace(shard);
+        if (is_new) {
+            const std::string beside = folder + shard;
+            place->second = weights_of(SafetensorsOnDisk{beside, std::make_shared<const HeldFile>(beside)});
+        }
+        const std::string tensor(name);
+        if (const WeightTensor* found = place->second.find(tensor)) {
+            weights.add(tensor, *found);
+        } else if (const auto unread = place->second.unread().find(tensor); unread != place->second.unread().end()) {
+            weights.add_unread(tensor, unread->second);
+        } else if (!is_step_count(tensor)) {
+            fail(path, ": ", shard, " has no tensor ", tensor);
         }
     }
     return weights;
@@ -31686,15 +31731,17 @@ template <class File>
 }  // namespace io
 
 /// The weights of a safetensors file whose bytes are `file`; errors call it `name`. F32 tensors share the bytes; others
-/// are converted to F32. Tensors named num_batches_tracked are left out. Throws error, naming file and tensor, if the
-/// format is violated or a tensor is of integers.
+/// are converted to F32. Tensors named num_batches_tracked are left out, and those of integers are unread. Throws
+/// error, naming file and tensor, if the format is violated.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
     return io::weights_of(io::SafetensorsInMemory{name, file});
 }
 
 /// The weights of a safetensors file, which stays open as long as they live. Large F32 tensors are read when they are
-/// needed; reading throws error if the file was changed meanwhile. Throws error as OpenFile and parse_safetensors do.
+/// needed; reading throws error if the file was changed meanwhile. For an index (model.safetensors.index.json), those
+/// of the files beside it that it names. Throws error as OpenFile and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
+    if (path.ends_with(".json")) return io::read_shards(path);
     return io::weights_of(io::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
@@ -33284,10 +33331,11 @@ namespace primsel::inline PRIMSEL_ABI {
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
 /// The element types of arrays in files. In memory all are floats.
-enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16, int8 };
+enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16, int8, uint16, int16, uint32, uint64 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
-    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool", "float16", "int8"};
+    constexpr std::string_view names[] = {"float32", "float64", "int64",  "int32", "uint8",  "bool",
+                                          "float16", "int8",    "uint16", "int16", "uint32", "uint64"};
     return names[static_cast<std::size_t>(type)];
 }
 
@@ -33312,13 +33360,17 @@ struct NpyCode {
 inline constexpr NpyCode npy_codes[] = {
     {"<f4", NpyType::float32, 4}, {"<f8", NpyType::float64, 8}, {"<i8", NpyType::int64, 8},
     {"<i4", NpyType::int32, 4},   {"|u1", NpyType::uint8, 1},   {"|b1", NpyType::boolean, 1},
-    {"<f2", NpyType::float16, 2}, {"|i1", NpyType::int8, 1},
+    {"<f2", NpyType::float16, 2}, {"|i1", NpyType::int8, 1},    {"<u2", NpyType::uint16, 2},
+    {"<i2", NpyType::int16, 2},   {"<u4", NpyType::uint32, 4},  {"<u8", NpyType::uint64, 8},
 };
 [[nodiscard]] constexpr NpyCode const& npy_code(NpyType type) {
     return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
 }
 
-/// Calls call(T{}) with the C++ type T of the elements: std::uint8_t for bool, std::uint16_t for float16.
+/// The bits of a float16.
+enum class NpyHalf : std::uint16_t {};
+
+/// Calls call(T{}) with the C++ type T of the elements: std::uint8_t for bool.
 template <class Call>
 void with_npy_type(NpyType type, Call const& call) {
     switch (type) {
@@ -33334,9 +33386,17 @@ void with_npy_type(NpyType type, Call const& call) {
         case NpyType::boolean:
             return call(std::uint8_t{});
         case NpyType::float16:
-            return call(std::uint16_t{});
+            return call(NpyHalf{});
         case NpyType::int8:
             return call(std::int8_t{});
+        case NpyType::uint16:
+            return call(std::uint16_t{});
+        case NpyType::int16:
+            return call(std::int16_t{});
+        case NpyType::uint32:
+            return call(std::uint32_t{});
+        case NpyType::uint64:
+            return call(std::uint64_t{});
     }
 }
 
@@ -33418,7 +33478,7 @@ private:
             if (name == code.code) return code;
         }
         if (name.starts_with('>')) refuse("elements ", name, " are big-endian, which is not supported");
-        refuse("elements ", name, " are not supported; <f2, <f4, <f8, <i8, <i4, |i1, |u1 and |b1 are");
+        refuse("elements ", name, " are not supported; floats of 2, 4 and 8 bytes, integers of 1 to 8 and |b1 are");
     }
     [[nodiscard]] std::int64_t integer() {
         skip_spaces();
@@ -33480,8 +33540,8 @@ private:
 /// Converts a value to an element of the file. Throws error if an integer type cannot represent it.
 template <class T>
 [[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
-    if constexpr (std::same_as<T, std::uint16_t>) {
-        return core::float_to_half(value);
+    if constexpr (std::same_as<T, NpyHalf>) {
+        return static_cast<NpyHalf>(core::float_to_half(value));
     } else {
         if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
         if constexpr (std::integral<T>) {
@@ -33546,8 +33606,8 @@ template <class T>
                     fail(name, ": element ", i, " is too large for a float");
                 }
             }
-            if constexpr (std::same_as<T, std::uint16_t>) {
-                array.values[i] = core::half_to_float(value);
+            if constexpr (std::same_as<T, io::detail::NpyHalf>) {
+                array.values[i] = core::half_to_float(static_cast<std::uint16_t>(value));
             } else {
                 array.values[i] =
                     array.type == NpyType::boolean ? static_cast<float>(value != T{}) : static_cast<float>(value);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,14 +25,19 @@ namespace {
 ps::OnnxTensor tensor_of(ps::NpyArray array) {
     constexpr ps::OnnxType types[] = {ps::OnnxType::float32, ps::OnnxType::float64, ps::OnnxType::int64,
                                       ps::OnnxType::int32,   ps::OnnxType::uint8,   ps::OnnxType::boolean,
-                                      ps::OnnxType::float16, ps::OnnxType::int8};
+                                      ps::OnnxType::float16, ps::OnnxType::int8,    ps::OnnxType::uint16,
+                                      ps::OnnxType::int16,   ps::OnnxType::uint32,  ps::OnnxType::uint64};
     const ps::OnnxType type = types[static_cast<std::size_t>(array.type)];
     ps::OnnxTensor tensor;
     if (ps::onnx::is_float(type)) {
         tensor = ps::make_onnx_tensor("", std::move(array.dims), std::move(array.values));
     } else {
-        tensor = ps::make_onnx_tensor("", std::move(array.dims),
-                                      std::vector<std::int64_t>(array.values.begin(), array.values.end()));
+        std::vector<std::int64_t> values(array.values.size());
+        std::ranges::transform(array.values, values.begin(), [](float value) {
+            // The largest of 64 bits are held as the largest with a sign.
+            return value < 0x1p63F ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::max();
+        });
+        tensor = ps::make_onnx_tensor("", std::move(array.dims), std::move(values));
     }
     tensor.type = type;
     return tensor;
@@ -107,7 +113,9 @@ void check_dims(DeclaredInput const& input, GivenInput& given) {
 
 std::string names_of(std::vector<DeclaredInput> const& inputs) {
     std::string names;
-    for (DeclaredInput const& input : inputs) names += (names.empty() ? "" : ", ") + input.name;
+    for (DeclaredInput const& input : inputs) {
+        if (!input.has_default) names += (names.empty() ? "" : ", ") + input.name;
+    }
     return names;
 }
 
@@ -189,9 +197,9 @@ std::vector<GivenInput> read_inputs(Source const& source, std::vector<std::strin
     }
     const auto next_input = [&](std::string const& file) -> DeclaredInput const& {
         for (DeclaredInput const& input : source.inputs) {
-            if (!is_given(input.name)) return input;
+            if (!input.has_default && !is_given(input.name)) return input;
         }
-        const std::size_t count = source.inputs.size();
+        const auto count = std::ranges::count(source.inputs, false, &DeclaredInput::has_default);
         ps::fail(file, ": ", net, " takes no more than ", count, count == 1 ? " input" : " inputs");
     };
     for (std::string const& file : unnamed) {

@@ -84,7 +84,7 @@ std::string in_words_of_the_command_line(std::string text) {
 /// With what --batch and --size say of the dimensions that the file leaves open.
 std::vector<std::optional<std::int64_t>> filled(std::vector<std::optional<std::int64_t>> dims,
                                                 ModelOptions const& options) {
-    if (!dims.empty() && !dims[0] && options.batch > 0) dims[0] = options.batch;
+    if (!dims.empty() && dims[0].value_or(1) == 1 && options.batch > 0) dims[0] = options.batch;
     if (dims.size() == 4 && options.size) {
         if (!dims[2]) dims[2] = options.size->h;
         if (!dims[3]) dims[3] = options.size->w;
@@ -116,12 +116,11 @@ Source open_onnx(ModelOptions const& options) {
     }
     for (ps::onnx::ValueInfoProto const& info : proto.inputs) {
         // Before version 4 of the format, initializers were among the inputs.
-        if (std::ranges::find(proto.initializers, info.name, &ps::onnx::InitializerProto::name) !=
-            proto.initializers.end()) {
-            continue;
-        }
-        DeclaredInput declared{.name = std::string(info.name), .dims = std::nullopt, .type = info.type};
-        if (info.has_shape) declared.dims = filled(info.dims, options);
+        const bool has_default = std::ranges::find(proto.initializers, info.name, &ps::onnx::InitializerProto::name) !=
+                                 proto.initializers.end();
+        DeclaredInput declared{
+            .name = std::string(info.name), .dims = std::nullopt, .type = info.type, .has_default = has_default};
+        if (info.has_shape) declared.dims = has_default ? info.dims : filled(info.dims, options);
         for (auto const& [name, dims] : options.dims) {
             if (name != info.name) continue;
             check_dims(name, dims, options);
@@ -130,7 +129,8 @@ Source open_onnx(ModelOptions const& options) {
         source.inputs.push_back(std::move(declared));
     }
     for (auto const& [name, dims] : options.dims) {
-        if (std::ranges::find(source.inputs, name, &DeclaredInput::name) == source.inputs.end()) {
+        const auto declared = std::ranges::find(source.inputs, name, &DeclaredInput::name);
+        if (declared == source.inputs.end() || declared->has_default) {
             ps::fail("--dims ", name, ": ", options.net, " has no input of that name");
         }
     }
@@ -142,13 +142,17 @@ ps::NpyType npy_type(ps::OnnxType type) {
         case ps::OnnxType::float64:
             return ps::NpyType::float64;
         case ps::OnnxType::int64:
-        case ps::OnnxType::uint64:
-        case ps::OnnxType::uint32:
             return ps::NpyType::int64;
+        case ps::OnnxType::uint64:
+            return ps::NpyType::uint64;
+        case ps::OnnxType::uint32:
+            return ps::NpyType::uint32;
         case ps::OnnxType::int32:
-        case ps::OnnxType::int16:
-        case ps::OnnxType::uint16:
             return ps::NpyType::int32;
+        case ps::OnnxType::int16:
+            return ps::NpyType::int16;
+        case ps::OnnxType::uint16:
+            return ps::NpyType::uint16;
         case ps::OnnxType::int8:
             return ps::NpyType::int8;
         case ps::OnnxType::uint8:

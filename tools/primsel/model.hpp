@@ -25,6 +25,8 @@ struct DeclaredInput {
     /// All images at once; nothing for a dimension that is left open, no shape at all where even their number is.
     std::optional<std::vector<std::optional<std::int64_t>>> dims;
     ps::OnnxType type = ps::OnnxType::float32;
+    /// Whether the file has a value for it, which another may replace.
+    bool has_default = false;
 };
 
 /// A network that has been found and not yet loaded.

@@ -15,14 +15,14 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The model of which `file` holds all bytes; `name` is what errors call it. Weights that lie in the file in the form
 /// that the graph needs are not copied: they share its bytes. Data in other files are looked for in `folder`; without
-/// one, such models are refused.
+/// one, such models are refused. If the file `name` is a link, links in the folder may lead to where that one leads.
 /// Throws error, naming the file, the node with its operator, and the reason: for bytes that are no model, for
 /// operators that are not supported, and for sizes that do not fit each other.
 [[nodiscard]] inline OnnxModel parse_onnx(std::string const& name, SharedBytes const& file,
                                           OnnxOptions const& options = {}, std::string const& folder = "") {
     onnx::refuse_foreign_model(name, file.text());
     try {
-        onnx::Files files{file.owner, onnx::ExternalData(folder)};
+        onnx::Files files{file.owner, onnx::ExternalData(folder, name)};
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
         model.weights.set_source(name);
         for (auto const& [location, beside] : files.external.files()) {

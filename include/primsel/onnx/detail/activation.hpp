@@ -10,6 +10,7 @@
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
 inline void translate_activation(Call& call, ActivationParams params) {
+    if (const OnnxTensor* known = call.known(0); known != nullptr && known->size() == 0) return call.pass();
     const Operand src = call.operand(0);
     call.give(call.build.apply(params, src, src.dims));
 }
@@ -20,11 +21,11 @@ inline void translate_tanh(Call& call) { translate_activation(call, {ActivationK
 inline void translate_hard_swish(Call& call) { translate_activation(call, {ActivationKind::hard_swish}); }
 inline void translate_elu(Call& call) { translate_activation(call, {ActivationKind::elu, call.real("alpha", 1.0F)}); }
 /// x * sigmoid(alpha * x)
-inline void translate_swish(Call& call) {
-    const float alpha = call.real("alpha", 1.0F);
+inline void translate_swish_by(Call& call, float alpha) {
     if (alpha == 1.0F) return translate_activation(call, {ActivationKind::silu});
     translate_activation(call, {ActivationKind::swish, alpha});
 }
+inline void translate_swish(Call& call) { translate_swish_by(call, call.real("alpha", 1.0F)); }
 inline void translate_mish(Call& call) { translate_activation(call, {ActivationKind::mish}); }
 inline void translate_gelu(Call& call) {
     const std::string_view approximate = call.text("approximate", "none");

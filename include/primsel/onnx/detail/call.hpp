@@ -47,14 +47,14 @@ struct Value {
     Sizes dims;
     OnnxType type = OnnxType::undefined;
     /// An initializer, or what folding made.
-    std::optional<OnnxTensor> known;
+    std::optional<OnnxTensor> known{};
     /// An input of the graph that the caller knows: a constant only for those who need one.
     const OnnxTensor* given = nullptr;
     bool is_input = false;
     /// Its layer, once there is one.
-    std::optional<std::size_t> node;
+    std::optional<std::size_t> node{};
     /// Set if the layer computes not this tensor but the real numbers behind it.
-    std::optional<Quantised> quantised;
+    std::optional<Quantised> quantised{};
 
     [[nodiscard]] bool plays(Quantised::Role role) const { return quantised && quantised->role == role; }
 };
@@ -66,6 +66,22 @@ struct Files {
 
     [[nodiscard]] OnnxTensor read(std::string_view tensor) {
         return read_tensor(read_tensor_proto(tensor), owner, external);
+    }
+    /// All elements of a sparse tensor.
+    [[nodiscard]] OnnxTensor read_sparse(std::string_view tensor, Constants& constants) {
+        OnnxTensor values, indices;
+        Sizes dims;
+        for (Message<SparseTensorField> message(tensor); message.next();) {
+            if (message.field() == SparseTensorField::values)
+                values = read(message.bytes());
+            else if (message.field() == SparseTensorField::indices)
+                indices = read(message.bytes());
+            else if (message.field() == SparseTensorField::dims)
+                message.append_integers(dims);
+            else
+                message.skip();
+        }
+        return with_zeros(values, indices, std::move(dims), constants);
     }
 };
 
@@ -85,6 +101,7 @@ public:
     Files& files;
 
     [[nodiscard]] std::string_view op() const { return node_.op; }
+    [[nodiscard]] NodeProto const& node() const { return node_; }
     [[nodiscard]] std::int64_t opset() const { return opset_; }
     [[nodiscard]] std::string_view doc() const { return node_.doc; }
     /// The name that the node has for an input.
@@ -241,6 +258,10 @@ public:
         outputs_[to]->is_input = false;
     }
 
+    /// The same node in another graph.
+    [[nodiscard]] Call in(Builder& builder, std::vector<Value*> outputs) const {
+        return {builder, files, node_, opset_, inputs_, std::move(outputs)};
+    }
     /// The same node with other inputs and one output.
     [[nodiscard]] Call with(std::vector<Value*> inputs, Value& output) const {
         return {build, files, node_, opset_, std::move(inputs), {&output}};

@@ -125,6 +125,38 @@ void walk(Strided const& a, Strided const& b, F const& f) {
     });
 }
 
+/// A tensor with these values at positions that count its elements, or have an index for each axis, and zeros
+/// elsewhere.
+[[nodiscard]] inline OnnxTensor with_zeros(OnnxTensor const& values, OnnxTensor const& positions, Sizes dims,
+                                           Constants& constants) {
+    const std::size_t count = count_of(dims), rank = dims.size();
+    const bool counts = positions.dims.size() == 1;
+    const std::size_t each = counts ? 1 : rank;
+    if (positions.is_float() || (!counts && positions.dims.size() != 2) || positions.size() != values.size() * each) {
+        fail("a sparse tensor of ", to_string(dims), " with ", to_string(values.dims), " values and positions of ",
+             to_string(positions.dims), " ", to_string(positions.type));
+    }
+    const Sizes strides = row_major(dims);
+    OnnxTensor result = map_elements(values, dims, [&]<class T>(std::span<const T> src) {
+        std::vector<T> dst = constants.make<T>(count);
+        for (std::size_t i = 0; i < src.size(); ++i) {
+            std::int64_t at = counts ? positions.integers[i] : 0;
+            for (std::size_t axis = 0; axis < rank && !counts; ++axis) {
+                const std::int64_t index = positions.integers[i * rank + axis];
+                if (index < 0 || index >= dims[axis]) fail("a sparse tensor has a value outside of ", to_string(dims));
+                at += index * strides[axis];
+            }
+            if (at < 0 || static_cast<std::size_t>(at) >= count) {
+                fail("a sparse tensor has a value outside of ", to_string(dims));
+            }
+            dst[static_cast<std::size_t>(at)] = src[i];
+        }
+        return dst;
+    });
+    result.name = values.name;
+    return result;
+}
+
 /// f of the elements of two tensors of the same kind, broadcast.
 template <class F>
 [[nodiscard]] OnnxTensor combine(OnnxTensor const& a, OnnxTensor const& b, Constants& constants, F const& f) {

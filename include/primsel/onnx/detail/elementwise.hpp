@@ -251,6 +251,8 @@ inline void translate_binary(Call& call, BinaryKind kind) {
     if (call.known(0) != nullptr && call.known(1) != nullptr) {
         return call.give(fold_binary(call.build, kind, *call.known(0), *call.known(1)));
     }
+    Sizes dims = broadcast(call.dims(0), call.dims(1));
+    if (count_of(dims) == 0) return call.give(empty_tensor(std::move(dims), call.input(0).type));
     const std::size_t rank = std::max(call.rank(0), call.rank(1));
     Operand a = call.broadcast_operand(0, rank), b = call.broadcast_operand(1, rank);
     const bool is_affine = kind == BinaryKind::add || kind == BinaryKind::subtract || kind == BinaryKind::multiply ||

@@ -34,8 +34,10 @@ struct ReadFile {
 /// The files beside a model that hold elements of its tensors; each is read once.
 class ExternalData {
 public:
-    /// An empty folder: there are none.
-    explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
+    /// An empty folder: there are none. `model` is the model's file, if it is one: links may lead to the folder to
+    /// which the model's own link leads, as in the cache of Hugging Face's hub.
+    explicit ExternalData(std::string folder, std::string model = "")
+        : folder_(std::move(folder)), model_(std::move(model)) {}
 
     /// Throws error unless the tensor's location is a file in the folder (or beneath it) that holds all its elements.
     [[nodiscard]] OnnxTensor read(TensorProto const& proto) {
@@ -97,12 +99,15 @@ private:
         bool leaves = relative.empty() || relative.is_absolute() || location.find('\0') != std::string_view::npos;
         for (fs::path const& part : relative) leaves = leaves || part == "..";
         if (leaves) fail("its data are at ", location, ": only files beside the model are read");
-        // Nor may a symbolic link lead out of the folder.
+        // Nor may a symbolic link lead out of the folder, unless the model is a link to the same place.
         std::error_code fault;
         const fs::path folder = fs::canonical(folder_, fault), file = fs::canonical(folder_ / relative, fault);
         if (fault) fail("its data are in ", location, ", which cannot be read: ", fault.message());
-        if (std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first != folder.end()) {
-            fail("its data are at ", location, ", which is a link that leads away from the model");
+        const bool is_within =
+            std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+        if (!is_within && file.parent_path() != fs::canonical(model_, fault).parent_path()) {
+            fail("its data are at ", location, ", which is a link that leads away from the model, to ", file.string(),
+                 "; it may lead to another file of the model's folder, or to where the model's own file is a link to");
         }
         ReadFile& read = files_.try_emplace(std::string(location), file.string()).first->second;
         // Other formats' first bytes may be those of numbers.
@@ -112,7 +117,7 @@ private:
         return read;
     }
 
-    std::filesystem::path folder_;
+    std::filesystem::path folder_, model_;
     std::map<std::string, ReadFile, std::less<>> files_;
 };
 

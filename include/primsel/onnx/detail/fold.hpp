@@ -32,6 +32,9 @@ inline void translate_dropout(Call& call) {
 
 inline void translate_constant(Call& call) {
     if (const auto* value = call.attribute("value", AttributeType::tensor)) return call.give(call.files.read(value->t));
+    if (const auto* value = call.attribute("sparse_value", AttributeType::sparse_tensor)) {
+        return call.give(call.files.read_sparse(value->t, call.build.constants));
+    }
     if (const auto* value = call.attribute("value_float", AttributeType::f)) {
         return call.give(own_elements<float>({}, OnnxType::float32, {value->f}));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/network/graph_editor.hpp>
+#include <primsel/onnx/detail/fold_layers.hpp>
 #include <primsel/onnx/detail/operators.hpp>
 #include <primsel/onnx/detail/order.hpp>
 #include <primsel/onnx/detail/own_operator.hpp>
@@ -70,14 +71,25 @@ inline constexpr std::int64_t newest_opset = 28;
 [[nodiscard]] inline const Operator* operator_of(NodeProto const& node) {
     return is_own_domain(node.domain) ? find_operator(node.op) : find_operator(join(node.domain, '.', node.op));
 }
+/// The function of the file that the node calls; null where there is none.
+[[nodiscard]] inline const FunctionProto* function_of(std::span<const FunctionProto> functions, NodeProto const& node) {
+    for (FunctionProto const& function : functions) {
+        const bool is_same_domain =
+            function.domain == node.domain || (is_own_domain(function.domain) && is_own_domain(node.domain));
+        if (is_same_domain && function.name == node.op && function.overload == node.overload) return &function;
+    }
+    return nullptr;
+}
 /// Throws error, naming each operator that is not supported, how many nodes have it and the first of them.
-inline void require_operators(ModelProto const& graph, Order const& order,
-                              std::span<const OnnxOwnOperator> own_operators) {
+inline void require_operators(std::vector<NodeProto> const& nodes, Order const& order,
+                              std::span<const OnnxOwnOperator> own_operators,
+                              std::span<const FunctionProto> functions) {
     std::map<std::string, std::vector<const NodeProto*>> unknown;
     for (const std::size_t i : order.nodes) {
-        NodeProto const& node = graph.nodes[i];
+        NodeProto const& node = nodes[i];
         const bool is_own = is_own_domain(node.domain);
-        if (find_own(own_operators, node) != nullptr || operator_of(node) != nullptr || (is_own && node.op == "If"))
+        if (find_own(own_operators, node) != nullptr || operator_of(node) != nullptr || (is_own && node.op == "If") ||
+            function_of(functions, node) != nullptr)
             continue;
         unknown[is_own ? std::string(node.op) : join(node.domain, '.', node.op)].push_back(&node);
     }
@@ -87,7 +99,12 @@ inline void require_operators(ModelProto const& graph, Order const& order,
         const std::string count = nodes.size() == 1 ? "node " : join(nodes.size(), " nodes, the first is ");
         list += join(list.empty() ? "" : ", ", name, " (", count, name_of(*nodes[0]), ')');
     }
-    fail("unsupported operators: ", list);
+    const bool is_nchwc = unknown.lower_bound("com.microsoft.nchwc.") != unknown.lower_bound("com.microsoft.nchwc/");
+    fail("unsupported operators: ", list,
+         is_nchwc
+             ? "; ONNX Runtime has optimised the file for one kind of processor: let it save the model at the level "
+               "\"extended\" or below"
+             : "");
 }
 
 /// Translates a model in one of the two ways: per image, or whole.
@@ -100,13 +117,16 @@ public:
           files_(files),
           options_(options),
           build_(images, options.max_constant_bytes, options.trains) {
-        require_operators(model, order, options.own_operators);
-        enter(model, order);
+        require_operators(model.nodes, order, options.own_operators, model.functions);
+        enter(model.initializers, {.order = &order, .opset = model.opset});
         read_inputs();
+        build_.has_more_images = has_more_images_ && images != 0;
     }
 
     /// The inputs that are needed, in the order of the file.
     [[nodiscard]] std::vector<const Value*> const& inputs() const { return inputs_; }
+    /// Whether a file of one image is to run several.
+    [[nodiscard]] bool has_more_images() const { return has_more_images_; }
 
     [[nodiscard]] OnnxModel run() {
         for (const std::size_t i : order_.nodes) translate(model_.nodes[i]);
@@ -132,7 +152,7 @@ private:
     [[nodiscard]] std::optional<std::string> open_batch(ValueInfoProto const& info, Sizes const& dims) const {
         if (dims.empty()) return std::nullopt;
         if (!info.has_shape || info.dims.size() != dims.size()) return "";
-        if (info.dims[0] && (options_.trains && *info.dims[0] == 1 && dims[0] != 1)) return "";
+        if (info.dims[0] && (has_more_images_ && *info.dims[0] == 1 && dims[0] != 1)) return "";
         if (info.dims[0]) return std::nullopt;
         return std::string(info.batch);
     }
@@ -149,15 +169,22 @@ private:
     /// The names of a graph. Those of the graphs around it are known in it too.
     struct Scope {
         const Order* order;
-        std::unordered_map<std::string_view, std::string_view> initializers{};
+        std::int64_t opset;
+        /// In a function, the values of its attributes and inputs; names of the graphs around it are not known.
+        const std::vector<AttributeProto>* attributes = nullptr;
+        bool is_function = false;
+        std::unordered_map<std::string_view, Value*> arguments{};
+        std::unordered_map<std::string_view, const InitializerProto*> initializers{};
         std::unordered_map<std::string_view, Value> values{};
 
         /// Null when there is none.
-        [[nodiscard]] Value* find(std::string_view name, Files& files) {
+        [[nodiscard]] Value* find(std::string_view name, Files& files, Constants& constants) {
             if (const auto found = values.find(name); found != values.end()) return &found->second;
+            if (const auto found = arguments.find(name); found != arguments.end()) return found->second;
             const auto initializer = initializers.find(name);
             if (initializer == initializers.end()) return nullptr;
-            OnnxTensor tensor = files.read(initializer->second);
+            InitializerProto const& proto = *initializer->second;
+            OnnxTensor tensor = proto.is_sparse ? files.read_sparse(proto.bytes, constants) : files.read(proto.bytes);
             Value& value = values[name];
             value.name = name;
             value.dims = tensor.dims;
@@ -166,10 +193,10 @@ private:
             return &value;
         }
     };
-    void enter(ModelProto const& graph, Order const& order) {
-        Scope& scope = scopes_.emplace_back(Scope{&order});
-        for (InitializerProto const& initializer : graph.initializers) {
-            if (!scope.initializers.emplace(initializer.name, initializer.bytes).second) {
+    void enter(std::vector<InitializerProto> const& initializers, Scope inner) {
+        Scope& scope = scopes_.emplace_back(std::move(inner));
+        for (InitializerProto const& initializer : initializers) {
+            if (!scope.initializers.emplace(initializer.name, &initializer).second) {
                 fail("tensor ", initializer.name, " is there twice");
             }
         }
@@ -177,7 +204,8 @@ private:
     /// Null when there is none.
     [[nodiscard]] Value* find(std::string_view name) {
         for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-            if (Value* value = scope->find(name, files_)) return value;
+            if (Value* value = scope->find(name, files_, build_.constants)) return value;
+            if (scope->is_function) break;
         }
         return nullptr;
     }
@@ -187,7 +215,11 @@ private:
 
     void read_inputs() {
         for (ValueInfoProto const& info : model_.inputs) {
-            if (!order_.needed.contains(info.name) || is_initializer(info.name)) continue;
+            if (!order_.needed.contains(info.name)) continue;
+            // An initializer that is an input, too, is what the input is unless the caller gives another value.
+            const bool has_default = is_initializer(info.name);
+            if (has_default && !options_.values.contains(info.name)) continue;
+            if (has_default) scopes_.back().initializers.erase(info.name);
             if (!info.is_tensor) fail("input ", info.name, ": only tensors are supported");
             const auto [place, is_new] = scopes_.back().values.try_emplace(info.name);
             if (!is_new) fail("input ", info.name, " is there twice");
@@ -204,7 +236,7 @@ private:
                 }
                 if (is_same) value.type = given->second.type;
                 if (given->second.size() != count_of(value.dims)) fail("input ", info.name, ": its value is misshapen");
-                if (runs(given->second.type))
+                if (runs(given->second.type) && !has_default)
                     value.given = &given->second;
                 else
                     value.known = given->second;
@@ -219,7 +251,7 @@ private:
         }
     }
     /// The sizes of an input, with what the file leaves open.
-    [[nodiscard]] Sizes fixed_dims(ValueInfoProto const& info) const {
+    [[nodiscard]] Sizes fixed_dims(ValueInfoProto const& info) {
         const auto given = options_.dims.find(info.name);
         if (given != options_.dims.end()) {
             if (info.has_shape && info.dims.size() != given->second.size()) {
@@ -235,7 +267,8 @@ private:
                                : is_image && axis == 2 ? options_.image.h
                                : is_image && axis == 3 ? options_.image.w
                                                        : 0;
-            if (options_.trains && axis == 0 && wanted > 0 && info.dims[0] == 1) {
+            if (axis == 0 && wanted > 1 && info.dims[0] == 1) {
+                has_more_images_ = true;
                 dims.push_back(wanted);
                 continue;
             }
@@ -256,10 +289,10 @@ private:
         return dims;
     }
 
-    [[nodiscard]] std::string name_of(NodeProto const& node) {
+    [[nodiscard]] std::string name_of(NodeProto const& node, std::vector<Value*> const& inputs) {
         // PyTorch's names of weights are those of its modules.
         constexpr std::string_view suffix = ".weight";
-        const std::string_view weight = node.inputs.size() > 1 ? node.inputs[1] : std::string_view();
+        const std::string_view weight = inputs.size() > 1 && inputs[1] != nullptr ? inputs[1]->name : "";
         if (weight.ends_with(suffix) && weight.size() > suffix.size() && is_initializer(weight)) {
             return std::string(weight.substr(0, weight.size() - suffix.size()));
         }
@@ -267,22 +300,23 @@ private:
         return join(node.op, '_', ++nameless_[node.op]);
     }
 
-    void translate(NodeProto const& node) {
+    void translate(NodeProto const& in_file) {
+        NodeProto copy;
+        NodeProto const& node = with_attributes(in_file, copy);
         try {
             if (is_own_domain(node.domain) && node.op == "If") return translate_if(node);
             std::vector<Value*> inputs, outputs;
             for (const std::string_view name : node.inputs) {
                 inputs.push_back(name.empty() ? nullptr : find(name));
-                if (!name.empty() && inputs.back() == nullptr) {
-                    fail("its input ", name, " is defined nowhere",
-                         model_.has_sparse ? ", unless as a sparse initializer: these are not supported" : "");
-                }
+                if (!name.empty() && inputs.back() == nullptr) fail("its input ", name, " is defined nowhere");
+                if (inputs.back() == &left_out_) inputs.back() = nullptr;
             }
+            const OnnxOwnOperator* const own = find_own(options_.own_operators, node);
+            if (own == nullptr && operator_of(node) == nullptr) return translate_function_of_file(node, inputs);
             for (const std::string_view name : node.outputs) {
                 outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);
             }
-            build_.set_name(name_of(node));
-            const OnnxOwnOperator* const own = find_own(options_.own_operators, node);
+            build_.set_name(name_of(node, inputs));
             // Integers stay what they stand for where they only move.
             const bool moves = own == nullptr && operator_of(node)->moves && !inputs.empty() && inputs[0] != nullptr &&
                                inputs[0]->plays(Quantised::Role::integers);
@@ -294,9 +328,11 @@ private:
                 real.quantised.reset();
                 inputs[0] = &real;
             }
-            Call call(build_, files_, node, model_.opset, std::move(inputs), outputs);
+            Call call(build_, files_, node, scopes_.back().opset, std::move(inputs), outputs);
             if (own != nullptr)
                 translate_own(call, *own);
+            else if (call.input_count() > 0 && call.all_known() && !build_.trains())
+                translate_known(call, node, outputs);
             else
                 operator_of(node)->translate(call);
             for (Value* output : outputs) {
@@ -313,6 +349,49 @@ private:
             fail(describe(node), ": ", std::string_view(fault.what()));
         } catch (MixesImages const& fault) {
             throw MixesImages{join(describe(node), ": ", fault.reason)};
+        }
+    }
+    /// A node whose inputs are all known: so are its results, if all its layers can be computed at loading.
+    void translate_known(Call& call, NodeProto const& node, std::vector<Value*> const& outputs) {
+        const auto is_open = [](const Value* value) { return value != nullptr && !value->known && !value->quantised; };
+        std::optional<MixesImages> mixes;
+        try {
+            operator_of(node)->translate(call);
+            if (std::ranges::none_of(outputs, is_open)) return;
+        } catch (MixesImages const& fault) {
+            mixes = fault;
+        }
+        // The same in a graph of its own, where all images are one tensor.
+        Builder build(0, 0, false);
+        std::swap(build.constants, build_.constants);
+        build.set_name(node.op);
+        std::deque<Value> results(outputs.size());
+        std::vector<Value*> places;
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            places.push_back(outputs[i] == nullptr ? nullptr : &results[i]);
+        bool is_known = true;
+        try {
+            Call whole = call.in(build, places);
+            operator_of(node)->translate(whole);
+            for (Value& value : results) {
+                if (!value.node || value.known || value.quantised) continue;
+                std::optional<OnnxTensor> folded = detail::fold_layers(build, *value.node);
+                if (folded) value.known = fold_cast(build, with_dims(std::move(*folded), value.dims), value.type);
+                is_known = is_known && value.known.has_value();
+                value.node.reset();
+            }
+        } catch (error const&) {
+            is_known = false;
+        }
+        std::swap(build.constants, build_.constants);
+        if (is_known) {
+            for (std::size_t i = 0; i < outputs.size(); ++i) {
+                if (outputs[i] == nullptr) continue;
+                results[i].name = outputs[i]->name;
+                *outputs[i] = std::move(results[i]);
+            }
+        } else if (mixes) {
+            throw *mixes;
         }
     }
     /// The branch that is taken stands in place of the node.
@@ -332,13 +411,69 @@ private:
         detail::read_graph(branch->g, graph);
         if (graph.outputs.size() != node.outputs.size()) fail("its ", name, " has another number of outputs");
         const Order order = order_of(graph);
-        require_operators(graph, order, options_.own_operators);
-        enter(graph, order);
-        for (const std::size_t i : order.nodes) translate(graph.nodes[i]);
+        Scope const& around = scopes_.back();
+        enter(graph.initializers, {.order = &order, .opset = around.opset, .attributes = around.attributes});
+        translate_within(node, graph.nodes, names_of(graph.outputs), name);
+    }
+    /// The nodes of a function of the file stand in place of one that calls it.
+    void translate_function_of_file(NodeProto const& node, std::vector<Value*> const& inputs) {
+        constexpr int deepest = 16;
+        if (depth_ == deepest) fail("functions within more than ", deepest, " others");
+        const FunctionProto* const function = function_of(model_.functions, node);
+        if (function == nullptr) fail("the operator is not supported");
+        auto [place, is_new] = functions_.try_emplace(function);
+        FunctionBody& body = place->second;
+        if (is_new) body = read_function_body(function->bytes);
+        // The first call counts as the file: later ones may convert its tensors again.
+        if (!is_new) build_.constants.take(function->bytes.size(), 1);
+        if (inputs.size() > body.inputs.size() || node.outputs.size() > body.outputs.size()) {
+            fail("its function has ", body.inputs.size(), " inputs and ", body.outputs.size(), " outputs");
+        }
+        std::vector<AttributeProto> attributes = node.attributes;
+        for (AttributeProto const& attribute : body.defaults) {
+            if (std::ranges::find(attributes, attribute.name, &AttributeProto::name) == attributes.end())
+                attributes.push_back(attribute);
+        }
+        std::vector<std::string_view> outputs(body.outputs.begin(),
+                                              body.outputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size()));
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            if (!scopes_.back().order->needed.contains(node.outputs[i])) outputs[i] = {};
+        }
+        const Order order = order_of(body.nodes, outputs);
+        Scope scope{.order = &order,
+                    .opset = body.opset == 0 ? model_.opset : body.opset,
+                    .attributes = &attributes,
+                    .is_function = true};
+        for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+            Value* const value = i < inputs.size() && inputs[i] != nullptr ? inputs[i] : &left_out_;
+            if (!scope.arguments.emplace(body.inputs[i], value).second) fail("its function has an input twice");
+        }
+        enter({}, std::move(scope));
+        ++depth_;
+        translate_within(node, body.nodes, outputs, "function");
+        --depth_;
+    }
+    /// Translates the nodes of the innermost scope and leaves it; the node has its results. Those without a name are
+    /// not needed.
+    void translate_within(NodeProto const& node, std::vector<NodeProto> const& nodes,
+                          std::vector<std::string_view> const& outputs, std::string_view what) {
+        // A small file may call functions of functions very often.
+        constexpr std::size_t most = 1 << 18;
+        for (NodeProto const& inner : nodes) inner_ += 1 + inner.inputs.size() + inner.outputs.size();
+        if (inner_ > most) fail("functions and branches with more than ", most, " nodes, inputs and outputs in all");
+        Order const& order = *scopes_.back().order;
+        require_operators(nodes, order, options_.own_operators, model_.functions);
+        for (const std::size_t i : order.nodes) translate(nodes[i]);
         std::vector<Value> results;
-        for (ValueInfoProto const& output : graph.outputs) {
-            Value* value = find(output.name);
-            if (value == nullptr) fail("the output ", output.name, " of its ", name, " is defined nowhere");
+        for (const std::string_view output : outputs) {
+            if (output.empty()) {
+                results.emplace_back();
+                continue;
+            }
+            Value* value = find(output);
+            if (value == nullptr || value == &left_out_) {
+                fail("the output ", output, " of its ", what, " is defined nowhere");
+            }
             if (!value->known) (void)layer_of(*value, build_);
             results.push_back(*value);
         }
@@ -351,10 +486,32 @@ private:
             value.is_input = false;
         }
     }
+    /// The node, or in a function its copy with the attributes that the call gives.
+    [[nodiscard]] NodeProto const& with_attributes(NodeProto const& node, NodeProto& copy) const {
+        const auto refers = [](AttributeProto const& attribute) { return !attribute.refers_to.empty(); };
+        if (std::ranges::none_of(node.attributes, refers)) return node;
+        copy = node;
+        copy.attributes.clear();
+        for (AttributeProto const& attribute : node.attributes) {
+            if (!refers(attribute)) {
+                copy.attributes.push_back(attribute);
+                continue;
+            }
+            if (scopes_.back().attributes == nullptr) {
+                fail(describe(node), ": its attribute ", attribute.name, " is that of a function, and it is in none");
+            }
+            // One that the call leaves out is left out here, too.
+            for (AttributeProto const& given : *scopes_.back().attributes) {
+                if (given.name == attribute.refers_to) copy.attributes.emplace_back(given).name = attribute.name;
+            }
+        }
+        return copy;
+    }
     [[nodiscard]] Value& define(std::string_view name) {
         Scope& scope = scopes_.back();
         const auto [place, is_new] = scope.values.try_emplace(name);
-        if (!is_new || scope.initializers.contains(name)) fail("its output ", name, " is an input or initializer too");
+        if (!is_new || scope.initializers.contains(name) || scope.arguments.contains(name))
+            fail("its output ", name, " is an input or initializer too");
         place->second.name = name;
         return place->second;
     }
@@ -414,7 +571,9 @@ private:
             StoredFloats const& floats = value->second.known->floats;
             if (!floats.empty()) places.try_emplace(floats.bytes().data(), name, floats.size());
         };
-        for (InitializerProto const& initializer : model_.initializers) add(initializer.name);
+        for (InitializerProto const& initializer : model_.initializers) {
+            if (!initializer.is_sparse) add(initializer.name);
+        }
         for (NodeProto const& node : model_.nodes) {
             if (node.op == "Constant" && !node.outputs.empty()) add(node.outputs[0]);
         }
@@ -438,10 +597,60 @@ private:
     /// The innermost last.
     std::deque<Scope> scopes_;
     std::vector<const Value*> inputs_;
+    bool has_more_images_ = false;
     std::unordered_map<std::string_view, std::size_t> nameless_;
+    std::map<const FunctionProto*, FunctionBody> functions_;
+    /// Functions around the present node; what inner graphs have held so far.
+    int depth_ = 0;
+    std::size_t inner_ = 0;
+    /// Stands for an input of a function that a call leaves out.
+    Value left_out_;
     /// Stands for an output without elements.
     OnnxTensor nothing_ = own_elements<float>({}, OnnxType::float32, {0.0F});
 };
+
+/// The model for no images at all: its results have no elements. They are those of two images, of which none is left;
+/// nothing if images do not stay apart, or if there are some.
+[[nodiscard]] inline std::optional<OnnxModel> import_empty_batch(ModelProto const& model, Order const& order,
+                                                                 Files& files, OnnxOptions const& options) {
+    OnnxOptions two = options;
+    bool is_empty = false;
+    for (ValueInfoProto const& info : model.inputs) {
+        const auto given = options.values.find(info.name);
+        const auto dims = options.dims.find(info.name);
+        if (given == options.values.end() && dims == options.dims.end()) continue;
+        Sizes sizes = given == options.values.end() ? dims->second : given->second.dims;
+        if (sizes.empty() || sizes[0] != 0 || !order.needed.contains(info.name)) continue;
+        is_empty = true;
+        sizes[0] = 2;
+        two.dims.insert_or_assign(std::string(info.name), std::move(sizes));
+        if (given != options.values.end()) two.values.erase(given->first);
+    }
+    if (!is_empty) return std::nullopt;
+    OnnxModel result;
+    try {
+        result = Import(model, order, files, two, 2).run();
+    } catch (MixesImages const&) {
+        return std::nullopt;
+    }
+    for (OnnxValueInfo& info : result.inputs) {
+        info.dims[0] = -1;
+        result.unread.push_back(std::move(info));
+    }
+    result.inputs.clear();
+    result.origins.clear();
+    result.weights = Weights();
+    result.graph = Graph();
+    std::vector<std::size_t> results;
+    for (OnnxValueInfo& info : result.outputs) {
+        info.dims[0] = 0;
+        const std::string name = join("output_", results.size());
+        results.push_back(result.graph.add(name, ConstantParams{Shape{1, 1, 1}}, {}));
+        result.weights.add(name + ".value", {1, 1, 1}, {0.0F});
+    }
+    result.graph.set_outputs(results);
+    return result;
+}
 
 [[nodiscard]] inline OnnxModel import_model(ModelProto const& model, Files& files, OnnxOptions const& options) {
     if (!model.has_graph) fail("not an ONNX model: it has no graph");
@@ -451,6 +660,7 @@ private:
     }
     if (model.outputs.empty()) fail("it has no outputs");
     const Order order = order_of(model);
+    if (auto empty = import_empty_batch(model, order, files, options)) return std::move(*empty);
     Import whole(model, order, files, options, 0);
     const auto is_image = [](const Value* input) { return input->type != OnnxType::undefined && !input->dims.empty(); };
     const auto first = std::ranges::find_if(whole.inputs(), is_image);
@@ -462,6 +672,12 @@ private:
         return Import(model, order, files, options, images).run();
     } catch (MixesImages const& fault) {
         reason = fault.reason;
+    } catch (error const& fault) {
+        if (!whole.has_more_images()) throw;
+        reason = fault.what();
+    }
+    if (whole.has_more_images()) {
+        fail("the file is of one image, and ", images, " cannot run one by one: ", reason);
     }
     try {
         return whole.run();

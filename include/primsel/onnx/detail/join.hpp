@@ -50,11 +50,17 @@ inline void translate_concat(Call& call) {
     }
     if (call.input_count() == 1) return call.pass();
     if (call.all_known()) return call.give(detail::concat_constants(call, axis, dims));
+    // Exporters write parts without elements.
+    std::vector<std::size_t> parts;
+    for (std::size_t i = 0; i < call.input_count(); ++i) {
+        if (call.dims(i)[axis] != 0) parts.push_back(i);
+    }
+    if (parts.size() == 1) return call.pass(parts[0]);
     (void)elements(dims);
     const std::size_t image_axis = call.build.image_axis(given_axis, dims.size());
     std::vector<std::size_t> inputs;
     AxisView along{};
-    for (std::size_t i = 0; i < call.input_count(); ++i) {
+    for (const std::size_t i : parts) {
         const Operand part = call.operand(i);
         along = call.build.view_along(part.dims, image_axis);
         inputs.push_back(call.build.view(part, along.shape));

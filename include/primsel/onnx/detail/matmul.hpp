@@ -144,10 +144,28 @@ namespace detail {
 }
 }  // namespace detail
 
+namespace detail {
+/// The product of matrices of which one has no elements: zeros, or none.
+[[nodiscard]] inline OnnxTensor empty_product(Call const& call) {
+    Sizes a = call.dims(0), b = call.dims(1);
+    const bool is_row = a.size() == 1, is_column = b.size() == 1;
+    if (is_row) a.insert(a.begin(), 1);
+    if (is_column) b.push_back(1);
+    if (a.back() != b.end()[-2]) fail("matrices of ", to_string(a), " and ", to_string(b));
+    const Sizes ends{a.end()[-2], b.back()};
+    a.resize(a.size() - 2), b.resize(b.size() - 2);
+    Sizes dims = broadcast(a, b);
+    if (!is_row) dims.push_back(ends[0]);
+    if (!is_column) dims.push_back(ends[1]);
+    return call.build.constants.splat(std::move(dims), OnnxType::float32, 0.0F);
+}
+}  // namespace detail
+
 inline void translate_matmul(Call& call) {
     Builder& build = call.build;
     const std::size_t rank_a = call.rank(0), rank_b = call.rank(1);
     if (rank_a == 0 || rank_b == 0) fail("on a scalar");
+    if (count_of(call.dims(0)) == 0 || count_of(call.dims(1)) == 0) return call.give(detail::empty_product(call));
     const OnnxTensor* known_b = call.known(1);
     const bool both_known = call.known(0) != nullptr && known_b != nullptr;
     const bool is_row = rank_a == 2 && (!build.is_whole() || call.dims(0)[0] == 1);

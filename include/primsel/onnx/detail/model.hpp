@@ -19,17 +19,19 @@ struct AttributeProto {
     float f = 0.0F;
     std::int64_t i = 0;
     std::string_view s;
-    /// Bytes of a TensorProto.
+    /// Bytes of a TensorProto, or of a SparseTensorProto.
     std::string_view t;
     /// Bytes of a GraphProto.
     std::string_view g;
     std::vector<float> floats;
     std::vector<std::int64_t> ints;
+    /// The attribute of the function around the node whose value this one has; empty where it has its own.
+    std::string_view refers_to;
 };
 
 struct NodeProto {
     std::vector<std::string_view> inputs, outputs;
-    std::string_view name, op, domain, doc;
+    std::string_view name, op, domain, overload, doc;
     std::vector<AttributeProto> attributes;
     /// Names that its subgraphs read from around them.
     std::vector<std::string_view> captured;
@@ -45,9 +47,16 @@ struct ValueInfoProto {
     std::string_view batch;
 };
 
-/// The bytes of a TensorProto, and its name: the rest is read for those that something needs.
+/// The bytes of a TensorProto, or of a SparseTensorProto, and its name: the rest is read for those that something
+/// needs.
 struct InitializerProto {
     std::string_view name, bytes;
+    bool is_sparse = false;
+};
+
+/// The bytes of a FunctionProto, and the names by which nodes call it.
+struct FunctionProto {
+    std::string_view name, domain, overload, bytes;
 };
 
 struct ModelProto {
@@ -58,7 +67,18 @@ struct ModelProto {
     std::vector<InitializerProto> initializers;
     std::vector<ValueInfoProto> inputs, outputs;
     std::vector<StringEntry> metadata;
-    bool has_graph = false, has_sparse = false;
+    std::vector<FunctionProto> functions;
+    bool has_graph = false;
+};
+
+/// A function of a model: its nodes, and the names of what it takes and gives.
+struct FunctionBody {
+    /// 0: that of the model.
+    std::int64_t opset = 0;
+    std::vector<NodeProto> nodes;
+    std::vector<std::string_view> inputs, outputs;
+    /// The values of attributes that a node need not give.
+    std::vector<AttributeProto> defaults;
 };
 
 /// "" and "ai.onnx" are the same domain.
@@ -84,6 +104,12 @@ struct ModelProto {
                 break;
             case AttributeField::t:
                 attribute.t = message.bytes(), found = AttributeType::tensor;
+                break;
+            case AttributeField::sparse_tensor:
+                attribute.t = message.bytes(), found = AttributeType::sparse_tensor;
+                break;
+            case AttributeField::ref_attr_name:
+                attribute.refers_to = message.bytes();
                 break;
             case AttributeField::floats:
                 message.append_reals(attribute.floats), found = AttributeType::floats;
@@ -174,6 +200,14 @@ inline void read_tensor_type(std::string_view bytes, ValueInfoProto& info) {
     if (initializer.name.empty()) fail("an initializer without a name");
     return initializer;
 }
+/// The name of a sparse one is that of its values.
+[[nodiscard]] inline InitializerProto read_sparse_initializer(std::string_view bytes) {
+    for (Message<SparseTensorField> message(bytes); message.next();) {
+        if (message.field() == SparseTensorField::values) return {read_initializer(message.bytes()).name, bytes, true};
+        message.skip();
+    }
+    fail("a sparse initializer without values");
+}
 
 namespace detail {
 /// Appends the names that a subgraph, or one within it, reads and does not define.
@@ -206,6 +240,9 @@ inline void append_captured(std::string_view graph, std::vector<std::string_view
             case NodeField::doc_string:
                 node.doc = message.bytes();
                 break;
+            case NodeField::overload:
+                node.overload = message.bytes();
+                break;
             default:
                 message.skip();
         }
@@ -231,6 +268,8 @@ inline void append_captured(std::string_view graph, std::vector<std::string_view
             defined.insert(node.outputs.begin(), node.outputs.end());
         } else if (message.field() == GraphField::initializer) {
             defined.insert(read_initializer(message.bytes()).name);
+        } else if (message.field() == GraphField::sparse_initializer) {
+            defined.insert(read_sparse_initializer(message.bytes()).name);
         } else if (message.field() == GraphField::input) {
             defined.insert(read_value_info(message.bytes()).name);
         } else if (message.field() == GraphField::output) {
@@ -263,15 +302,15 @@ inline void read_graph(std::string_view bytes, ModelProto& model) {
                 model.outputs.push_back(read_value_info(message.bytes()));
                 break;
             case GraphField::sparse_initializer:
-                model.has_sparse = true;
-                message.skip();
+                model.initializers.push_back(read_sparse_initializer(message.bytes()));
                 break;
             default:
                 message.skip();
         }
     }
 }
-inline void read_opset(std::string_view bytes, ModelProto& model) {
+/// Sets the version if it is that of ONNX's own operators.
+inline void read_opset(std::string_view bytes, std::int64_t& opset) {
     std::string_view domain;
     std::int64_t version = 0;
     for (Message<OperatorSetIdField> message(bytes); message.next();) {
@@ -282,9 +321,49 @@ inline void read_opset(std::string_view bytes, ModelProto& model) {
         else
             message.skip();
     }
-    if (is_own_domain(domain)) model.opset = version;
+    if (is_own_domain(domain)) opset = version;
 }
 }  // namespace detail
+
+[[nodiscard]] inline FunctionProto read_function(std::string_view bytes) {
+    FunctionProto function{{}, {}, {}, bytes};
+    for (Message<FunctionField> message(bytes); message.next();) {
+        if (message.field() == FunctionField::name)
+            function.name = message.bytes();
+        else if (message.field() == FunctionField::domain)
+            function.domain = message.bytes();
+        else if (message.field() == FunctionField::overload)
+            function.overload = message.bytes();
+        else
+            message.skip();
+    }
+    return function;
+}
+[[nodiscard]] inline FunctionBody read_function_body(std::string_view bytes) {
+    FunctionBody body;
+    for (Message<FunctionField> message(bytes); message.next();) {
+        switch (message.field()) {
+            case FunctionField::input:
+                body.inputs.push_back(message.bytes());
+                break;
+            case FunctionField::output:
+                body.outputs.push_back(message.bytes());
+                break;
+            case FunctionField::node:
+                body.nodes.push_back(read_node(message.bytes()));
+                break;
+            case FunctionField::attribute_proto:
+                body.defaults.push_back(read_attribute(message.bytes()));
+                break;
+            case FunctionField::opset_import:
+                detail::read_opset(message.bytes(), body.opset);
+                break;
+            default:
+                message.skip();
+        }
+    }
+    return body;
+}
 
 /// Throws error for a file of another format. A model begins with its version.
 inline void refuse_foreign_model(std::string const& name, std::string_view bytes) {
@@ -304,7 +383,10 @@ inline void refuse_foreign_model(std::string const& name, std::string_view bytes
                 detail::read_graph(message.bytes(), model);
                 break;
             case ModelField::opset_import:
-                detail::read_opset(message.bytes(), model);
+                detail::read_opset(message.bytes(), model.opset);
+                break;
+            case ModelField::functions:
+                model.functions.push_back(read_function(message.bytes()));
                 break;
             case ModelField::metadata_props:
                 model.metadata.push_back(read_string_entry(message.bytes()));

@@ -163,7 +163,12 @@ inline constexpr Operator operators[] = {
     {"Where", translate_where},
     {"Xor", translate_xor},
     {"com.microsoft.DequantizeLinear", translate_dequantize_linear},
+    {"com.microsoft.BiasGelu", translate_biased_gelu},
+    {"com.microsoft.FastGelu", translate_biased_gelu},
     {"com.microsoft.FusedConv", translate_fused_conv},
+    {"com.microsoft.FusedGemm", translate_fused_gemm},
+    {"com.microsoft.FusedMatMul", translate_fused_matmul},
+    {"com.microsoft.Gelu", translate_biased_gelu},
     {"com.microsoft.QGemm", translate_qgemm},
     {"com.microsoft.QLinearAdd", translate_qlinear_add},
     {"com.microsoft.QLinearAveragePool", translate_qlinear_average_pool},
@@ -174,6 +179,7 @@ inline constexpr Operator operators[] = {
     {"com.microsoft.QLinearMul", translate_qlinear_mul},
     {"com.microsoft.QLinearSigmoid", translate_qlinear_sigmoid},
     {"com.microsoft.QLinearSoftmax", translate_qlinear_softmax},
+    {"com.microsoft.QuickGelu", translate_quick_gelu},
     {"com.microsoft.QuantizeLinear", translate_quantize_linear},
 };
 

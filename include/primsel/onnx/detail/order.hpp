@@ -31,18 +31,18 @@ struct Order {
     std::unordered_set<std::string_view> needed;
 };
 
-/// Throws error when a value has two sources, or needs itself.
-[[nodiscard]] inline Order order_of(ModelProto const& model) {
+/// Throws error when a value has two sources, or needs itself. Results without a name are not needed.
+[[nodiscard]] inline Order order_of(std::vector<NodeProto> const& nodes, std::vector<std::string_view> const& outputs) {
     std::unordered_map<std::string_view, std::size_t> source;
-    for (std::size_t i = 0; i < model.nodes.size(); ++i) {
-        for (const std::string_view name : model.nodes[i].outputs) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        for (const std::string_view name : nodes[i].outputs) {
             if (!name.empty() && !source.emplace(name, i).second) {
-                fail(describe(model.nodes[i]), ": its output ", name, " is another node's too");
+                fail(describe(nodes[i]), ": its output ", name, " is another node's too");
             }
         }
     }
     const auto needs = [&](std::size_t i, auto const& f) {
-        for (auto const* names : {&model.nodes[i].inputs, &model.nodes[i].captured}) {
+        for (auto const* names : {&nodes[i].inputs, &nodes[i].captured}) {
             for (const std::string_view name : *names) {
                 if (const auto found = source.find(name); found != source.end()) f(found->second);
             }
@@ -51,25 +51,25 @@ struct Order {
     Order order;
     std::vector<std::size_t> stack;
     enum class State : unsigned char { unneeded, needed, entered, done };
-    std::vector<State> states(model.nodes.size(), State::unneeded);
+    std::vector<State> states(nodes.size(), State::unneeded);
     const auto want = [&](std::size_t i) {
         if (states[i] == State::unneeded) states[i] = State::needed, stack.push_back(i);
     };
-    for (ValueInfoProto const& output : model.outputs) {
-        order.needed.insert(output.name);
-        if (const auto found = source.find(output.name); found != source.end()) want(found->second);
+    for (const std::string_view output : outputs) {
+        order.needed.insert(output);
+        if (const auto found = source.find(output); found != source.end()) want(found->second);
     }
     while (!stack.empty()) {
         const std::size_t i = stack.back();
         stack.pop_back();
-        order.needed.insert(model.nodes[i].inputs.begin(), model.nodes[i].inputs.end());
-        order.needed.insert(model.nodes[i].captured.begin(), model.nodes[i].captured.end());
+        order.needed.insert(nodes[i].inputs.begin(), nodes[i].inputs.end());
+        order.needed.insert(nodes[i].captured.begin(), nodes[i].captured.end());
         needs(i, want);
     }
     order.needed.erase(std::string_view());
     // Depth first, in the order of the file: where that is an order in which they can run, as the standard demands, it
     // stays as it is.
-    for (std::size_t start = 0; start < model.nodes.size(); ++start) {
+    for (std::size_t start = 0; start < nodes.size(); ++start) {
         if (states[start] == State::needed) stack.push_back(start);
         while (!stack.empty()) {
             const std::size_t i = stack.back();
@@ -83,7 +83,7 @@ struct Order {
                 states[i] = State::entered;
                 needs(i, [&](std::size_t before) {
                     if (states[before] == State::entered) {
-                        fail(describe(model.nodes[before]), ": needs its own result: the graph has a cycle");
+                        fail(describe(nodes[before]), ": needs its own result: the graph has a cycle");
                     }
                     if (states[before] == State::needed) stack.push_back(before);
                 });
@@ -92,5 +92,11 @@ struct Order {
     }
     return order;
 }
+[[nodiscard]] inline std::vector<std::string_view> names_of(std::vector<ValueInfoProto> const& values) {
+    std::vector<std::string_view> names;
+    for (ValueInfoProto const& value : values) names.push_back(value.name);
+    return names;
+}
+[[nodiscard]] inline Order order_of(ModelProto const& model) { return order_of(model.nodes, names_of(model.outputs)); }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

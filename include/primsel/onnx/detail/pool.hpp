@@ -1,7 +1,14 @@
 #pragma once
 
+#include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/window.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
@@ -79,9 +86,69 @@ inline Operand emit_column_major_indices(Call const& call, Pooling pooling) {
     params.padding = {params.padding.left, params.padding.right, params.padding.top, params.padding.bottom};
     return transposed(emit_indices(call.build, transposed(call.operand(0)), pooling, 2));
 }
+/// Translates a pooling over more axes than an image has, of which windows move along two at most: the others are
+/// channels, or columns. Returns whether it is one.
+inline bool pool_along_two(Call& call, void (*translate)(Call&)) {
+    const auto* kernel = call.attribute("kernel_shape", AttributeType::ints);
+    const std::size_t axes = call.rank(0) < 5 ? 0 : call.rank(0) - 2;
+    if (axes == 0 || kernel == nullptr || call.wants(1)) return false;
+    const Sizes strides = call.integers("strides", Sizes(axes, 1)), pads = call.integers("pads", Sizes(2 * axes, 0));
+    if (kernel->ints.size() != axes || strides.size() != axes || pads.size() != 2 * axes) return false;
+    std::vector<std::size_t> moving, order;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+        if (kernel->ints[axis] != 1 || strides[axis] != 1 || pads[axis] != 0 || pads[axes + axis] != 0)
+            moving.push_back(axis);
+    }
+    if (moving.empty()) return call.pass(), true;
+    if (moving.size() > 2) return false;
+    // Behind a single such axis, all others are one: the columns of an image. Else those axes become the last.
+    const bool has_columns = moving.size() == 1 && moving[0] + 1 < axes;
+    Builder& build = call.build;
+    const Operand src = call.operand(0);
+    const std::size_t rank = src.dims.size(), first = rank - axes;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        const bool moves = axis >= first && std::ranges::find(moving, axis - first) != moving.end();
+        if (has_columns || !moves) order.push_back(axis);
+    }
+    const std::size_t at = has_columns ? first + moving[0] : order.size();
+    if (!has_columns) {
+        for (const std::size_t axis : moving) order.push_back(first + axis);
+    }
+    const Operand ordered = transposed(build, src, order);
+    const auto extents = [&](std::size_t from, std::size_t to) {
+        return count_of(Sizes(ordered.dims.begin() + static_cast<std::ptrdiff_t>(from),
+                              ordered.dims.begin() + static_cast<std::ptrdiff_t>(to)));
+    };
+    Sizes dims(ordered.dims.begin(), ordered.dims.begin() + static_cast<std::ptrdiff_t>(first - 1));
+    dims.push_back(static_cast<std::int64_t>(extents(first - 1, at)));
+    dims.push_back(ordered.dims[at]);
+    if (at + 1 < rank) dims.push_back(static_cast<std::int64_t>(extents(at + 1, rank)));
+    // The node of such an image.
+    NodeProto node = call.node();
+    for (AttributeProto& attribute : node.attributes) {
+        const Sizes all = std::exchange(attribute.ints, {});
+        for (std::size_t half = 0; half < all.size() / axes; ++half) {
+            for (const std::size_t axis : moving) attribute.ints.push_back(all[half * axes + axis]);
+            if (has_columns) attribute.ints.push_back(attribute.name == "pads" ? 0 : 1);
+        }
+    }
+    Value image{.name = call.input(0).name, .dims = build.full_dims(dims), .type = call.input(0).type}, result;
+    image.node = build.view(build.reshape(ordered, dims));
+    Call inner(build, call.files, node, call.opset(), {&image}, {&result});
+    translate(inner);
+    const Operand pooled = call.operand_of(result);
+    Sizes pooled_dims = ordered.dims;
+    pooled_dims[at] = pooled.dims[first];
+    if (moving.size() == 2) pooled_dims[at + 1] = pooled.dims[first + 1];
+    std::vector<std::size_t> back(rank);
+    for (std::size_t axis = 0; axis < rank; ++axis) back[order[axis]] = axis;
+    call.give(transposed(build, build.reshape(pooled, pooled_dims), back));
+    return true;
+}
 }  // namespace detail
 
 inline void translate_max_pool(Call& call) {
+    if (detail::pool_along_two(call, translate_max_pool)) return;
     const detail::Pooling pooling = detail::read_pool(call, PoolKind::max);
     if (call.wants(0)) call.give(detail::emit_pool(call, pooling));
     if (!call.wants(1)) return;
@@ -91,6 +158,7 @@ inline void translate_max_pool(Call& call) {
               1, OnnxType::int64);
 }
 inline void translate_average_pool(Call& call) {
+    if (detail::pool_along_two(call, translate_average_pool)) return;
     call.give(detail::emit_pool(call, detail::read_pool(call, PoolKind::average)));
 }
 

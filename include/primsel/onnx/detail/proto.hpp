@@ -45,7 +45,21 @@ enum class NodeField : std::uint32_t {
     op_type = 4,
     attribute = 5,
     doc_string = 6,
-    domain = 7
+    domain = 7,
+    overload = 8
+};
+
+enum class FunctionField : std::uint32_t {
+    name = 1,
+    input = 4,
+    output = 5,
+    attribute = 6,
+    node = 7,
+    doc_string = 8,
+    opset_import = 9,
+    domain = 10,
+    attribute_proto = 11,
+    overload = 13
 };
 
 enum class AttributeField : std::uint32_t {
@@ -121,6 +135,8 @@ enum class DataType : std::int32_t {
     uint4 = 21,
     int4 = 22
 };
+
+enum class SparseTensorField : std::uint32_t { values = 1, indices = 2, dims = 3 };
 
 /// Values of TensorField::data_location.
 enum class DataLocation : std::int32_t { inline_data = 0, external = 1 };

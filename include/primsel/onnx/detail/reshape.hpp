@@ -30,6 +30,8 @@ inline void translate_reshape(Call& call) {
         call.opset() < 5 && call.has_attribute("shape") ? call.integers("shape", {}) : call.integers(1, "shape");
     Sizes const& from = call.dims(0);
     const bool zero_copies = call.integer("allowzero", 0) == 0;
+    const bool is_of_images = call.known(0) == nullptr && !from.empty() && !dims.empty();
+    if (call.build.has_more_images && is_of_images && dims[0] == 1) dims[0] = from[0];
     std::size_t open = dims.size();
     std::int64_t known = 1;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -95,6 +97,20 @@ inline void translate_unsqueeze(Call& call) {
     detail::reshape_to(call, std::move(dims));
 }
 
+/// Returns a tensor with its axes in another order.
+[[nodiscard]] inline Operand transposed(Builder& build, Operand const& src, std::vector<std::size_t> const& axes) {
+    const Strided places = permutation(src.dims, axes);
+    // Only axes of one element move: nothing does.
+    std::size_t last = 0;
+    bool moves = false;
+    for (const std::size_t axis : axes) {
+        if (src.dims[axis] == 1) continue;
+        moves = moves || axis < last;
+        last = axis;
+    }
+    return moves ? build.strided(src, places) : build.reshape(src, places.dims);
+}
+
 inline void translate_transpose(Call& call) {
     const std::size_t rank = call.rank(0);
     Sizes order = call.integers("perm", {});
@@ -115,17 +131,7 @@ inline void translate_transpose(Call& call) {
         axes.erase(axes.begin());
         for (std::size_t& axis : axes) --axis;
     }
-    const Operand src = call.operand(0);
-    const Strided places = permutation(src.dims, axes);
-    // Only axes of one element move: nothing does.
-    std::size_t last = 0;
-    bool moves = false;
-    for (const std::size_t axis : axes) {
-        if (src.dims[axis] == 1) continue;
-        moves = moves || axis < last;
-        last = axis;
-    }
-    call.give(moves ? call.build.strided(src, places) : call.build.reshape(src, places.dims));
+    call.give(transposed(call.build, call.operand(0), axes));
 }
 
 namespace detail {
