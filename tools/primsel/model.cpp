@@ -84,7 +84,8 @@ std::string in_words_of_the_command_line(std::string text) {
 /// With what --batch and --size say of the dimensions that the file leaves open.
 std::vector<std::optional<std::int64_t>> filled(std::vector<std::optional<std::int64_t>> dims,
                                                 ModelOptions const& options) {
-    if (!dims.empty() && dims[0].value_or(1) == 1 && options.batch > 0) dims[0] = options.batch;
+    const bool has_images = !dims.empty() && (!dims[0] || (*dims[0] == 1 && dims.size() > 1));
+    if (has_images && options.batch > 0) dims[0] = options.batch;
     if (dims.size() == 4 && options.size) {
         if (!dims[2]) dims[2] = options.size->h;
         if (!dims[3]) dims[3] = options.size->w;

@@ -81,6 +81,7 @@ struct Files {
             else
                 message.skip();
         }
+        if (dims.size() > 64) fail("a sparse tensor of ", dims.size(), " dimensions");
         return with_zeros(values, indices, std::move(dims), constants);
     }
 };

@@ -267,7 +267,7 @@ private:
                                : is_image && axis == 2 ? options_.image.h
                                : is_image && axis == 3 ? options_.image.w
                                                        : 0;
-            if (axis == 0 && wanted > 1 && info.dims[0] == 1) {
+            if (axis == 0 && wanted > 1 && info.dims[0] == 1 && info.dims.size() > 1) {
                 has_more_images_ = true;
                 dims.push_back(wanted);
                 continue;
@@ -373,12 +373,15 @@ private:
         try {
             Call whole = call.in(build, places);
             operator_of(node)->translate(whole);
-            for (Value& value : results) {
-                if (!value.node || value.known || value.quantised) continue;
-                std::optional<OnnxTensor> folded = detail::fold_layers(build, *value.node);
-                if (folded) value.known = fold_cast(build, with_dims(std::move(*folded), value.dims), value.type);
-                is_known = is_known && value.known.has_value();
-                value.node.reset();
+            for (Value* value : places) {
+                if (value == nullptr) continue;
+                if (is_open(value) && value->node) {
+                    std::optional<OnnxTensor> folded = detail::fold_layers(build, *value->node);
+                    if (folded)
+                        value->known = fold_cast(build, with_dims(std::move(*folded), value->dims), value->type);
+                }
+                is_known = is_known && value->known.has_value();
+                value->node.reset();
             }
         } catch (error const&) {
             is_known = false;
