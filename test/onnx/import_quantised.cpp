@@ -150,6 +150,47 @@ TEST_CASE("weights of any axis, zero point and block are those numbers") {
           right([](auto, auto x) { return x; }, scales, zeros));
 }
 
+TEST_CASE("many bytes stay bytes until somebody reads their real numbers, in whatever parts") {
+    constexpr std::int64_t rows = 160, columns = 128;
+    for (const DataType type : {DataType::uint8, DataType::int8}) {
+        const Ints q = some_bytes(rows * columns, type, 9);
+        for (const int axis : {-1, 0, 1}) {
+            CAPTURE(ps::to_string(type));
+            CAPTURE(axis);
+            const std::int64_t count = axis < 0 ? 1 : axis == 0 ? rows : columns;
+            std::vector<float> scales;
+            Ints zeros = some_bytes(static_cast<std::size_t>(count), type, 10);
+            for (std::int64_t i = 0; i < count; ++i) scales.push_back(0.01F * static_cast<float>(i + 1));
+            const Ints dims = axis < 0 ? Ints{} : Ints{count};
+            Model model({1, columns, 2, 3}, 13);
+            model.numbers_of(type, "q", {rows, columns, 1, 1}, q).floats("s", dims, scales);
+            model.numbers_of(type, "z", dims, zeros);
+            const std::vector<onnx::NewAttribute> along{{"axis", std::int64_t{std::max(axis, 0)}}};
+            for (const std::string name : {"a", "b"}) {  // the same initializer twice
+                model.node("DequantizeLinear", {"q", "s", "z"}, {"w" + name}, along);
+                model.node("Conv", {"x", "w" + name}, {name}, {}, name);
+            }
+            const ps::OnnxModel read = parse(model.node("Sub", {"a", "b"}, {"y"}).bytes());
+            for (const std::string name : {"a.weight", "b.weight"}) {
+                ps::StoredFloats const& values = read.weights.at(name).values;
+                CHECK(!values.is_ready());
+                std::vector<float> parts(q.size()), right(q.size());
+                for (std::size_t at = 0, size = 1; at < parts.size(); at += size, size = size * 3 % 1009) {
+                    size = std::min(size, parts.size() - at);
+                    values.read(at, std::span(parts).subspan(at, size));
+                }
+                for (std::size_t i = 0; i < q.size(); ++i) {
+                    const std::size_t place = axis < 0 ? 0 : axis == 0 ? i / columns : i % columns;
+                    right[i] = static_cast<float>(q[i] - zeros[place]) * scales[place];
+                }
+                CHECK(parts == right);
+            }
+            std::vector<float> x(static_cast<std::size_t>(columns * 6), 0.5F);
+            CHECK(run(read, x) == std::vector<double>(static_cast<std::size_t>(rows * 6), 0.0));
+        }
+    }
+}
+
 /// A convolution with a shared input pair, weights a channel and a bias of 32 bits, a sum and a pool.
 struct Net {
     Ints w = some_bytes(3 * 2 * 9, DataType::int8, 5), b{40, -300, 7};

@@ -159,20 +159,20 @@ public:
     /// A constant matrix, transposed. All who ask for the same one share it; of a transposed one, that is the first.
     [[nodiscard]] OnnxTensor transposed(OnnxTensor const& matrix) {
         const Sizes dims{matrix.dims[1], matrix.dims[0]};
-        const auto original = originals_.find(matrix.floats.bytes().data());
+        const auto original = originals_.find(matrix.floats.place());
         if (original != originals_.end() && original->second.dims == dims) return original->second;
-        const auto [found, is_new] = transposed_.try_emplace(matrix.floats.bytes().data());
+        const auto [found, is_new] = transposed_.try_emplace(matrix.floats.place());
         if (is_new) {
             found->second = pick(matrix, permutation(matrix.dims, {1, 0}), constants);
-            originals_.emplace(found->second.floats.bytes().data(), matrix);
+            originals_.emplace(found->second.floats.place(), matrix);
         }
         if (found->second.dims == dims) return found->second;
         return pick(matrix, permutation(matrix.dims, {1, 0}), constants);  // another view of the same elements
     }
     /// Where the elements of weights lie of which there are transposed ones: by where those lie.
-    [[nodiscard]] std::map<const void*, const void*> origins() const {
-        std::map<const void*, const void*> origins;
-        for (auto const& [origin, rotated] : transposed_) origins.emplace(rotated.floats.bytes().data(), origin);
+    [[nodiscard]] std::map<StoredFloats::Place, StoredFloats::Place> origins() const {
+        std::map<StoredFloats::Place, StoredFloats::Place> origins;
+        for (auto const& [origin, rotated] : transposed_) origins.emplace(rotated.floats.place(), origin);
         return origins;
     }
     /// By their suffixes.
@@ -343,8 +343,9 @@ private:
     std::string name_;
     std::vector<std::vector<std::pair<std::string, WeightTensor>>> weights_;  // of each node
     std::unordered_map<std::string, std::size_t> uses_;
-    std::map<const void*, OnnxTensor> transposed_;  // by where the elements lie of what was transposed
-    std::map<const void*, OnnxTensor> originals_;   // what was transposed, by where the elements of the result lie
+    std::map<StoredFloats::Place, OnnxTensor> transposed_;  // by where the elements lie of what was transposed
+    std::map<StoredFloats::Place, OnnxTensor>
+        originals_;  // what was transposed, by where the elements of the result lie
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -340,6 +340,7 @@ private:
                 output->quantised = quantised;
                 output->quantised->node.reset();
             }
+            forget_bytes(node);
             for (const Value* output : outputs) {
                 if (output != nullptr && output->type == OnnxType::undefined) {
                     fail("its output ", output->name, " is not supported");
@@ -395,6 +396,15 @@ private:
             }
         } else if (mixes) {
             throw *mixes;
+        }
+    }
+    /// Initializers of many bytes take eight times their size as integers. Another node that has them reads them again.
+    void forget_bytes(NodeProto const& node) {
+        Scope& scope = scopes_.back();
+        for (const std::string_view name : node.inputs) {
+            const auto value = scope.values.find(name);
+            if (value == scope.values.end() || !scope.initializers.contains(name)) continue;
+            if (value->second.known && detail::is_many_bytes(*value->second.known)) scope.values.erase(value);
         }
     }
     /// The branch that is taken stands in place of the node.
@@ -564,15 +574,15 @@ private:
         return graph;
     }
     [[nodiscard]] std::map<std::string, OnnxOrigin, std::less<>> origins_of(
-        Weights const& weights, std::map<const void*, const void*> const& transposed) const {
+        Weights const& weights, std::map<StoredFloats::Place, StoredFloats::Place> const& transposed) const {
         // The same elements under other names come after those of the file: a map keeps the first.
-        std::map<const void*, std::pair<std::string_view, std::size_t>> places;
+        std::map<StoredFloats::Place, std::pair<std::string_view, std::size_t>> places;
         const auto add = [&](std::string_view name) {
             const auto value = scopes_.front().values.find(name);
             if (value == scopes_.front().values.end() || !value->second.known || !value->second.known->is_float())
                 return;
             StoredFloats const& floats = value->second.known->floats;
-            if (!floats.empty()) places.try_emplace(floats.bytes().data(), name, floats.size());
+            if (!floats.empty()) places.try_emplace(floats.place(), name, floats.size());
         };
         for (InitializerProto const& initializer : model_.initializers) {
             if (!initializer.is_sparse) add(initializer.name);
@@ -583,7 +593,7 @@ private:
         std::map<std::string, OnnxOrigin, std::less<>> origins;
         for (auto const& [name, weight] : weights) {
             if (weight.values.empty()) continue;
-            const void* place = weight.values.bytes().data();
+            const StoredFloats::Place place = weight.values.place();
             const auto rotated = transposed.find(place);
             const auto found = places.find(rotated == transposed.end() ? place : rotated->second);
             if (found == places.end() || found->second.second != weight.values.size()) continue;

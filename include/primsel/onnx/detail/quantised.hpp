@@ -5,6 +5,7 @@
 #pragma once
 
 #include <primsel/network/ranges.hpp>
+#include <primsel/onnx/detail/dequantised_bytes.hpp>
 #include <primsel/onnx/detail/elementwise.hpp>
 #include <primsel/onnx/detail/fold.hpp>
 #include <primsel/onnx/detail/range_alone.hpp>
@@ -121,9 +122,35 @@ void for_scaled(Sizes const& dims, Scales const& scales, F const& f) {
     }
 }
 
+/// Whether the elements are bytes, and so many that copies of them as wider numbers are felt: 16 KiB and more.
+[[nodiscard]] inline bool is_many_bytes(OnnxTensor const& tensor) {
+    const bool is_byte = tensor.type == OnnxType::int8 || tensor.type == OnnxType::uint8;
+    return is_byte && tensor.size() >= std::size_t{1} << 14;
+}
+/// The real numbers of bytes with a scale for the tensor or for each place of an axis.
+[[nodiscard]] inline StoredFloats dequantised_bytes(OnnxTensor const& tensor, Scales const& scales) {
+    const int shift = tensor.type == OnnxType::int8 ? 128 : 0;
+    const auto shifted = [shift](std::int64_t q) { return static_cast<std::uint8_t>(q + shift); };
+    std::vector<std::uint8_t> bytes(tensor.size());
+    std::ranges::transform(tensor.integers, bytes.begin(), shifted);
+    DequantisedBytes::Steps steps{.run = tensor.size(), .scales = {}, .zero_points = {}};
+    if (!scales.is_one()) steps.run = count_of({tensor.dims.begin() + scales.axis + 1, tensor.dims.end()});
+    steps.scales.assign(scales.scale.floats.begin(), scales.scale.floats.end());
+    for (std::size_t i = 0; i < steps.scales.size(); ++i) steps.zero_points.push_back(shifted(scales.zero(i)));
+    return StoredFloats::of_file(std::make_shared<const DequantisedBytes>(std::move(bytes), std::move(steps)), 0,
+                                 tensor.size());
+}
+
 /// The real numbers of known integers.
 [[nodiscard]] inline OnnxTensor fold_dequantise(Builder& build, OnnxTensor const& tensor, Scales const& scales) {
     if (tensor.is_float()) fail("integers of ", to_string(tensor.type));
+    if (is_many_bytes(tensor) && scales.block == 0) {
+        OnnxTensor result = tensor;
+        result.type = scales.scale.type;
+        result.integers = {}, result.owner = {};
+        result.floats = dequantised_bytes(tensor, scales);
+        return result;
+    }
     std::vector<float> values = build.constants.make<float>(tensor.size());
     const std::vector<float> factors(scales.scale.floats.begin(), scales.scale.floats.end());
     for_scaled(tensor.dims, scales, [&](std::size_t i, std::size_t at) {

@@ -27,14 +27,15 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 class SharedWeightFinder {
 public:
     /// origins: where the elements of a transposed matrix come from, by where they lie.
-    SharedWeightFinder(Graph const& graph, Weights const& weights, std::map<const void*, const void*> const& origins)
+    SharedWeightFinder(Graph const& graph, Weights const& weights,
+                       std::map<StoredFloats::Place, StoredFloats::Place> const& origins)
         : graph_(graph) {
         for (std::size_t i = 0; i < graph.size(); ++i) {
             for (WeightSpec const& spec : weight_specs(graph, graph[i])) {
                 WeightTensor const& tensor = weights.at(spec.name);
                 const bool statistics = spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var");
                 if (statistics || tensor.values.empty()) continue;
-                const void* place = tensor.values.bytes().data();
+                const StoredFloats::Place place = tensor.values.place();
                 const auto origin = origins.find(place);
                 const bool transposed = origin != origins.end();
                 const Place key{transposed ? origin->second : place, tensor.values.size()};
@@ -53,7 +54,8 @@ public:
     }
 
 private:
-    using Place = std::pair<const void*, std::size_t>;
+    /// And how many elements there are.
+    using Place = std::pair<StoredFloats::Place, std::size_t>;
     struct Reader {
         std::string weight;
         std::size_t node;
@@ -110,7 +112,7 @@ private:
 };
 
 [[nodiscard]] inline SharedWeights shared_weights(Graph const& graph, Weights const& weights,
-                                                  std::map<const void*, const void*> const& origins) {
+                                                  std::map<StoredFloats::Place, StoredFloats::Place> const& origins) {
     return SharedWeightFinder(graph, weights, origins).run();
 }
 

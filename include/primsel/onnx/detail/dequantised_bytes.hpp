@@ -1,0 +1,51 @@
+#pragma once
+
+#include <primsel/network/stored_floats.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+/// The real numbers scale * (q - zero point) of bytes q, computed when somebody reads them: the bytes take a quarter of
+/// the memory.
+class DequantisedBytes final : public ValueFile {
+public:
+    /// Neighbours of which so many share a scale and a zero point; scales follow one another and begin again.
+    struct Steps {
+        std::size_t run = 0;
+        std::vector<float> scales;
+        std::vector<std::int32_t> zero_points;
+    };
+    /// The bytes of int8 are shifted by 128, like their zero points.
+    DequantisedBytes(std::vector<std::uint8_t> bytes, Steps steps)
+        : bytes_(std::move(bytes)), steps_(std::move(steps)) {}
+
+    void read(std::size_t offset, std::span<std::byte> dst) const override {
+        std::size_t from = offset / sizeof(float);
+        const std::size_t end = from + dst.size() / sizeof(float);
+        std::byte* to = dst.data();
+        while (from < end) {
+            const std::size_t place = from / steps_.run % steps_.scales.size(),
+                              count = std::min(steps_.run - from % steps_.run, end - from);
+            const float scale = steps_.scales[place];
+            const std::int32_t zero = steps_.zero_points[place];
+            for (std::size_t i = 0; i < count; ++i, to += sizeof(float)) {
+                const float value = static_cast<float>(bytes_[from + i] - zero) * scale;
+                std::memcpy(to, &value, sizeof(float));
+            }
+            from += count;
+        }
+    }
+
+private:
+    std::vector<std::uint8_t> bytes_;
+    Steps steps_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx
