@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/cost/op_coefficients.hpp>
@@ -62,6 +63,7 @@ public:
                 time.work.counts.bytes += time.work.weights, time.work.working_set += time.work.weights;
                 time.work.weights = 0;
             }
+            if (!is_finite(time.work.counts.operations)) continue;  // no plan takes this layout
             if (!seen_.insert(key_of(time)).second) continue;
             timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
             if (time.seconds > 0) times_.push_back(std::move(time));  // else it does not run in this layout
