@@ -231,8 +231,8 @@ def global_pool(b, x):
 @kind
 def elementwise(b, x):
     op = b.any_of(ELEMENTWISE)
-    if op in ("Log", "Sqrt", "Reciprocal"):
-        x = b.node("Abs", x)
+    if op in ("Log", "Sqrt", "Reciprocal"):  # never of 0, which many results of ReLU are
+        x = b.node("Add", b.node("Abs", x), b.constant(numpy.float32(0.1)))
     return b.node(op, x)
 
 
