@@ -1,4 +1,4 @@
-// Branches with a condition that is known.
+// Branches, with a condition that is known or computed.
 #include "imported.hpp"
 
 #include <protozero/pbf_builder.hpp>
@@ -71,6 +71,26 @@ TEST_CASE("of an If, the branch that is taken stands in its place") {
     const std::string nested =
         with_if(Model().integers("c", {1}).node("Relu", {"x"}, {"r"}).bytes("i"), "c", "i", inner("Exp"), inner("Abs"));
     CHECK(kinds_of(parse(nested)) == Kinds{"input", "relu", "exp"});
+}
+
+TEST_CASE("of an If whose condition is computed, the result is that of the branch that would be taken") {
+    // The condition: whether the sum is positive.
+    const auto model = [](std::string const& yes, std::string const& no) {
+        Model around({1, 3});
+        around.floats("zero", {}, {0}).node("ReduceSum", {"x"}, {"sum"}, {{"keepdims", std::int64_t{0}}});
+        around.node("Greater", {"sum", "zero"}, {"c"}).node("Neg", {"i"}, {"y"});
+        return with_if(around.bytes(), "c", "i", yes, no);
+    };
+    // Its inputs are from around the branches; a NaN or infinity of the other branch is not in the result.
+    const ps::OnnxModel parsed = parse(model(branch_of("Abs", "x", "z"), branch_of("Reciprocal", "x", "z")));
+    CHECK(parsed.outputs[0].dims == Ints{1, 3});
+    CHECK(run(parsed, {3, 0, -2}) == Line{-3, 0, -2});
+    CHECK(run(parsed, {-4, 1, 2}) == Line{0.25, -1, -0.5});
+    CHECK(refusal(model(branch_of("Abs", "x", "z"), branch_of("Abs", "sum", "z"))) ==
+          "file: node if (If): its branches give 1x3 of float32 and scalar of float32, and which one is taken is not "
+          "known when the model is loaded");
+    CHECK(refusal(model(branch_of("Abs", "x", "z"), branch_of("LSTM", "x", "z"))) ==
+          "file: node if (If): unsupported operators: LSTM (node LSTM)");
 }
 
 TEST_CASE("the branch of an If is refused by its node") {

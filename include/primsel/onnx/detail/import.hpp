@@ -407,17 +407,39 @@ private:
             if (value->second.known && detail::is_many_bytes(*value->second.known)) scope.values.erase(value);
         }
     }
-    /// The branch that is taken stands in place of the node.
+    /// The branch that is taken stands in place of the node. Both do where only a run knows which one is: every
+    /// element is then chosen.
     void translate_if(NodeProto const& node) {
         Value* condition = node.inputs.empty() ? nullptr : find(node.inputs[0]);
         if (condition == nullptr) fail("its condition is defined nowhere");
         const OnnxTensor* known = condition->known ? &*condition->known : condition->given;
-        if (known == nullptr)
-            fail("its condition ", condition->name,
-                 " must be known when the model is loaded: give the values of the "
-                 "inputs that it follows from in OnnxOptions::values");
+        if (known == nullptr) return choose_branch(node, *condition);
         if (known->is_float() || known->size() != 1) fail("its condition ", condition->name, " is not one boolean");
-        const std::string_view name = known->integers[0] != 0 ? "then_branch" : "else_branch";
+        give_results(node, branch_of(node, known->integers[0] != 0 ? "then_branch" : "else_branch"));
+    }
+    void choose_branch(NodeProto const& node, Value& computed) {
+        if (is_float(computed.type) || count_of(computed.dims) != 1) {
+            fail("its condition ", computed.name, " is not one boolean");
+        }
+        if (!build_.is_whole()) throw MixesImages{"its condition is that of all images"};
+        Value condition = computed;
+        condition.node = build_.view({computed.dims, layer_of(computed, build_), {}}, build_.shape_of({}));
+        condition.dims = {};
+        std::vector<Value> yes = branch_of(node, "then_branch"), no = branch_of(node, "else_branch");
+        build_.set_name(name_of(node, {}));
+        for (std::size_t i = 0; i < yes.size(); ++i) {
+            if (!scopes_.back().order->needed.contains(node.outputs[i])) continue;
+            if (yes[i].dims != no[i].dims || is_float(yes[i].type) != is_float(no[i].type)) {
+                fail("its branches give ", to_string(yes[i].dims), " of ", to_string(yes[i].type), " and ",
+                     to_string(no[i].dims), " of ", to_string(no[i].type),
+                     ", and which one is taken is not known when the model is loaded");
+            }
+            Call call(build_, files_, node, scopes_.back().opset, {&condition, &yes[i], &no[i]},
+                      {&define(node.outputs[i])});
+            translate_where(call);
+        }
+    }
+    [[nodiscard]] std::vector<Value> branch_of(NodeProto const& node, std::string_view name) {
         const auto branch = std::ranges::find(node.attributes, name, &AttributeProto::name);
         if (branch == node.attributes.end()) fail("its ", name, " is missing");
         ModelProto graph;
@@ -426,7 +448,7 @@ private:
         const Order order = order_of(graph);
         Scope const& around = scopes_.back();
         enter(graph.initializers, {.order = &order, .opset = around.opset, .attributes = around.attributes});
-        translate_within(node, graph.nodes, names_of(graph.outputs), name);
+        return results_within(graph.nodes, names_of(graph.outputs), name);
     }
     /// The nodes of a function of the file stand in place of one that calls it.
     void translate_function_of_file(NodeProto const& node, std::vector<Value*> const& inputs) {
@@ -463,13 +485,14 @@ private:
         }
         enter({}, std::move(scope));
         ++depth_;
-        translate_within(node, body.nodes, outputs, "function");
+        give_results(node, results_within(body.nodes, outputs, "function"));
         --depth_;
     }
-    /// Translates the nodes of the innermost scope and leaves it; the node has its results. Those without a name are
-    /// not needed.
-    void translate_within(NodeProto const& node, std::vector<NodeProto> const& nodes,
-                          std::vector<std::string_view> const& outputs, std::string_view what) {
+    /// Translates the nodes of the innermost scope and leaves it. Returns its results; those without a name are not
+    /// needed.
+    [[nodiscard]] std::vector<Value> results_within(std::vector<NodeProto> const& nodes,
+                                                    std::vector<std::string_view> const& outputs,
+                                                    std::string_view what) {
         // A small file may call functions of functions very often.
         constexpr std::size_t most = 1 << 18;
         for (NodeProto const& inner : nodes) inner_ += 1 + inner.inputs.size() + inner.outputs.size();
@@ -491,6 +514,9 @@ private:
             results.push_back(*value);
         }
         scopes_.pop_back();
+        return results;
+    }
+    void give_results(NodeProto const& node, std::vector<Value> results) {
         for (std::size_t i = 0; i < results.size(); ++i) {
             if (!scopes_.back().order->needed.contains(node.outputs[i])) continue;
             Value& value = define(node.outputs[i]);
