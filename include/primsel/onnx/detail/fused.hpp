@@ -4,6 +4,7 @@
 #include <primsel/onnx/detail/activation.hpp>
 #include <primsel/onnx/detail/convolution.hpp>
 #include <primsel/onnx/detail/matmul.hpp>
+#include <primsel/onnx/detail/reshape.hpp>
 
 #include <algorithm>
 #include <numeric>
