@@ -35,11 +35,11 @@ template <class Arch>
 
 /// Returns the work of a product of `rows` rows, n columns and that depth in register tiles, as operations at the FMA
 /// peak. It counts two for each multiply-add, padding of panels included. It adds the operations that a tile with few
-/// independent sums loses to latency, about twenty for the start and the end of each tile, and as many for each row
+/// independent sums loses to latency, about twenty for the start and the end of each tile, and sixteen for each row
 /// whose last columns fill no whole vector.
 template <class Arch>
 [[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
-    constexpr double in_flight = 8, around_a_tile = 20, around_an_edge = 20;
+    constexpr double in_flight = 8, around_a_tile = 20, around_an_edge = 16;
     const auto of_panel = [&](int vectors) {
         const int most = vectors == panel_vectors<Arch> ? most_rows<Arch, panel_vectors<Arch>> : most_rows<Arch, 1>;
         const double tiles = static_cast<double>((static_cast<long long>(rows) + most - 1) / most);

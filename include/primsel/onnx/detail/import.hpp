@@ -659,7 +659,8 @@ private:
         const auto dims = options.dims.find(info.name);
         if (given == options.values.end() && dims == options.dims.end()) continue;
         Sizes sizes = given == options.values.end() ? dims->second : given->second.dims;
-        if (sizes.empty() || sizes[0] != 0 || !order.needed.contains(info.name)) continue;
+        const bool has_images = sizes.size() > 1 && is_float(info.type) && order.needed.contains(info.name);
+        if (!has_images || sizes[0] != 0) continue;
         is_empty = true;
         sizes[0] = 2;
         two.dims.insert_or_assign(std::string(info.name), std::move(sizes));
@@ -671,6 +672,8 @@ private:
         result = Import(model, order, files, two, 2).run();
     } catch (MixesImages const&) {
         return std::nullopt;
+    } catch (error const&) {
+        return std::nullopt;  // what follows from the first extent may need that it is 0
     }
     for (OnnxValueInfo& info : result.inputs) {
         info.dims[0] = -1;
