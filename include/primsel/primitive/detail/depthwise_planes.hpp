@@ -4,6 +4,7 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/detail/padded_rows.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -105,70 +106,22 @@ private:
     void copy_strip(const float* src, int first, int last, float* dst) const noexcept {
         const int step = s_.dilation_h % s_.stride_h == 0 ? s_.stride_h : 1, end = lines(last - first),
                   above = first * s_.stride_h - s_.pad_top;
+        const PaddedRows<Arch> rows{.columns = s_.w,
+                                    .stride = s_.stride_w,
+                                    .padding = s_.pad_left,
+                                    .lead = lead_,
+                                    .length = lead_ + (s_.padded_w() + s_.stride_w - 1) / s_.stride_w,
+                                    .part = part_};
         for (int line = 0; line < end; line += step) {
             float* to = dst + line * line_;
             const int h = above + line;
             const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
-            if (h < 0 || h >= s_.h) {
-                store_zeros(to, line_);
-            } else if (s_.stride_w == 1) {
-                copy_row(from, to);
-            } else if (s_.stride_w == 2) {
-                halve_row(from, to);
-            } else {
-                split_row(from, to);
-            }
+            if (h < 0 || h >= s_.h)
+                rows.clear(to);
+            else
+                rows.copy(from, to);
         }
     }
-    /// Stores at least `count` zeros, in whole vectors.
-    PRIMSEL_INLINE static void store_zeros(float* dst, std::ptrdiff_t count) noexcept {
-        const Floats<Arch> zeros = in_register<Arch>(broadcast<Arch>(0.0F));  // or g++ calls memset
-        for (std::ptrdiff_t i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
-    }
-    /// Returns the first `count` floats at src, at most a vector, and zeros behind them.
-    PRIMSEL_INLINE static Floats<Arch> load_part(const float* src, int count) noexcept {
-        if (count >= width) return load<Arch>(src);
-        return count > 0 ? FirstLanes<Arch>(count).load(src) : broadcast<Arch>(0.0F);
-    }
-    PRIMSEL_INLINE void copy_row(const float* src, float* dst) const noexcept {
-        store_zeros(dst, lead_ + s_.pad_left);
-        dst += lead_ + s_.pad_left;
-        int w = 0;
-        for (; w < s_.w; w += width) store<Arch>(dst + w, load_part(src + w, s_.w - w));
-        store_zeros(dst + w, s_.w + s_.pad_right - w);
-    }
-    /// Copies a row for stride 2: even and odd columns of the padded row apart.
-    PRIMSEL_INLINE void halve_row(const float* src, float* dst) const noexcept {
-        using Register = typename Floats<Arch>::register_type;
-        const int odd_pad = s_.pad_left % 2, begin = lead_ + s_.pad_left / 2,
-                  columns = (s_.padded_w() + 1) / 2 - s_.pad_left / 2;
-        float *even = dst + odd_pad * part_, *odd = dst + (1 - odd_pad) * part_;
-        store_zeros(even, begin), store_zeros(odd, begin + odd_pad);
-        even += begin, odd += begin + odd_pad;
-        int i = 0;
-        for (; 2 * i < s_.w; i += width) {
-            const Register low = load_part(src + 2 * i, s_.w - 2 * i),
-                           high = load_part(src + 2 * i + width, s_.w - 2 * i - width);
-            [&]<int... lane>(std::integer_sequence<int, lane...>) {
-                store<Arch>(even + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane)...))));
-                store<Arch>(odd + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane + 1)...))));
-            }(std::make_integer_sequence<int, width>{});
-        }
-        store_zeros(even + i, columns - i);
-        store_zeros(odd + i, columns - i);
-    }
-    void split_row(const float* src, float* dst) const noexcept {
-        const int stride = s_.stride_w;
-        std::fill_n(dst, line_, 0.0F);
-        for (int column = 0; column < stride; ++column) {
-            // The first column of the image with this remainder, and the number of columns of padding before it.
-            const int before = std::max(s_.pad_left - column + stride - 1, 0) / stride,
-                      from = column + before * stride - s_.pad_left;
-            float* to = dst + static_cast<std::ptrdiff_t>(column) * part_ + lead_ + before;
-            for (int w = from; w < s_.w; w += stride) *to++ = src[w];
-        }
-    }
-
     /// A strip of an output plane.
     struct Plane {
         ConvArgs const& args;

@@ -4,6 +4,7 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/detail/padded_rows.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -185,6 +186,8 @@ private:
     /// Copies the padded input of output rows [first, last).
     void copy_strip(const float* src, int first, int last, float* dst) const noexcept {
         const int above = first * s_.stride_h - s_.pad_top, lines = strip_lines(last - first);
+        const PaddedRows<Arch> rows{
+            .columns = s_.w, .stride = s_.stride_w, .padding = s_.pad_left, .lead = 0, .length = pitch_, .part = part_};
         int h = above;
         for (int block = 0; block < lines; block += apart_) {
             for (int c = 0; c < line_classes_; ++c) {
@@ -192,70 +195,17 @@ private:
                 for (int i = 0; i < apart_; ++i, to += pitch_, h += line_step_) {
                     if (block + i >= lines) continue;
                     const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
-                    if (h < 0 || h >= s_.h) {
-                        for (int column = 0; column < s_.stride_w; ++column) store_zeros(to + column * part_, pitch_);
-                    } else if (s_.stride_w == 1) {
-                        copy_row(from, to);
-                    } else if (s_.stride_w == 2) {
-                        halve_row(from, to);
-                    } else {
-                        split_row(from, to);
-                    }
+                    // What is stored beyond a line lies in the next one, which is copied next.
+                    if (h < 0 || h >= s_.h)
+                        rows.clear(to);
+                    else
+                        rows.copy(from, to);
                 }
             }
         }
         float* end = dst + static_cast<std::ptrdiff_t>(lines) * pitch_;
         for (int i = 0; i < line_classes_ * s_.stride_w; ++i, end += part_) std::fill_n(end, beyond_, 0.0F);
     }
-    /// Stores at least `count` zeros, in whole vectors.
-    PRIMSEL_INLINE static void store_zeros(float* dst, std::ptrdiff_t count) noexcept {
-        const Floats<Arch> zeros = in_register<Arch>(broadcast<Arch>(0.0F));  // or g++ calls memset
-        for (std::ptrdiff_t i = 0; i < count; i += width) store<Arch>(dst + i, zeros);
-    }
-    /// Returns the first `count` floats at src, at most a vector, and zeros behind them.
-    PRIMSEL_INLINE static Floats<Arch> load_part(const float* src, int count) noexcept {
-        if (count >= width) return load<Arch>(src);
-        return count > 0 ? FirstLanes<Arch>(count).load(src) : broadcast<Arch>(0.0F);
-    }
-    // Whole vectors of zeros reach into the next line, which is copied next.
-    PRIMSEL_INLINE void copy_row(const float* src, float* dst) const noexcept {
-        store_zeros(dst, s_.pad_left);
-        dst += s_.pad_left;
-        int w = 0;
-        for (; w < s_.w; w += width) store<Arch>(dst + w, load_part(src + w, s_.w - w));
-        store_zeros(dst + w, pitch_ - s_.pad_left - w);
-    }
-    /// Copies a row for stride 2: even and odd columns of the padded row apart.
-    PRIMSEL_INLINE void halve_row(const float* src, float* dst) const noexcept {
-        using Register = typename Floats<Arch>::register_type;
-        const int odd_pad = s_.pad_left % 2, begin = s_.pad_left / 2;
-        float *even = dst + odd_pad * part_, *odd = dst + (1 - odd_pad) * part_;
-        store_zeros(even, begin), store_zeros(odd, begin + odd_pad);
-        even += begin, odd += begin + odd_pad;
-        int i = 0;
-        for (; 2 * i < s_.w; i += width) {
-            const Register low = load_part(src + 2 * i, s_.w - 2 * i),
-                           high = load_part(src + 2 * i + width, s_.w - 2 * i - width);
-            [&]<int... lane>(std::integer_sequence<int, lane...>) {
-                store<Arch>(even + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane)...))));
-                store<Arch>(odd + i, Floats<Arch>(Register(__builtin_shufflevector(low, high, (2 * lane + 1)...))));
-            }(std::make_integer_sequence<int, width>{});
-        }
-        store_zeros(even + i, pitch_ - begin - i);
-        store_zeros(odd + i, pitch_ - begin - odd_pad - i);
-    }
-    void split_row(const float* src, float* dst) const noexcept {
-        const int stride = s_.stride_w;
-        for (int column = 0; column < stride; ++column, dst += part_) {
-            // The first column of the image with this remainder, and the number of columns of padding before it.
-            const int before = std::max(s_.pad_left - column + stride - 1, 0) / stride,
-                      from = column + before * stride - s_.pad_left;
-            std::fill_n(dst, pitch_, 0.0F);
-            float* to = dst + before;
-            for (int w = from; w < s_.w; w += stride) *to++ = src[w];
-        }
-    }
-
     /// A strip of an output plane, and a copied input.
     struct Plane {
         ConvArgs const& args;
