@@ -195,7 +195,7 @@ private:
                 for (int i = 0; i < apart_; ++i, to += pitch_, h += line_step_) {
                     if (block + i >= lines) continue;
                     const float* from = src + static_cast<std::ptrdiff_t>(h) * s_.w;
-                    // What is stored beyond a line lies in the next one, which is copied next.
+                    // Zeros stored beyond a line lie in the next one, which is copied next.
                     if (h < 0 || h >= s_.h)
                         rows.clear(to);
                     else
