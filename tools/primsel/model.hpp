@@ -88,9 +88,6 @@ struct Model {
 [[nodiscard]] Model load_model(Source const& source, std::vector<GivenInput> const& given);
 [[nodiscard]] Model load_model(ModelOptions const& options);
 
-/// Adds the ranges and bounds of a file of `primsel quantise`. Throws error where it is of another network.
-void add_ranges(Model& model, std::string const& file);
-
 /// The graph for so many images at once.
 [[nodiscard]] ps::Graph with_batch(ps::Graph const& graph, int batch);
 /// Runs so many images at once where neither the options nor the file say how many.
