@@ -186,15 +186,18 @@ private:
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
     }
 
-    /// Returns the operations of the products of run_ranges at the FMA peak.
+    /// Returns the operations of the products of run_ranges at the FMA peak: those around tiles, and for each kernel
+    /// row inside the image those of its depth.
     template <class Arch>
     [[nodiscard]] static double operations_of_ranges(ConvShape const& s) {
-        double sum = 0;
-        primitive::detail::for_column_ranges(s, [&](Range columns, Range taps_w) {
-            primitive::detail::for_row_ranges(s, [&](Range rows, Range taps_h) {
-                sum += rows.size() * gemm::tile_operations<Arch>(columns.size(), s.group_k(),
-                                                                 1.0 * taps_h.size() * taps_w.size() * s.group_c());
-            });
+        double sum = 0, kernel_rows = 0;
+        for (int fh = 0; fh < s.fh; ++fh) kernel_rows += tap_rows(s, fh).size();
+        for_column_ranges(s, [&](Range columns, Range taps_w) {
+            const auto of_depth = [&](int depth) {
+                return gemm::tile_operations<Arch>(columns.size(), s.group_k(), depth);
+            };
+            const double around = of_depth(0);
+            sum += s.out_h() * around + kernel_rows * (of_depth(taps_w.size() * s.group_c()) - around);
         });
         return s.groups * sum;
     }

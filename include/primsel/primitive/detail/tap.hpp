@@ -31,31 +31,23 @@ struct Range {
     return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
 }
 
-/// Calls visit(positions, taps) for each range of output positions along one axis that have the same taps inside the
-/// image, in ascending order. The first tap of position 0 reads `offset`.
+/// Returns the kernel columns that lie inside the image for an output column; those of an empty range are 0.
+[[nodiscard]] constexpr Range taps_at_column(ConvShape const& s, int ow) {
+    const Range taps = inside(ow * s.stride_w - s.pad_left, s.dilation_w, s.w, s.fw);
+    return taps.size() == 0 ? Range{} : taps;
+}
+/// Calls visit(columns, taps) for each range of output columns that have the same taps inside the image, in ascending
+/// order.
 template <class Visit>
-constexpr void for_tap_ranges(int offset, int dilation, int stride, int extent, int taps, int out, Visit const& visit) {
-    const auto taps_of = [=](int position) {
-        const int first = position * stride + offset;
-        const Range inside_image = inside(first, dilation, extent, taps);
-        return inside_image.size() == 0 ? Range{} : inside_image;
-    };
-    for (int begin = 0, end = 0; begin < out; begin = end) {
-        const Range same = taps_of(begin);
-        for (end = begin + 1; end < out; ++end) {
-            const Range next = taps_of(end);
+constexpr void for_column_ranges(ConvShape const& s, Visit const& visit) {
+    for (int begin = 0, end = 0; begin < s.out_w(); begin = end) {
+        const Range same = taps_at_column(s, begin);
+        for (end = begin + 1; end < s.out_w(); ++end) {
+            const Range next = taps_at_column(s, end);
             if (next.begin != same.begin || next.end != same.end) break;
         }
         visit(Range{begin, end}, same);
     }
-}
-template <class Visit>
-constexpr void for_row_ranges(ConvShape const& s, Visit const& visit) {
-    for_tap_ranges(-s.pad_top, s.dilation_h, s.stride_h, s.h, s.fh, s.out_h(), visit);
-}
-template <class Visit>
-constexpr void for_column_ranges(ConvShape const& s, Visit const& visit) {
-    for_tap_ranges(-s.pad_left, s.dilation_w, s.stride_w, s.w, s.fw, s.out_w(), visit);
 }
 
 /// Returns the rows from one kernel row to the next in a copy of the image under so many output rows. A kernel with a
