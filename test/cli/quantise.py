@@ -145,7 +145,7 @@ class Quantise(Cli):
         self.assertTrue(any("int8" in (layer["primitive"] or "") for layer in plans[0]))
         right, a, b = (floats(self.output(*which, "--input", x)) for which in
                        (net, (*net, "--ranges", ranges, *in_bytes), (file, *in_bytes)))
-        # The file rounds the weights of layers, too, that the plan computes in floats.
+        # The file rounds biases, too, so that some results of layers are the next byte.
         self.assertLess(error(a, b), error(a, right))
         self.assertLess(error(b, right), 1.5 * error(a, right))
         # A layer that an error budget leaves in floats has float weights in the file.
