@@ -10,21 +10,29 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 
 
-# Sources with the same flags share this, compiled ahead with all that it instantiates, which takes longer than they do.
+# Sources share this, compiled ahead with all that it instantiates, which takes longer than they do.
 SHARED = "#include <primsel/kernels/extern_kernels.hpp>\n#include <primsel/primsel.hpp>\n"
 
 
 def flags_of(entry):
-    """The compiler and the flags of a source, without the source and its object."""
-    words = [word for word in shlex.split(entry["command"]) if word != "-c"]
+    """The compiler and the flags of a source, without the source, its object and how it would be optimised."""
+    words = [word for word in shlex.split(entry["command"]) if word != "-c" and not re.fullmatch(r"-O\w", word)]
     output = words.index("-o")
     words = words[:output] + words[output + 2 :]
     return tuple(word for word in words if pathlib.Path(entry["directory"], word) != pathlib.Path(entry["file"]))
+
+
+def dialect(flags):
+    """The flags that sources must have in common to share what is compiled ahead: not where they look for headers, nor
+    definitions that the library does not know."""
+    text = re.sub(r" -isystem \S+| -I\S+| -D(?!PRIMSEL_)\S+", "", " ".join(flags))
+    return tuple(text.split())
 
 
 def precompile(folder, number, flags):
@@ -47,12 +55,14 @@ def main(arguments):
     folder = pathlib.Path(arguments[0]).resolve()
     jobs = int(arguments[1]) if len(arguments) > 1 else os.cpu_count()
     entries = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
+    entries = list({entry["file"]: entry for entry in reversed(entries)}.values())[::-1]  # a source of several programs once
     flags = [flags_of(entry) for entry in entries]
-    shared = [each for each, count in collections.Counter(flags).items() if count > 1 and "clang" in each[0]]
+    users = collections.Counter(map(dialect, flags))
+    shared = {dialect(each): each for each in flags if users[dialect(each)] > 1 and "clang" in each[0]}
     findings = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        ahead = dict(zip(shared, pool.map(lambda i: precompile(folder, i, shared[i]), range(len(shared)))))
-        checked = pool.map(lambda entry, each: check(entry, each, ahead.get(each, [])), entries, flags)
+        ahead = dict(zip(shared, pool.map(lambda i: precompile(folder, *i), enumerate(shared.values()))))
+        checked = pool.map(lambda entry, each: check(entry, each, ahead.get(dialect(each), [])), entries, flags)
         for number, finding in enumerate(checked, start=1):
             print(f"[{number}/{len(entries)}] {entries[number - 1]['file']}", flush=True)
             if finding:
