@@ -62,6 +62,34 @@ inline std::vector<double> run(ps::OnnxModel const& model, std::vector<float> co
     }
     return result;
 }
+/// All results of a model, each image by image, as its simplified graph computes them from its inputs.
+inline std::vector<std::vector<double>> run_inputs(ps::OnnxModel const& model,
+                                                   std::vector<std::vector<float>> const& inputs) {
+    const ps::Graph graph = ps::simplify(model.graph);
+    std::vector<std::vector<double>> outputs(graph.outputs().size());
+    for (std::size_t image = 0; image < static_cast<std::size_t>(graph.batch()); ++image) {
+        evaluate::Images results;
+        std::size_t next = 0;
+        for (ps::Node const& node : graph.nodes()) {
+            evaluate::Images read;
+            for (const std::size_t input : node.inputs) read.push_back(results[input]);
+            if (!std::holds_alternative<ps::InputParams>(node.layer)) {
+                results.push_back(evaluate::layer(node, read, model.weights));
+                continue;
+            }
+            Image& src = results.emplace_back(node.shape);
+            std::vector<float> const& values = inputs.at(next++);
+            for (std::size_t i = 0; i < src.data.size(); ++i) {
+                src.data[i] = static_cast<double>(values.at(image * src.data.size() + i));
+            }
+        }
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            Image const& result = results[graph.outputs()[i]];
+            outputs[i].insert(outputs[i].end(), result.data.begin(), result.data.end());
+        }
+    }
+    return outputs;
+}
 inline bool is_close(std::vector<double> const& a, std::vector<double> const& b) {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <primsel/onnx/detail/activation.hpp>
 #include <primsel/onnx/detail/convolution.hpp>
 #include <primsel/onnx/detail/detection.hpp>
+#include <primsel/onnx/detail/einsum.hpp>
 #include <primsel/onnx/detail/elementwise.hpp>
 #include <primsel/onnx/detail/fold.hpp>
 #include <primsel/onnx/detail/fused.hpp>
@@ -63,6 +64,7 @@ inline constexpr Operator operators[] = {
     {"Div", translate_div},
     {"Dropout", translate_dropout},
     {"DynamicQuantizeLinear", translate_dynamic_quantize_linear},
+    {"Einsum", translate_einsum},
     {"Elu", translate_elu},
     {"Equal", translate_equal},
     {"Erf", translate_function},
