@@ -102,9 +102,13 @@ inline void translate_lrn(Call& call) {
                            .alpha = call.real("alpha", 1e-4F),
                            .beta = call.real("beta", 0.75F),
                            .k = call.real("bias", 1.0F)};
-    if (params.size % 2 == 0) fail("windows of an even number of channels are not supported");
+    Builder& build = call.build;
     const Operand src = call.operand(0);
-    call.give(call.build.apply(params, src, src.dims));
+    if (params.size % 2 != 0) return call.give(build.apply(params, src, src.dims));
+    // The larger half of a window of even size is ahead; the layer has it behind, as PyTorch.
+    const std::size_t axis = 1 - build.hidden_axes();
+    const Operand turned = detail::reversed(build, src, axis);
+    call.give(detail::reversed(build, build.apply(params, turned, src.dims), axis));
 }
 
 namespace detail {
@@ -145,25 +149,46 @@ inline void translate_instance_norm(Call& call) {
     detail::give_scaled(call, std::move(normal), detail::channels_of(call.build, x.dims));
 }
 
-/// All axes from one on.
-inline void translate_layer_norm(Call& call) {
-    const std::size_t rank = call.rank(0), first = call.build.image_axis(call.integer("axis", -1), rank);
-    const Operand x = call.operand(0);
-    std::vector<std::size_t> axes;
-    for (std::size_t axis = first; axis < x.dims.size(); ++axis) axes.push_back(axis);
-    const detail::Normal normal = detail::emit_normal(call.build, x, axes, call.real("epsilon", 1e-5F));
-    if (call.wants(1)) call.give(normal.mean, 1);
-    if (call.wants(2))
-        call.give(emit_binary(call.build, BinaryKind::divide, scalar_operand(call.build, 1.0F), normal.deviation), 2);
-    Operand result = normal.value;
+namespace detail {
+/// Gives x times input 1, plus input 2 where there is one: tensors that broadcast with the axes from `first` on.
+inline void give_scaled_from(Call& call, Operand x, std::size_t first) {
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
         if (!call.has(i)) continue;
         OnnxTensor const& values = call.floats(i, i == 1 ? "scale" : "bias");
         if (values.dims.size() > x.dims.size() - first) fail("its scale or bias has too many dimensions");
         const Operand y{values.dims, std::nullopt, values};
-        result = detail::emit_affine_or_binary(call.build, i == 1 ? BinaryKind::multiply : BinaryKind::add, result, y);
+        x = emit_affine_or_binary(call.build, i == 1 ? BinaryKind::multiply : BinaryKind::add, x, y);
     }
-    call.give(std::move(result));
+    call.give(std::move(x));
+}
+/// The axes of an image from one on, which is counted as the attribute `axis` has it.
+[[nodiscard]] inline std::vector<std::size_t> axes_from(Call const& call) {
+    const std::size_t first = call.build.image_axis(call.integer("axis", -1), call.rank(0));
+    std::vector<std::size_t> axes(call.rank(0) - call.build.hidden_axes() - first);
+    std::iota(axes.begin(), axes.end(), first);
+    return axes;
+}
+}  // namespace detail
+
+/// All axes from one on.
+inline void translate_layer_norm(Call& call) {
+    const std::vector<std::size_t> axes = detail::axes_from(call);
+    const Operand x = call.operand(0);
+    const detail::Normal normal = detail::emit_normal(call.build, x, axes, call.real("epsilon", 1e-5F));
+    if (call.wants(1)) call.give(normal.mean, 1);
+    if (call.wants(2))
+        call.give(emit_binary(call.build, BinaryKind::divide, scalar_operand(call.build, 1.0F), normal.deviation), 2);
+    detail::give_scaled_from(call, normal.value, axes[0]);
+}
+
+/// Quotients by the root of the mean square over all axes from one on.
+inline void translate_rms_norm(Call& call) {
+    Builder& build = call.build;
+    const std::vector<std::size_t> axes = detail::axes_from(call);
+    const Operand x = call.operand(0);
+    const Operand mean = emit_reduce(build, ReduceKind::mean, emit_unary(build, ActivationKind::power, x, 2.0F), axes);
+    const Operand root = emit_unary(build, ActivationKind::sqrt, build.scale(mean, 1.0F, call.real("epsilon", 1e-5F)));
+    detail::give_scaled_from(call, emit_binary(build, BinaryKind::divide, x, root), axes[0]);
 }
 
 /// Groups of channels by their statistics. Before opset 21, scale and bias have one value a group.

@@ -14,6 +14,7 @@
 #include <primsel/onnx/detail/matmul.hpp>
 #include <primsel/onnx/detail/normalization.hpp>
 #include <primsel/onnx/detail/pool.hpp>
+#include <primsel/onnx/detail/positions.hpp>
 #include <primsel/onnx/detail/qlinear.hpp>
 #include <primsel/onnx/detail/quantised.hpp>
 #include <primsel/onnx/detail/reduce.hpp>
@@ -59,6 +60,7 @@ inline constexpr Operator operators[] = {
     {"ConvInteger", translate_conv_integer},
     {"Cos", translate_function},
     {"Cosh", translate_function},
+    {"CumSum", translate_cum_sum},
     {"DepthToSpace", translate_depth_to_space, true},
     {"DequantizeLinear", translate_dequantize_linear},
     {"Div", translate_div},
@@ -78,12 +80,14 @@ inline constexpr Operator operators[] = {
     {"Gelu", translate_gelu},
     {"Gemm", translate_gemm},
     {"GlobalAveragePool", translate_global_average_pool},
+    {"GlobalLpPool", translate_global_lp_pool},
     {"GlobalMaxPool", translate_global_max_pool},
     {"Greater", translate_greater},
     {"GreaterOrEqual", translate_greater_or_equal},
     {"GroupNormalization", translate_group_norm},
     {"HardSigmoid", translate_hard_sigmoid},
     {"HardSwish", translate_hard_swish},
+    {"Hardmax", translate_hardmax},
     {"Identity", translate_identity},
     {"InstanceNormalization", translate_instance_norm},
     {"IsInf", translate_is_inf},
@@ -96,6 +100,7 @@ inline constexpr Operator operators[] = {
     {"Log", translate_function},
     {"LogSoftmax", translate_log_softmax},
     {"LpNormalization", translate_lp_norm},
+    {"LpPool", translate_lp_pool},
     {"MatMul", translate_matmul},
     {"MatMulInteger", translate_matmul_integer},
     {"Max", translate_max},
@@ -110,6 +115,7 @@ inline constexpr Operator operators[] = {
     {"NonMaxSuppression", translate_non_max_suppression},
     {"NonZero", translate_non_zero},
     {"Not", translate_not},
+    {"OneHot", translate_one_hot},
     {"Or", translate_or},
     {"PRelu", translate_prelu},
     {"Pad", translate_pad},
@@ -117,6 +123,7 @@ inline constexpr Operator operators[] = {
     {"QLinearConv", translate_qlinear_conv},
     {"QLinearMatMul", translate_qlinear_matmul},
     {"QuantizeLinear", translate_quantize_linear},
+    {"RMSNormalization", translate_rms_norm},
     {"Range", translate_range},
     {"Reciprocal", translate_reciprocal},
     {"ReduceL1", translate_reduce_l1},
@@ -159,6 +166,7 @@ inline constexpr Operator operators[] = {
     {"ThresholdedRelu", translate_thresholded_relu},
     {"Tile", translate_tile, true},
     {"TopK", translate_top_k},
+    {"Trilu", translate_trilu},
     {"Transpose", translate_transpose, true},
     {"Unsqueeze", translate_unsqueeze, true},
     {"Upsample", translate_upsample, true},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/onnx/detail/elementwise.hpp>
+#include <primsel/onnx/detail/join.hpp>
 #include <primsel/onnx/detail/pool.hpp>
 
 #include <cmath>
@@ -272,6 +273,68 @@ inline void translate_top_k(Call& call) {
     };
     result(0, call.input(0).type);
     result(1, OnnxType::int64);
+}
+
+namespace detail {
+/// The absolute values to the power of p, and the root of what these add up to.
+struct Norm {
+    float p;
+    [[nodiscard]] Operand terms(Builder& build, Operand const& x) const {
+        if (p == 2.0F) return emit_unary(build, ActivationKind::power, x, 2.0F);
+        const Operand absolute = emit_unary(build, ActivationKind::abs, x);
+        return p == 1.0F ? absolute : emit_unary(build, ActivationKind::power, absolute, p);
+    }
+    [[nodiscard]] Operand root(Builder& build, Operand const& sum) const {
+        if (p == 1.0F) return sum;
+        if (p == 2.0F) return emit_unary(build, ActivationKind::sqrt, sum);
+        return emit_unary(build, ActivationKind::power, sum, 1.0F / p);
+    }
+};
+[[nodiscard]] inline Norm norm_of(Call const& call) {
+    const float p = call.opset() < 2 ? call.real("p", 2.0F) : static_cast<float>(call.integer("p", 2));
+    if (!(p >= 1.0F) || !is_finite(p)) fail("a norm of p = ", p);
+    return {p};
+}
+}  // namespace detail
+
+/// The norm of all pixels of each channel.
+inline void translate_global_lp_pool(Call& call) {
+    if (call.rank(0) < 3) fail("on a tensor of ", call.rank(0), " dimensions");
+    Builder& build = call.build;
+    const detail::Norm norm = detail::norm_of(call);
+    const Operand terms = norm.terms(build, call.operand(0));
+    std::vector<std::size_t> axes(terms.dims.size() - (2 - build.hidden_axes()));
+    std::iota(axes.begin(), axes.end(), 2 - build.hidden_axes());
+    call.give(norm.root(build, emit_reduce(build, ReduceKind::sum, terms, axes)));
+}
+
+/// The norm of the pixels under a window, those in the padding being 0.
+inline void translate_lp_pool(Call& call) {
+    Builder& build = call.build;
+    const detail::Norm norm = detail::norm_of(call);
+    detail::Pooling pooling = detail::read_pool(call, PoolKind::average);
+    const std::size_t axes = call.rank(0) - 2;
+    Operand terms = norm.terms(build, detail::without_first(build, call.operand(0), pooling.skipped, axes));
+    PoolParams& params = pooling.params;
+    params.count_include_pad = true;
+    if (params.ceil_mode) {
+        // An average over the part of a window that is there would not tell the sum.
+        const Shape in = build.shape_of(terms.dims), out = params.output({&in, 1});
+        const auto missing = [](int count, int stride, int window, int dilation, int size) {
+            return std::max(0, (count - 1) * stride + (window - 1) * dilation + 1 - size);
+        };
+        const Padding& pad = params.padding;
+        Sizes none(terms.dims.size(), 0), more = none;
+        more.back() = missing(out.w, params.stride.w, params.window.w, params.dilation.w, in.w + pad.left + pad.right);
+        if (axes == 2) {
+            more.end()[-2] =
+                missing(out.h, params.stride.h, params.window.h, params.dilation.h, in.h + pad.top + pad.bottom);
+        }
+        params.ceil_mode = false;
+        terms = emit_pad(build, std::move(terms), none, more, PadMode::constant, 0.0F);
+    }
+    const Operand mean = detail::pooled(build, terms, params, axes);
+    call.give(norm.root(build, build.scale(mean, static_cast<float>(params.window.h * params.window.w), 0.0F)));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
