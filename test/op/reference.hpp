@@ -235,11 +235,10 @@ inline int along(ps::Axis axis, int c, int h, int w) { return axis == ps::Axis::
 inline Image run(ps::SoftmaxParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
     return build(output, [&](int c, int h, int w) {
-        double sum = 0;
-        for (int i = 0; i < ps::extent(output, p.axis); ++i) {
-            sum += std::exp(along(in, p.axis, i, c, h, w) - in(c, h, w));
-        }
-        return 1 / sum;
+        double top = in(c, h, w), sum = 0;
+        for (int i = 0; i < ps::extent(output, p.axis); ++i) top = std::max(top, along(in, p.axis, i, c, h, w));
+        for (int i = 0; i < ps::extent(output, p.axis); ++i) sum += std::exp(along(in, p.axis, i, c, h, w) - top);
+        return std::exp(in(c, h, w) - top) / sum;
     });
 }
 

@@ -33,6 +33,20 @@ namespace detail {
 }
 }  // namespace detail
 
+/// The parts one after the other along an axis; their other extents are equal.
+inline Operand emit_concat(Builder& build, std::vector<Operand> const& parts, std::size_t axis) {
+    std::vector<std::size_t> inputs;
+    AxisView along{};
+    Sizes dims = parts[0].dims;
+    dims[axis] = 0;
+    for (Operand const& part : parts) {
+        along = build.view_along(part.dims, axis);
+        inputs.push_back(build.view(part, along.shape));
+        dims[axis] += part.dims[axis];
+    }
+    return build.operand(build.emit(ConcatParams{along.axis}, std::move(inputs)), std::move(dims));
+}
+
 inline void translate_concat(Call& call) {
     if (call.input_count() == 0) fail("no inputs");
     if (call.opset() >= 4 && !call.has_attribute("axis")) fail("without an axis");
@@ -58,15 +72,9 @@ inline void translate_concat(Call& call) {
     if (parts.size() == 1) return call.pass(parts[0]);
     (void)elements(dims);
     const std::size_t image_axis = call.build.image_axis(given_axis, dims.size());
-    std::vector<std::size_t> inputs;
-    AxisView along{};
-    for (const std::size_t i : parts) {
-        const Operand part = call.operand(i);
-        along = call.build.view_along(part.dims, image_axis);
-        inputs.push_back(call.build.view(part, along.shape));
-    }
-    const std::size_t node = call.build.emit(ConcatParams{along.axis}, std::move(inputs));
-    call.give(call.build.operand(node, call.build.image_dims(dims)));
+    std::vector<Operand> operands;
+    for (const std::size_t i : parts) operands.push_back(call.operand(i));
+    call.give(emit_concat(call.build, operands, image_axis));
 }
 
 namespace detail {

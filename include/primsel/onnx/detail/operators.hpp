@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/onnx/detail/activation.hpp>
+#include <primsel/onnx/detail/attention.hpp>
 #include <primsel/onnx/detail/convolution.hpp>
 #include <primsel/onnx/detail/detection.hpp>
 #include <primsel/onnx/detail/einsum.hpp>
@@ -45,6 +46,7 @@ inline constexpr Operator operators[] = {
     {"Asinh", translate_function},
     {"Atan", translate_function},
     {"Atanh", translate_function},
+    {"Attention", translate_attention},
     {"AveragePool", translate_average_pool},
     {"BatchNormalization", translate_batch_norm},
     {"Cast", translate_cast_or_keep},
