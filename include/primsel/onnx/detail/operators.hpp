@@ -22,6 +22,7 @@
 #include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/resize.hpp>
 #include <primsel/onnx/detail/slice.hpp>
+#include <primsel/onnx/detail/spectrum.hpp>
 
 #include <string_view>
 
@@ -63,6 +64,7 @@ inline constexpr Operator operators[] = {
     {"Cos", translate_function},
     {"Cosh", translate_function},
     {"CumSum", translate_cum_sum},
+    {"DFT", translate_dft},
     {"DepthToSpace", translate_depth_to_space, true},
     {"DequantizeLinear", translate_dequantize_linear},
     {"Div", translate_div},
@@ -142,6 +144,7 @@ inline constexpr Operator operators[] = {
     {"Reshape", translate_reshape, true},
     {"Resize", translate_resize, true},
     {"Round", translate_function},
+    {"STFT", translate_stft},
     {"ScatterElements", translate_scatter_elements},
     {"ScatterND", translate_scatter_nd},
     {"Selu", translate_selu},
