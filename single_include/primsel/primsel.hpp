@@ -3020,6 +3020,30 @@ struct ResizeGradientParams {
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
 };
 
+/// The gradient of Gather on an image of the given shape: each row of the image gets the sum of the rows of dy that
+/// were taken from it. Inputs: the row numbers, dy.
+struct GatherGradientParams {
+    GatherParams gather{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "gather_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("gather", gather), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        const Shape read[] = {input, inputs[0]};
+        if (const Fault fault = gather.check(read); fault != Fault::none) return fault;
+        return inputs[1] == gather.output(read) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return layer::detail::is_size(input) ? "" : layer::detail::impossible_shape;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(GatherGradientParams const&, GatherGradientParams const&) = default;
+};
+
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/input.hpp
 
@@ -3487,16 +3511,15 @@ struct RandomDropoutParams {
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer =
-    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
-                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
-                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
-                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
-                 TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
-                 GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
-                 NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams,
-                 AsStridedGradientParams, ResizeGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
+using AnyLayer = std::variant<
+    InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams, ScaleParams,
+    DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams, PadParams, ChannelShuffleParams,
+    SliceParams, ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams, ResizeParams,
+    MaxPoolIndicesParams, ConvTransposeParams, TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams,
+    PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
+    NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
+    RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams, AsStridedGradientParams,
+    ResizeGradientParams, GatherGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
@@ -18103,6 +18126,18 @@ void apply_epilogue(Shape shape, int batch, float* data, const float* bias, cons
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace op::detail {
+
+/// Returns the row of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
+[[nodiscard]] inline std::size_t gathered_row(GatherParams const& params, float position, std::size_t count) noexcept {
+    const auto at = static_cast<double>(position), size = static_cast<double>(count);
+    if (at > -1 && at < size) return static_cast<std::size_t>(at);
+    if (!params.from_end || !(at <= -1 && at > -size - 1)) return count;
+    return count - static_cast<std::size_t>(-at);
+}
+
+}  // namespace op::detail
+
 template <>
 struct Op<GatherParams> {
     static constexpr bool in_place = false;
@@ -18132,7 +18167,7 @@ struct Op<GatherParams> {
                                    for (std::size_t row = first; row < last; ++row) {
                                        const std::size_t channel = row / n;
                                        const float position = args.src[1][channel / c * n + row % n];
-                                       const std::size_t at = place(params, static_cast<double>(position), h);
+                                       const std::size_t at = op::detail::gathered_row(params, position, h);
                                        float* dst = args.dst + row * w;
                                        if (at == h) {
                                            std::fill_n(dst, w, 0.0F);
@@ -18150,17 +18185,60 @@ private:
         const std::size_t rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) * n;
         op::detail::for_ranges(args.executor, rows, w, [&params, &args, h, w, n](std::size_t first, std::size_t last) {
             for (std::size_t i = first * w; i < last * w; ++i) {
-                const std::size_t at = place(params, static_cast<double>(args.src[1][i]), h);
+                const std::size_t at = op::detail::gathered_row(params, args.src[1][i], h);
                 args.dst[i] = at == h ? 0.0F : args.src[0][(i / w / n * h + at) * w + i % w];
             }
         });
     }
-    /// Returns the index of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
-    static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
-        const auto size = static_cast<double>(count);
-        if (position > -1 && position < size) return static_cast<std::size_t>(position);
-        if (!params.from_end || !(position <= -1 && position > -size - 1)) return count;
-        return count - static_cast<std::size_t>(-position);
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/gather_gradient.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Adds the rows of dy in their order, channel by channel.
+template <>
+struct Op<GatherGradientParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GatherGradientParams const&, std::span<const Shape> inputs, Shape output) {
+        return op::element_counts<L>(static_cast<double>(inputs[1].size()), inputs, output);
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(GatherGradientParams const& params, OpArgs const& args) noexcept {
+        const auto c = static_cast<std::size_t>(args.dst_shape.c), h = static_cast<std::size_t>(args.dst_shape.h),
+                   w = static_cast<std::size_t>(args.dst_shape.w), n = static_cast<std::size_t>(args.src_shape[1].h);
+        const GatherParams gather = params.gather;
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * c, (h + n) * w,
+            [=, indices = args.src[0], dy = args.src[1], dx = args.dst](std::size_t first, std::size_t last) {
+                for (std::size_t channel = first; channel < last; ++channel) {
+                    const float* const from = dy + channel * n * w;
+                    float* const to = dx + channel * h * w;
+                    std::fill_n(to, h * w, 0.0F);
+                    if (gather.elements) {
+                        const float* const at = indices + channel * n * w;
+                        for (std::size_t i = 0; i < n * w; ++i) {
+                            const std::size_t row = op::detail::gathered_row(gather, at[i], h);
+                            if (row < h) to[row * w + i % w] += from[i];
+                        }
+                    } else {
+                        const float* const at = indices + channel / c * n;
+                        for (std::size_t i = 0; i < n; ++i) {
+                            const std::size_t row = op::detail::gathered_row(gather, at[i], h);
+                            for (std::size_t x = 0; x < w && row < h; ++x) to[row * w + x] += from[i * w + x];
+                        }
+                    }
+                }
+            });
     }
 };
 
@@ -35435,7 +35513,8 @@ public:
         for (std::string const& weight : trained_) {
             if (owners_.contains(weight)) continue;
             if (std::ranges::find(result_.weights, weight, &WeightGradient::weight) == result_.weights.end()) {
-                fail("train: nothing that leads to the result depends on weight ", weight);
+                fail("train: nothing that leads to the result depends on weight ", weight,
+                     "; steps, comparisons and positions pass no gradient: freeze it to train the others");
             }
         }
         result_.graph.set_outputs(outputs_);
@@ -35566,25 +35645,41 @@ private:
     [[nodiscard]] std::size_t flat(std::size_t i, std::size_t dy) {
         return shaped(form_[i].name + "/gradient flat", Shape{.c = static_cast<int>(form_[i].shape.size())}, dy);
     }
-    /// The convolution of which a transposed one computes the gradient of the input.
-    [[nodiscard]] static ConvParams transposed(ConvTransposeParams const& of, Shape in) {
-        return {.k = in.c,
-                .kernel = of.kernel,
-                .stride = of.stride,
-                .padding = of.padding,
-                .dilation = of.dilation,
-                .groups = of.groups,
-                .bias = false};
+    /// The convolution of which a transposed one computes the gradient of the input, and the image that it reads.
+    /// Extra rows and columns beyond its stride lie outside: the transposed one has its bias there.
+    struct Transposed {
+        ConvParams conv;
+        Shape image;
+    };
+    [[nodiscard]] Transposed transposed(Node const& node, ConvTransposeParams const& of) const {
+        const Shape in = form_[node.inputs[0]].shape;
+        Transposed result{{.k = in.c,
+                           .kernel = of.kernel,
+                           .stride = of.stride,
+                           .padding = of.padding,
+                           .dilation = of.dilation,
+                           .groups = of.groups,
+                           .bias = false},
+                          node.shape};
+        const auto leave_out = [](int surplus, int& padding, int& extent) {
+            const int cropped = std::clamp(surplus, 0, padding);
+            padding -= cropped, extent -= std::max(surplus, 0) - cropped;
+        };
+        leave_out(of.extra_h - of.stride.h + 1, result.conv.padding.bottom, result.image.h);
+        leave_out(of.extra_w - of.stride.w + 1, result.conv.padding.right, result.image.w);
+        if (result.image.h < 1 || result.image.w < 1) refuse(node, "its kernel reaches no pixel of the result");
+        return result;
     }
     std::size_t forward_conv_transpose(Node const& node, ConvTransposeParams const& of, std::size_t x) {
+        const auto [conv, image] = transposed(node, of);
         const Shape in = result_.graph[x].shape;
-        const ConvParams conv = transposed(of, in);
-        if (conv.output({&node.shape, 1}) != in) {
-            refuse(node, "its extra rows or columns are as many as a stride: no convolution has this gradient");
-        }
         const Shape kernel{.c = in.c, .h = of.k / of.groups, .w = of.kernel.h * of.kernel.w};
-        const std::size_t result = add(node.name + "/transposed", ConvInputGradientParams{conv, node.shape},
-                                       {x, parameter(node.name + ".weight", kernel)});
+        std::size_t result = add(node.name + "/transposed", ConvInputGradientParams{conv, image},
+                                 {x, parameter(node.name + ".weight", kernel)});
+        if (image != node.shape) {
+            const Padding around{0, node.shape.h - image.h, 0, node.shape.w - image.w};
+            result = add(node.name + "/whole", PadParams{.padding = around}, {result});
+        }
         if (!of.bias) return result;
         return add(node.name + "/biased", BinaryParams{BinaryKind::add},
                    {result, repeated(node.name + ".bias", Shape{.c = of.k})});
@@ -35652,15 +35747,22 @@ private:
     /// its weight is the layer's.
     void backward_conv_transpose(std::size_t i, ConvTransposeParams const& of, std::size_t dy) {
         Node const& node = form_[i];
-        const ConvParams conv = transposed(of, form_[node.inputs[0]].shape);
+        const auto [conv, image] = transposed(node, of);
+        std::size_t reached = dy;
+        if (image.h != node.shape.h) {
+            reached = add(node.name + "/rows of dy", SliceParams{0, image.h, Axis::h}, {reached});
+        }
+        if (image.w != node.shape.w) {
+            reached = add(node.name + "/columns of dy", SliceParams{0, image.w, Axis::w}, {reached});
+        }
         if (trains(node, "weight")) {
             output_gradient(node.name + ".weight", add(node.name + ".weight/gradient", ConvWeightGradientParams{conv},
-                                                       {dy, at_[node.inputs[0]]}));
+                                                       {reached, at_[node.inputs[0]]}));
         }
         if (trains(node, "bias")) {
             output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
         }
-        if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {dy}));
+        if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {reached}));
     }
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
@@ -35706,9 +35808,7 @@ private:
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ActivationParams const& activation,
                                   std::size_t dy) {
-        if (!ActivationGradientParams::differentiable(activation.kind)) {
-            refuse(form_[i], "this function has no gradient here");
-        }
+        if (!ActivationGradientParams::differentiable(activation.kind)) return none;
         const bool from_result = ActivationGradientParams::from_result(activation);
         return pass(i, place, ActivationGradientParams{activation}, {from_result ? at_[i] : input_at(i, place), dy});
     }
@@ -35997,6 +36097,35 @@ private:
         const std::size_t means = add(gradient_name(i, place) + "/mean", mean, {dy});
         return pass(i, place, ScaleParams{.known = true, .factor = static_cast<float>(factor.h * factor.w)}, {means});
     }
+    /// Row numbers have none.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, GatherParams const& gather, std::size_t dy) {
+        if (place == 1) return none;
+        return pass(i, place, GatherGradientParams{gather, shape_of_input(i, place)}, {input_at(i, 1), dy});
+    }
+    /// Each of the best elements gives its gradient to the place that it has in its row.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, TopKParams const& top, std::size_t dy) {
+        if (top.positions) return none;
+        const std::string name = gradient_name(i, place);
+        const Shape in = shape_of_input(i, place);
+        // A row as a column.
+        const Shape all{.c = in.c * in.h, .h = in.w, .w = 1}, best{.c = all.c, .h = top.k, .w = 1};
+        TopKParams positions = top;
+        positions.positions = true;
+        const std::size_t at = add(name + "/positions", positions, {input_at(i, place)});
+        const std::size_t columns =
+            add(name + "/columns", GatherGradientParams{{.from_end = false, .elements = true}, all},
+                {shaped(name + "/positions as columns", best, at), shaped(name + "/dy as columns", best, dy)});
+        return shaped(name, in, columns);
+    }
+    /// Positions have none.
+    std::size_t gradient_of_input(std::size_t, std::size_t, MaxPoolIndicesParams const&, std::size_t) { return none; }
+    std::size_t gradient_of_input(std::size_t, std::size_t, NonMaxSuppressionParams const&, std::size_t) {
+        return none;
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t, OwnLayerParams const&, std::size_t) {
+        refuse(form_[i], "a layer of your own has no gradient here");
+    }
+    /// Layers that have been handled, or that only the graph of a step has.
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
         refuse(form_[i], "this kind of layer has no gradient here");
@@ -36037,6 +36166,7 @@ private:
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36044,7 +36174,8 @@ private:
 namespace primsel::inline PRIMSEL_ABI::train::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
-/// that is known of convolutions holds for them, and those on rows are products; a flatten that only they read is gone,
+/// that is known of convolutions holds for them, and those on rows are products; normalisations by statistics of an
+/// image are the means, differences and quotients that they consist of; a flatten that only dense layers read is gone,
 /// and so is a softmax at the end, or its logarithm. Names and weights stay.
 class TrainingForm {
 public:
@@ -36071,6 +36202,8 @@ public:
                 at[i] = result.add(node.name, conv, inputs);
             } else if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
                 at[i] = add_products(result, node.name, *rows, inputs[0]);
+            } else if (const auto* norm = std::get_if<StandardizeParams>(&node.layer)) {
+                at[i] = add_standardized(result, node.name, *norm, inputs);
             } else {
                 at[i] = result.add(node.name, node.layer, inputs);
             }
@@ -36092,6 +36225,45 @@ private:
         const std::size_t product = graph.add(name + "/product", MatMulParams{}, {input, matrix});
         return graph.add(name, BinaryParams{BinaryKind::add},
                          {product, parameter(".bias", {.c = 1, .h = 1, .w = rows.k})});
+    }
+    /// Adds the layers of which simplify makes a normalisation by statistics of an image. The last has its name.
+    static std::size_t add_standardized(Graph& graph, std::string const& name, StandardizeParams const& norm,
+                                        std::vector<std::size_t> const& inputs) {
+        const Shape whole = graph[inputs[0]].shape;
+        int left = 1 + (norm.groups > 1 ? 1 : 0) + (norm.scales ? 1 : 0) + (norm.shifts ? 1 : 0);
+        // The last step is called as the layer.
+        const auto step = [&](const char* suffix, AnyLayer layer, std::vector<std::size_t> of) {
+            return graph.add(name + suffix, std::move(layer), std::move(of));
+        };
+        const auto last = [&](const char* suffix, AnyLayer layer, std::vector<std::size_t> of) {
+            return step(--left == 0 ? "" : suffix, std::move(layer), std::move(of));
+        };
+        const auto mean = [&](std::string const& of, std::size_t at) {
+            // A group is a channel of one row.
+            const bool along[] = {norm.along_c && norm.groups == 1, norm.along_h, norm.along_w};
+            for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
+                if (!along[static_cast<std::size_t>(axis)] || extent(graph[at].shape, axis) == 1) continue;
+                constexpr const char* names[] = {"/c", "/h", "/w"};
+                at = graph.add(name + of + names[static_cast<std::size_t>(axis)], ReduceParams{ReduceKind::mean, axis},
+                               {at});
+            }
+            return at;
+        };
+        std::size_t x = inputs[0];
+        if (norm.groups > 1) {
+            const Shape grouped{.c = norm.groups, .h = whole.c / norm.groups * whole.h, .w = whole.w};
+            x = step("/groups", ReshapeParams{grouped}, {x});
+        }
+        if (norm.centres) x = step("/centred", BinaryParams{BinaryKind::subtract}, {x, mean("/mean", x)});
+        const std::size_t square = step("/square", BinaryParams{BinaryKind::multiply}, {x, x});
+        const std::size_t safe =
+            step("/variance", ScaleParams{.known = true, .shift = norm.epsilon}, {mean("/mean square", square)});
+        const std::size_t deviation = step("/deviation", ActivationParams{ActivationKind::sqrt}, {safe});
+        std::size_t result = last("/quotient", BinaryParams{BinaryKind::divide}, {x, deviation});
+        if (norm.groups > 1) result = last("/together", ReshapeParams{whole}, {result});
+        if (norm.scales) result = last("/scaled", BinaryParams{BinaryKind::multiply}, {result, inputs[1]});
+        if (norm.shifts) result = last("/shifted", BinaryParams{BinaryKind::add}, {result, inputs.back()});
+        return result;
     }
     void check() const {
         for (Node const& node : graph_.nodes()) {

@@ -119,6 +119,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add_on(ps::RepeatParams{}, {channels});
     add(ps::AsStridedGradientParams{{.dims = {size}, .strides = {-1}, .offset = size - 1, .shape = shape}, shape});
     add(ps::ResizeGradientParams{{.size = {shape.h, shape.w}}, half});
+    add_on(ps::GatherGradientParams{{}, shape}, {{shape.w, 1, 1}, {shape.c, shape.w, shape.w}});
     add(own::Mirror{1});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());

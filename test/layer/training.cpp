@@ -74,6 +74,14 @@ TEST_CASE("gradients of layers that move pixels know the image that these come f
     CHECK(output(ps::AsStridedGradientParams{first, x}, {{8, 1, 1}}) == x);
     CHECK(check(ps::AsStridedGradientParams{first, {1, 7, 9}}, {{8, 1, 1}}) == Fault::slice_outside);
     CHECK(check(ps::AsStridedGradientParams{first, {0, 8, 9}}, {{8, 1, 1}}) == Fault::impossible_parameter);
+    const ps::GatherParams elements{.elements = true};
+    CHECK(check(ps::GatherGradientParams{{}, x}, {{5, 2, 1}, {6, 10, 9}}) == Fault::none);
+    CHECK(output(ps::GatherGradientParams{{}, x}, {{5, 2, 1}, {6, 10, 9}}) == x);
+    CHECK(check(ps::GatherGradientParams{{}, x}, {{5, 2, 1}, {6, 9, 9}}) == Fault::shapes_differ);
+    CHECK(check(ps::GatherGradientParams{{}, x}, {x}) == Fault::wrong_input_count);
+    CHECK(check(ps::GatherGradientParams{elements, x}, {{6, 2, 9}, {6, 2, 9}}) == Fault::none);
+    CHECK(check(ps::GatherGradientParams{elements, x}, {{5, 2, 9}, {5, 2, 9}}) == Fault::shapes_differ);
+    CHECK(check(ps::GatherGradientParams{{}, {0, 8, 9}}, {x, x}) == Fault::impossible_parameter);
     CHECK(check(ps::RepeatParams{}, {channels}) == Fault::none);
     CHECK(output(ps::RepeatParams{}, {channels}) == channels);
     CHECK(check(ps::RepeatParams{}, {x}) == Fault::shapes_differ);

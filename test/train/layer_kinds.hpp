@@ -252,6 +252,17 @@ private:
         }
         return result;
     }
+    [[nodiscard]] Images run(std::size_t i, ps::StandardizeParams const& norm,
+                             std::vector<Images> const& results) const {
+        Images result;
+        const std::vector<float> ones(static_cast<std::size_t>(graph_[i].shape.c), 1.0F), zeros(ones.size());
+        for (std::size_t n = 0; n < static_cast<std::size_t>(graph_.batch()); ++n) {
+            Images inputs;
+            for (const std::size_t input : graph_[i].inputs) inputs.push_back(results[input][n]);
+            result.push_back(reference::run(norm, inputs, ps::OpWeights{ones, zeros}, graph_[i].shape));
+        }
+        return result;
+    }
     template <class Params>
     [[nodiscard]] Images run(std::size_t i, Params const& layer, std::vector<Images> const& results) const {
         Images result;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <primsel/layer/activation.hpp>
+#include <primsel/layer/detection.hpp>
 #include <primsel/layer/norm.hpp>
 #include <primsel/layer/pool.hpp>
 #include <primsel/layer/reshape.hpp>
@@ -204,6 +205,30 @@ struct ResizeGradientParams {
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
+};
+
+/// The gradient of Gather on an image of the given shape: each row of the image gets the sum of the rows of dy that
+/// were taken from it. Inputs: the row numbers, dy.
+struct GatherGradientParams {
+    GatherParams gather{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "gather_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("gather", gather), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        const Shape read[] = {input, inputs[0]};
+        if (const Fault fault = gather.check(read); fault != Fault::none) return fault;
+        return inputs[1] == gather.output(read) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return layer::detail::is_size(input) ? "" : layer::detail::impossible_shape;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(GatherGradientParams const&, GatherGradientParams const&) = default;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -15,6 +15,7 @@
 #include <primsel/op/dense.hpp>
 #include <primsel/op/epilogue.hpp>
 #include <primsel/op/gather.hpp>
+#include <primsel/op/gather_gradient.hpp>
 #include <primsel/op/global_pool.hpp>
 #include <primsel/op/lrn.hpp>
 #include <primsel/op/lrn_gradient.hpp>

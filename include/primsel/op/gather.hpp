@@ -11,6 +11,18 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace op::detail {
+
+/// Returns the row of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
+[[nodiscard]] inline std::size_t gathered_row(GatherParams const& params, float position, std::size_t count) noexcept {
+    const auto at = static_cast<double>(position), size = static_cast<double>(count);
+    if (at > -1 && at < size) return static_cast<std::size_t>(at);
+    if (!params.from_end || !(at <= -1 && at > -size - 1)) return count;
+    return count - static_cast<std::size_t>(-at);
+}
+
+}  // namespace op::detail
+
 template <>
 struct Op<GatherParams> {
     static constexpr bool in_place = false;
@@ -40,7 +52,7 @@ struct Op<GatherParams> {
                                    for (std::size_t row = first; row < last; ++row) {
                                        const std::size_t channel = row / n;
                                        const float position = args.src[1][channel / c * n + row % n];
-                                       const std::size_t at = place(params, static_cast<double>(position), h);
+                                       const std::size_t at = op::detail::gathered_row(params, position, h);
                                        float* dst = args.dst + row * w;
                                        if (at == h) {
                                            std::fill_n(dst, w, 0.0F);
@@ -58,17 +70,10 @@ private:
         const std::size_t rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) * n;
         op::detail::for_ranges(args.executor, rows, w, [&params, &args, h, w, n](std::size_t first, std::size_t last) {
             for (std::size_t i = first * w; i < last * w; ++i) {
-                const std::size_t at = place(params, static_cast<double>(args.src[1][i]), h);
+                const std::size_t at = op::detail::gathered_row(params, args.src[1][i], h);
                 args.dst[i] = at == h ? 0.0F : args.src[0][(i / w / n * h + at) * w + i % w];
             }
         });
-    }
-    /// Returns the index of a position, or `count` if it is invalid, such as NaN, whose comparisons are false.
-    static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
-        const auto size = static_cast<double>(count);
-        if (position > -1 && position < size) return static_cast<std::size_t>(position);
-        if (!params.from_end || !(position <= -1 && position > -size - 1)) return count;
-        return count - static_cast<std::size_t>(-position);
     }
 };
 

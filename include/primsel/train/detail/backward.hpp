@@ -53,7 +53,8 @@ public:
         for (std::string const& weight : trained_) {
             if (owners_.contains(weight)) continue;
             if (std::ranges::find(result_.weights, weight, &WeightGradient::weight) == result_.weights.end()) {
-                fail("train: nothing that leads to the result depends on weight ", weight);
+                fail("train: nothing that leads to the result depends on weight ", weight,
+                     "; steps, comparisons and positions pass no gradient: freeze it to train the others");
             }
         }
         result_.graph.set_outputs(outputs_);
@@ -184,25 +185,41 @@ private:
     [[nodiscard]] std::size_t flat(std::size_t i, std::size_t dy) {
         return shaped(form_[i].name + "/gradient flat", Shape{.c = static_cast<int>(form_[i].shape.size())}, dy);
     }
-    /// The convolution of which a transposed one computes the gradient of the input.
-    [[nodiscard]] static ConvParams transposed(ConvTransposeParams const& of, Shape in) {
-        return {.k = in.c,
-                .kernel = of.kernel,
-                .stride = of.stride,
-                .padding = of.padding,
-                .dilation = of.dilation,
-                .groups = of.groups,
-                .bias = false};
+    /// The convolution of which a transposed one computes the gradient of the input, and the image that it reads.
+    /// Extra rows and columns beyond its stride lie outside: the transposed one has its bias there.
+    struct Transposed {
+        ConvParams conv;
+        Shape image;
+    };
+    [[nodiscard]] Transposed transposed(Node const& node, ConvTransposeParams const& of) const {
+        const Shape in = form_[node.inputs[0]].shape;
+        Transposed result{{.k = in.c,
+                           .kernel = of.kernel,
+                           .stride = of.stride,
+                           .padding = of.padding,
+                           .dilation = of.dilation,
+                           .groups = of.groups,
+                           .bias = false},
+                          node.shape};
+        const auto leave_out = [](int surplus, int& padding, int& extent) {
+            const int cropped = std::clamp(surplus, 0, padding);
+            padding -= cropped, extent -= std::max(surplus, 0) - cropped;
+        };
+        leave_out(of.extra_h - of.stride.h + 1, result.conv.padding.bottom, result.image.h);
+        leave_out(of.extra_w - of.stride.w + 1, result.conv.padding.right, result.image.w);
+        if (result.image.h < 1 || result.image.w < 1) refuse(node, "its kernel reaches no pixel of the result");
+        return result;
     }
     std::size_t forward_conv_transpose(Node const& node, ConvTransposeParams const& of, std::size_t x) {
+        const auto [conv, image] = transposed(node, of);
         const Shape in = result_.graph[x].shape;
-        const ConvParams conv = transposed(of, in);
-        if (conv.output({&node.shape, 1}) != in) {
-            refuse(node, "its extra rows or columns are as many as a stride: no convolution has this gradient");
-        }
         const Shape kernel{.c = in.c, .h = of.k / of.groups, .w = of.kernel.h * of.kernel.w};
-        const std::size_t result = add(node.name + "/transposed", ConvInputGradientParams{conv, node.shape},
-                                       {x, parameter(node.name + ".weight", kernel)});
+        std::size_t result = add(node.name + "/transposed", ConvInputGradientParams{conv, image},
+                                 {x, parameter(node.name + ".weight", kernel)});
+        if (image != node.shape) {
+            const Padding around{0, node.shape.h - image.h, 0, node.shape.w - image.w};
+            result = add(node.name + "/whole", PadParams{.padding = around}, {result});
+        }
         if (!of.bias) return result;
         return add(node.name + "/biased", BinaryParams{BinaryKind::add},
                    {result, repeated(node.name + ".bias", Shape{.c = of.k})});
@@ -270,15 +287,22 @@ private:
     /// its weight is the layer's.
     void backward_conv_transpose(std::size_t i, ConvTransposeParams const& of, std::size_t dy) {
         Node const& node = form_[i];
-        const ConvParams conv = transposed(of, form_[node.inputs[0]].shape);
+        const auto [conv, image] = transposed(node, of);
+        std::size_t reached = dy;
+        if (image.h != node.shape.h) {
+            reached = add(node.name + "/rows of dy", SliceParams{0, image.h, Axis::h}, {reached});
+        }
+        if (image.w != node.shape.w) {
+            reached = add(node.name + "/columns of dy", SliceParams{0, image.w, Axis::w}, {reached});
+        }
         if (trains(node, "weight")) {
             output_gradient(node.name + ".weight", add(node.name + ".weight/gradient", ConvWeightGradientParams{conv},
-                                                       {dy, at_[node.inputs[0]]}));
+                                                       {reached, at_[node.inputs[0]]}));
         }
         if (trains(node, "bias")) {
             output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
         }
-        if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {dy}));
+        if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {reached}));
     }
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
@@ -324,9 +348,7 @@ private:
     }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ActivationParams const& activation,
                                   std::size_t dy) {
-        if (!ActivationGradientParams::differentiable(activation.kind)) {
-            refuse(form_[i], "this function has no gradient here");
-        }
+        if (!ActivationGradientParams::differentiable(activation.kind)) return none;
         const bool from_result = ActivationGradientParams::from_result(activation);
         return pass(i, place, ActivationGradientParams{activation}, {from_result ? at_[i] : input_at(i, place), dy});
     }
@@ -615,6 +637,35 @@ private:
         const std::size_t means = add(gradient_name(i, place) + "/mean", mean, {dy});
         return pass(i, place, ScaleParams{.known = true, .factor = static_cast<float>(factor.h * factor.w)}, {means});
     }
+    /// Row numbers have none.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, GatherParams const& gather, std::size_t dy) {
+        if (place == 1) return none;
+        return pass(i, place, GatherGradientParams{gather, shape_of_input(i, place)}, {input_at(i, 1), dy});
+    }
+    /// Each of the best elements gives its gradient to the place that it has in its row.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, TopKParams const& top, std::size_t dy) {
+        if (top.positions) return none;
+        const std::string name = gradient_name(i, place);
+        const Shape in = shape_of_input(i, place);
+        // A row as a column.
+        const Shape all{.c = in.c * in.h, .h = in.w, .w = 1}, best{.c = all.c, .h = top.k, .w = 1};
+        TopKParams positions = top;
+        positions.positions = true;
+        const std::size_t at = add(name + "/positions", positions, {input_at(i, place)});
+        const std::size_t columns =
+            add(name + "/columns", GatherGradientParams{{.from_end = false, .elements = true}, all},
+                {shaped(name + "/positions as columns", best, at), shaped(name + "/dy as columns", best, dy)});
+        return shaped(name, in, columns);
+    }
+    /// Positions have none.
+    std::size_t gradient_of_input(std::size_t, std::size_t, MaxPoolIndicesParams const&, std::size_t) { return none; }
+    std::size_t gradient_of_input(std::size_t, std::size_t, NonMaxSuppressionParams const&, std::size_t) {
+        return none;
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t, OwnLayerParams const&, std::size_t) {
+        refuse(form_[i], "a layer of your own has no gradient here");
+    }
+    /// Layers that have been handled, or that only the graph of a step has.
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
         refuse(form_[i], "this kind of layer has no gradient here");

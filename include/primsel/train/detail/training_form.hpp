@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,7 +13,8 @@
 namespace primsel::inline PRIMSEL_ABI::train::detail {
 
 /// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
-/// that is known of convolutions holds for them, and those on rows are products; a flatten that only they read is gone,
+/// that is known of convolutions holds for them, and those on rows are products; normalisations by statistics of an
+/// image are the means, differences and quotients that they consist of; a flatten that only dense layers read is gone,
 /// and so is a softmax at the end, or its logarithm. Names and weights stay.
 class TrainingForm {
 public:
@@ -39,6 +41,8 @@ public:
                 at[i] = result.add(node.name, conv, inputs);
             } else if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
                 at[i] = add_products(result, node.name, *rows, inputs[0]);
+            } else if (const auto* norm = std::get_if<StandardizeParams>(&node.layer)) {
+                at[i] = add_standardized(result, node.name, *norm, inputs);
             } else {
                 at[i] = result.add(node.name, node.layer, inputs);
             }
@@ -60,6 +64,45 @@ private:
         const std::size_t product = graph.add(name + "/product", MatMulParams{}, {input, matrix});
         return graph.add(name, BinaryParams{BinaryKind::add},
                          {product, parameter(".bias", {.c = 1, .h = 1, .w = rows.k})});
+    }
+    /// Adds the layers of which simplify makes a normalisation by statistics of an image. The last has its name.
+    static std::size_t add_standardized(Graph& graph, std::string const& name, StandardizeParams const& norm,
+                                        std::vector<std::size_t> const& inputs) {
+        const Shape whole = graph[inputs[0]].shape;
+        int left = 1 + (norm.groups > 1 ? 1 : 0) + (norm.scales ? 1 : 0) + (norm.shifts ? 1 : 0);
+        // The last step is called as the layer.
+        const auto step = [&](const char* suffix, AnyLayer layer, std::vector<std::size_t> of) {
+            return graph.add(name + suffix, std::move(layer), std::move(of));
+        };
+        const auto last = [&](const char* suffix, AnyLayer layer, std::vector<std::size_t> of) {
+            return step(--left == 0 ? "" : suffix, std::move(layer), std::move(of));
+        };
+        const auto mean = [&](std::string const& of, std::size_t at) {
+            // A group is a channel of one row.
+            const bool along[] = {norm.along_c && norm.groups == 1, norm.along_h, norm.along_w};
+            for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
+                if (!along[static_cast<std::size_t>(axis)] || extent(graph[at].shape, axis) == 1) continue;
+                constexpr const char* names[] = {"/c", "/h", "/w"};
+                at = graph.add(name + of + names[static_cast<std::size_t>(axis)], ReduceParams{ReduceKind::mean, axis},
+                               {at});
+            }
+            return at;
+        };
+        std::size_t x = inputs[0];
+        if (norm.groups > 1) {
+            const Shape grouped{.c = norm.groups, .h = whole.c / norm.groups * whole.h, .w = whole.w};
+            x = step("/groups", ReshapeParams{grouped}, {x});
+        }
+        if (norm.centres) x = step("/centred", BinaryParams{BinaryKind::subtract}, {x, mean("/mean", x)});
+        const std::size_t square = step("/square", BinaryParams{BinaryKind::multiply}, {x, x});
+        const std::size_t safe =
+            step("/variance", ScaleParams{.known = true, .shift = norm.epsilon}, {mean("/mean square", square)});
+        const std::size_t deviation = step("/deviation", ActivationParams{ActivationKind::sqrt}, {safe});
+        std::size_t result = last("/quotient", BinaryParams{BinaryKind::divide}, {x, deviation});
+        if (norm.groups > 1) result = last("/together", ReshapeParams{whole}, {result});
+        if (norm.scales) result = last("/scaled", BinaryParams{BinaryKind::multiply}, {result, inputs[1]});
+        if (norm.shifts) result = last("/shifted", BinaryParams{BinaryKind::add}, {result, inputs.back()});
+        return result;
     }
     void check() const {
         for (Node const& node : graph_.nodes()) {
