@@ -2696,19 +2696,20 @@ enum class ResizeMode { nearest, linear, cubic };
 /// - half_pixel: (x + 0.5) * scale - 0.5;
 /// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
 /// - align_corners: x * (input size - 1) / (result size - 1);
-/// - asymmetric: x * scale.
-enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
+/// - asymmetric: x * scale;
+/// - affine: offset + x * scale, where offset and scale are given: a part of the image, or a place between others.
+enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric, affine };
 /// How a position between two pixels is rounded to the nearest pixel.
 enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-/// Resizes each channel to another height and width, as ONNX's Resize without antialiasing.
+/// Resizes each channel to another height and width, as ONNX's Resize.
 struct ResizeParams {
     Extent size;
     ResizeMode mode = ResizeMode::nearest;
     ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
     ResizeRounding rounding = ResizeRounding::round_prefer_floor;
     /// Input size / result size, for a file whose scale factor gives the result's size only after rounding. 0: computed
-    /// from the sizes.
+    /// from the sizes, except in affine coordinates. align_corners needs none.
     float scale_h = 0.0F, scale_w = 0.0F;
     /// The coefficient a of a cubic resize (Keys, "Cubic convolution interpolation for digital image processing",
     /// 1981).
@@ -2716,22 +2717,35 @@ struct ResizeParams {
     /// In a cubic resize, pixels outside the image have no weight and the others share it. Otherwise the first and last
     /// pixels stand for those outside.
     bool exclude_outside = false;
+    /// In a linear or cubic resize to fewer pixels, the kernel is as many times wider as the input is larger, so that
+    /// every pixel of the input has a weight.
+    bool antialias = false;
+    /// The place of the first pixel of the result in affine coordinates.
+    float offset_h = 0.0F, offset_w = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
     constexpr void each_field(auto const& visit) const {
         visit("size", size), visit("mode", mode), visit("coordinates", coordinates), visit("rounding", rounding),
             visit("scale_h", scale_h), visit("scale_w", scale_w), visit("cubic_coefficient", cubic_coefficient),
-            visit("exclude_outside", exclude_outside);
+            visit("exclude_outside", exclude_outside), visit("antialias", antialias), visit("offset_h", offset_h),
+            visit("offset_w", offset_w);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
+        // Wider kernels than the image would only repeat its first and last pixels.
+        const auto exceeds = [](float scale, int extent) { return static_cast<double>(scale) > extent; };
+        if (antialias && (exceeds(scale_h, inputs[0].h) || exceeds(scale_w, inputs[0].w))) {
+            return Fault::kernel_exceeds_input;
+        }
         return within_bounds(inputs[0].c, size.h, size.w) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
         const bool scales = scale_h >= 0.0F && scale_w >= 0.0F && is_finite(scale_h) && is_finite(scale_w);
         if (!scales) return "the scales must be finite and not negative";
+        if (!is_finite(offset_h) || !is_finite(offset_w)) return "the offsets must be finite";
+        if (antialias && mode == ResizeMode::nearest) return "antialiasing needs a linear or cubic resize";
         return is_finite(cubic_coefficient) ? "" : "the cubic coefficient must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
@@ -15135,7 +15149,8 @@ struct Op;
 /// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
 ///
 /// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
-/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id.
+/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Either may have
+/// scratch_floats, as in Op.
 template <class Params, class L>
 struct OpIn;
 
@@ -21855,14 +21870,20 @@ namespace op::detail {
 /// One axis of an image to resize.
 struct ResizeAxis {
     int in, out;
-    float scale;
+    float scale, offset;
     ResizeParams const& params;
 
-    /// Returns the position of output x in the input. With a given factor, align_corners uses the unrounded product of
-    /// factor and input size, as in ONNX's own tests. Integers are used where possible, so that a position halfway
+    /// The axes of an image of the given height and width.
+    [[nodiscard]] static ResizeAxis down(ResizeParams const& params, int height) {
+        return {height, params.size.h, params.scale_h, params.offset_h, params};
+    }
+    [[nodiscard]] static ResizeAxis across(ResizeParams const& params, int width) {
+        return {width, params.size.w, params.scale_w, params.offset_w, params};
+    }
+
+    /// Returns the position of output x in the input. Integers are used where possible, so that a position halfway
     /// between two pixels is exact.
     [[nodiscard]] double place(int x) const {
-        const double ratio_in = in, ratio_out = scale > 0 ? in / static_cast<double>(scale) : out;
         switch (params.coordinates) {
             case ResizeCoordinates::pytorch_half_pixel:
                 if (out == 1) return 0;
@@ -21870,11 +21891,18 @@ struct ResizeAxis {
             case ResizeCoordinates::half_pixel:
                 return scale > 0 ? (x + 0.5) * scale - 0.5 : (2.0 * x + 1) * in / (2.0 * out) - 0.5;
             case ResizeCoordinates::align_corners:
-                return ratio_out <= 1 ? 0 : x * (ratio_in - 1) / (ratio_out - 1);
+                return out == 1 ? 0 : x * (in - 1.0) / (out - 1);
             case ResizeCoordinates::asymmetric:
                 return scale > 0 ? x * static_cast<double>(scale) : static_cast<double>(x) * in / out;
+            case ResizeCoordinates::affine:
+                return static_cast<double>(offset) + x * static_cast<double>(scale);
         }
         return 0;
+    }
+    /// Whether each pixel is that of the input.
+    [[nodiscard]] bool stays() const {
+        const bool affine = params.coordinates == ResizeCoordinates::affine;
+        return in == out && (affine ? scale == 1.0F && offset == 0.0F : scale == 0.0F);
     }
     [[nodiscard]] int nearest(int x) const { return static_cast<int>(std::clamp(rounded(place(x)), 0.0, in - 1.0)); }
 
@@ -21889,40 +21917,64 @@ struct ResizeAxis {
         return {first, std::min(first + 1, in - 1), static_cast<float>(at - first)};
     }
 
-    /// The four pixels around a position, and their weights.
-    struct Cubic {
-        int at[4];
-        float weight[4];
-    };
-    [[nodiscard]] Cubic cubic(int x) const {
-        const double middle = place(x), below = std::floor(middle), past = middle - below;
-        const double a = static_cast<double>(params.cubic_coefficient);
-        const auto near = [a](double far) { return ((a + 2) * far - (a + 3)) * far * far + 1; };
-        const auto outer = [a](double far) { return ((a * far - 5 * a) * far + 8 * a) * far - 4 * a; };
-        const double weight[4] = {outer(past + 1), near(past), near(1 - past), outer(2 - past)};
-        Cubic result;
-        bool counts[4];
-        double sum = 0;
-        for (int tap = 0; tap < 4; ++tap) {
-            const double at = below - 1 + tap, held = std::clamp(at, 0.0, in - 1.0);
-            result.at[tap] = static_cast<int>(held);
-            counts[tap] = at == held || !params.exclude_outside;
-            if (counts[tap]) sum += weight[tap];
+    /// The number of neighbouring pixels of which one is a weighted sum.
+    [[nodiscard]] int taps() const {
+        if (params.mode == ResizeMode::nearest || stays()) return 1;
+        return static_cast<int>(std::min(std::ceil(2 * reach()), static_cast<double>(in)));
+    }
+    /// Returns the first of these pixels for output x, and writes their weights, `step` floats apart. The weights of
+    /// pixels outside are those of the first or last pixel, or are shared by all inside.
+    int weigh(int x, float* weight, std::size_t step) const {
+        const int count = taps();
+        if (count == 1) {
+            *weight = 1;
+            return stays() ? x : nearest(x);
         }
+        const double end = in - 1.0, width = reach(), narrowing = (params.mode == ResizeMode::cubic ? 2 : 1) / width;
+        // Further outside than this, only the first or last pixel counts.
+        const double middle = std::clamp(place(x), -1 - width, end + 1 + width), low = std::floor(middle - width) + 1,
+                     high = std::ceil(middle + width) - 1;
+        bool outside = !params.exclude_outside;
+        const auto share = [&](double at) {
+            return outside || (at >= 0 && at <= end) ? kernel((at - middle) * narrowing) : 0;
+        };
+        const auto total = [&] {
+            double sum = 0;
+            for (double at = low; at <= high; ++at) sum += share(at);
+            return sum;
+        };
+        double sum = outside && !params.antialias ? 1 : total();
         // A given scale may lead so far beyond the image that no pixel inside has a weight.
-        const bool none = sum == 0;
-        double share = 0;
-        for (int tap = 0; tap < 4; ++tap) {
-            share += none ? weight[tap] : counts[tap] ? weight[tap] / sum : 0;
-            // The last of the taps that are one pixel has the weights of all.
-            const bool again = tap < 3 && result.at[tap + 1] == result.at[tap];
-            result.weight[tap] = again ? 0.0F : static_cast<float>(share);
-            if (!again) share = 0;
+        if (sum == 0) outside = true, sum = total();
+        const int first = std::min(static_cast<int>(std::clamp(low, 0.0, end)), in - count);
+        for (int tap = 0; tap < count; ++tap) weight[static_cast<std::size_t>(tap) * step] = 0;
+        double together = 0;
+        for (double at = low; at <= high; ++at) {
+            together += share(at) / sum;
+            const double held = std::clamp(at, 0.0, end);
+            if (at < high && std::clamp(at + 1, 0.0, end) == held) continue;
+            const int tap = std::min(static_cast<int>(held) - first, count - 1);
+            weight[static_cast<std::size_t>(tap) * step] += static_cast<float>(together);
+            together = 0;
         }
-        return result;
+        return first;
     }
 
 private:
+    /// How far from the middle pixels have weights.
+    [[nodiscard]] double reach() const {
+        const bool given = scale > 0 && params.coordinates != ResizeCoordinates::affine &&
+                           params.coordinates != ResizeCoordinates::align_corners;
+        const double ratio = given ? static_cast<double>(scale) : static_cast<double>(in) / out;
+        return (params.mode == ResizeMode::cubic ? 2 : 1) * (params.antialias ? std::max(1.0, ratio) : 1.0);
+    }
+    /// The weight of a pixel at a distance from the middle; Keys 1981, equation 4, in a cubic resize.
+    [[nodiscard]] double kernel(double distance) const {
+        const double far = std::abs(distance), a = static_cast<double>(params.cubic_coefficient);
+        if (params.mode == ResizeMode::linear) return std::max(0.0, 1 - far);
+        if (far <= 1) return ((a + 2) * far - (a + 3)) * far * far + 1;
+        return far < 2 ? ((a * far - 5 * a) * far + 8 * a) * far - 4 * a : 0;
+    }
     [[nodiscard]] double rounded(double at) const {
         switch (params.rounding) {
             case ResizeRounding::round_prefer_floor:
@@ -21938,6 +21990,38 @@ private:
     }
 };
 
+/// The taps and weights of all pixels along an axis, in working memory. Pixels beyond the last repeat it, for vectors.
+class ResizeTable {
+public:
+    static constexpr int vector = 16;  // the most lanes of a vector
+
+    [[nodiscard]] static std::size_t floats(ResizeAxis const& axis) {
+        return round_up_floats((static_cast<std::size_t>(axis.taps()) + 1) * columns(axis));
+    }
+    ResizeTable(ResizeAxis const& axis, float* room)
+        : taps(axis.taps()), step_(columns(axis)), first_(reinterpret_cast<int*>(room)), weight_(room + step_) {
+        for (int x = 0; x < axis.out + vector; ++x)
+            first_[x] = axis.weigh(std::min(x, axis.out - 1), weight_ + x, step_);
+    }
+
+    int taps;
+    /// The first taps from a pixel on.
+    [[nodiscard]] const int* first(int x) const { return first_ + x; }
+    /// The weights of a tap from a pixel on.
+    [[nodiscard]] const float* weights(int tap, int x) const {
+        return weight_ + static_cast<std::size_t>(tap) * step_ + x;
+    }
+
+private:
+    [[nodiscard]] static std::size_t columns(ResizeAxis const& axis) {
+        return static_cast<std::size_t>(axis.out) + vector;
+    }
+
+    std::size_t step_;
+    int* first_;
+    float* weight_;
+};
+
 }  // namespace op::detail
 
 /// Resizes rows first, then columns. A pixel has the floats that stay contiguous: one channel or all.
@@ -21950,12 +22034,13 @@ struct Op<ResizeParams> {
         ResizeParams other = params;
         other.size = op::detail::exchanged(params.size);
         other.scale_h = params.scale_w, other.scale_w = params.scale_h;
+        other.offset_h = params.offset_w, other.offset_w = params.offset_h;
         op::detail::with_rows_outside<L>(params, other, args, &resize<Arch>);
     }
 
     /// Where channels are contiguous, a pixel is a row. Elsewhere vectors gather their columns, by permuting the lanes
     /// of one vector or, where they are too far apart, one by one. Each range of rows computes the places of its
-    /// columns.
+    /// columns, unless there is a table.
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(ResizeParams const& params, std::span<const Shape> inputs, Shape output) {
         const bool together = L::strides(output).c == 1, swapped = op::detail::is_transposed<L>(),
@@ -21963,21 +22048,48 @@ struct Op<ResizeParams> {
         const double size = static_cast<double>(output.size());
         const auto width = static_cast<std::size_t>(swapped ? output.h : output.w);
         const double in = swapped ? inputs[0].h : inputs[0].w, ratio = in / static_cast<double>(width);
+        const bool permutes = ratio * (lanes<Arch> - 1) < lanes<Arch>;
+        const Axes axes(params, inputs[0]);
+        const auto &across = swapped ? axes.down : axes.across, &down = swapped ? axes.across : axes.down;
+        if (has_table(params)) {
+            const std::size_t pixel = together ? static_cast<std::size_t>(output.c) : 1,
+                              rows = output.size() / (width * pixel);
+            const auto taps = static_cast<double>(across.taps());
+            const auto row = [](double floats) {
+                return op::detail::covering_lanes<Arch>(static_cast<std::size_t>(floats));
+            };
+            const double columns = across.stays() ? 0
+                                   : together     ? static_cast<double>(width) * row(static_cast<double>(pixel))
+                                                  : row(static_cast<double>(width));
+            const bool gathers = !together && !permutes && !across.stays();
+            return {.operations = 2 * static_cast<double>(rows) *
+                                  (down.taps() * row(in * static_cast<double>(pixel)) + taps * columns),
+                    .scalars = 20.0 * (taps * across.out + 1.0 * down.taps() * down.out) + (gathers ? taps * size : 0),
+                    .rows = static_cast<double>(rows),
+                    .form = together  ? "pixels"
+                            : gathers ? "gathered"
+                                      : ""};
+        }
         const std::size_t row_floats = width * (together ? static_cast<std::size_t>(output.c) : 1),
                           ranges = output.size() / std::max(op::detail::block_floats, row_floats) + 1;
         const double places = 20.0 * static_cast<double>(ranges * (width + vector));
+        if (!nearest && across.stays()) {
+            OpCounts counts = op::detail::row_counts<Arch>(output.size() / row_floats, row_floats, 3);
+            counts.scalars = places;
+            counts.form = "pixels";
+            return counts;
+        }
         if (together) {
-            OpCounts counts = op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c),
-                                                           nearest ? 1 : operations_each(params));
+            OpCounts counts =
+                op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c), nearest ? 1 : 6);
             counts.scalars = places;
             counts.form = nearest ? "nearest_pixels" : "pixels";
             return counts;
         }
         const double rows = size / static_cast<double>(width);
         const double vectors = rows * op::detail::covering_lanes<Arch>(width);
-        const bool permutes = ratio * (lanes<Arch> - 1) < lanes<Arch>;
-        const double taps = nearest ? 1 : params.mode == ResizeMode::linear ? 2 : 4, most = taps * columns;
-        OpCounts counts{.operations = nearest ? vectors : operations_each(params) / 2 * (vectors + rows * in),
+        const double taps = nearest ? 1 : 2, most = taps * columns;
+        OpCounts counts{.operations = nearest ? vectors : 3 * (vectors + rows * in),
                         .scalars = places,
                         .rows = rows,
                         .form = nearest ? "nearest" : ""};
@@ -21989,37 +22101,52 @@ struct Op<ResizeParams> {
         return counts;
     }
 
+    /// A table for each axis, and for each worker a row of the input's width, in whatever layout.
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ResizeParams const& params, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        const Shape in = inputs[0];
+        if (!has_table(params)) return 0;
+        const Axes axes(params, in);
+        using op::detail::ResizeTable;
+        return ResizeTable::floats(axes.down) + ResizeTable::floats(axes.across) +
+               workers * mixed_floats(std::max(in.h, in.w), static_cast<std::size_t>(in.c));
+    }
+
 private:
     template <class Params, class L>
     friend struct OpIn;
 
-    [[nodiscard]] static double operations_each(ResizeParams const& params) {
-        return params.mode == ResizeMode::linear ? 6 : 16;
+    struct Axes {
+        op::detail::ResizeAxis down, across;
+        Axes(ResizeParams const& params, Shape in)
+            : down(op::detail::ResizeAxis::down(params, in.h)), across(op::detail::ResizeAxis::across(params, in.w)) {}
+    };
+    /// Whether pixels are sums of more than two along an axis, by a table.
+    [[nodiscard]] static bool has_table(ResizeParams const& params) {
+        return params.mode == ResizeMode::cubic || params.antialias;
+    }
+    /// The floats of a mixed row and of the vector behind it.
+    [[nodiscard]] static std::size_t mixed_floats(int columns, std::size_t pixel) {
+        return round_up_floats(static_cast<std::size_t>(columns) * pixel + op::detail::ResizeTable::vector);
     }
 
     /// The number of columns taken at a time; their weights are kept for all rows of a block.
     static constexpr int columns = 128;
-    static constexpr int vector = 16;  // the most lanes of a vector
+    static constexpr int vector = op::detail::ResizeTable::vector;
     struct Columns {
         int count;
         int first[columns + vector], second[columns + vector];
         float weight[columns + vector];
     };
-    struct CubicColumns {
-        int count;
-        int at[4][columns + vector];
-        float weight[4][columns + vector];
-    };
 
     /// The most rows whose input rows are found once for all channels.
     static constexpr int rows = 256;
-    /// The rows of which a row consists: one, or two, or four.
-    using Row = op::detail::ResizeAxis::Cubic;
+    /// A row lies between two.
+    using Row = op::detail::ResizeAxis::Between;
     static Row find(op::detail::ResizeAxis const& axis, int y) noexcept {
-        if (axis.params.mode == ResizeMode::cubic) return axis.cubic(y);
-        if (axis.params.mode == ResizeMode::nearest) return {{axis.nearest(y)}, {1}};
-        const auto [first, second, weight] = axis.between(y);
-        return {{first, second}, {1 - weight, weight}};
+        if (axis.params.mode == ResizeMode::linear) return axis.between(y);
+        return {axis.nearest(y), 0, 0};
     }
 
     static void find(op::detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
@@ -22036,82 +22163,140 @@ private:
         }
     }
 
-    static void find(op::detail::ResizeAxis const& axis, int begin, CubicColumns& result) noexcept {
-        result.count = std::min(columns, axis.out - begin);
-        for (int i = 0; i < result.count + vector; ++i) {
-            const auto pixels = axis.cubic(begin + std::min(i, result.count - 1));
-            for (int tap = 0; tap < 4; ++tap) {
-                result.at[tap][i] = pixels.at[tap], result.weight[tap][i] = pixels.weight[tap];
-            }
-        }
-    }
-
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const int width = args.src_shape[0].w;
         const std::size_t pixel = to.w, image = args.src_shape[0].size();
         const op::detail::FloatElements<Arch> floats{};
-        if (params.mode == ResizeMode::cubic) {
-            return each_row<float, CubicColumns>(
-                params, args, from, to, image,
-                [=](CubicColumns const& of, Row const& rows, const float* channel, float* dst) {
-                    if (pixel != 1) return cubic_pixels(floats, rows, from.h, of, pixel, channel, dst);
-                    const float* of_tap[4];
-                    for (int tap = 0; tap < 4; ++tap) {
-                        of_tap[tap] = channel + static_cast<std::size_t>(rows.at[tap]) * from.h;
-                    }
-                    cubic_columns<Arch>(of_tap, rows.weight, of, dst);
-                });
+        if (has_table(params)) return by_table<Arch>(floats, params, args, from, to, image);
+        const bool only_rows = op::detail::ResizeAxis::across(params, width).stays();
+        each_row<float>(params, args, from, to, image,
+                        [=, &params](Columns const& of, Row const& rows, const float* channel, float* dst) {
+                            const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
+                            if (params.mode == ResizeMode::nearest) return nearest<Arch>(above, width, of, pixel, dst);
+                            if (only_rows) return linear_rows(floats, rows, from.h, of, pixel, channel, dst);
+                            if (pixel != 1) return linear_pixels(floats, rows, from.h, of, pixel, channel, dst);
+                            const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                            linear_columns<Arch>(above, below, rows.weight, of, dst);
+                        });
+    }
+
+    /// Calls use(channel, row) for rows [first, last) of the results. A row belongs to one channel, or has all of them.
+    struct RowOrder {
+        std::size_t inner, outer;
+        bool planes;
+        RowOrder(Shape out, Strides to) : planes(to.c > to.h) {
+            const std::size_t channels = to.w == 1 ? static_cast<std::size_t>(out.c) : 1,
+                              h = static_cast<std::size_t>(out.h);
+            inner = planes ? h : channels, outer = planes ? channels : h;
         }
-        each_row<float, Columns>(params, args, from, to, image,
-                                 [=, &params](Columns const& of, Row const& rows, const float* channel, float* dst) {
-                                     const float* above = channel + static_cast<std::size_t>(rows.at[0]) * from.h;
-                                     if (params.mode == ResizeMode::nearest) {
-                                         return nearest<Arch>(above, width, of, pixel, dst);
-                                     }
-                                     if (pixel != 1)
-                                         return linear_pixels(floats, rows, from.h, of, pixel, channel, dst);
-                                     const float* below = channel + static_cast<std::size_t>(rows.at[1]) * from.h;
-                                     linear_columns<Arch>(above, below, rows.weight[1], of, dst);
-                                 });
+        /// Calls use(row, image, channel, y) for each row of a range.
+        template <class Use>
+        void each(std::size_t first, std::size_t last, Use const& use) const {
+            std::size_t row = first / inner % outer, image = first / inner / outer;
+            for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                use(i, image, planes ? row : column, static_cast<int>(planes ? column : row));
+                if (++column < inner) continue;
+                column = 0;
+                if (++row == outer) row = 0, ++image;
+            }
+        }
+    };
+
+    /// Mixes the rows of each row, then the columns of that, by tables.
+    template <class Arch, class Elements>
+    static void by_table(Elements const& elements, ResizeParams const& params, OpArgs const& args, Strides from,
+                         Strides to, std::size_t image) noexcept {
+        using Element = typename Elements::element;
+        using V = typename Elements::Vector;
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const Axes axes(params, in);
+        const std::size_t pixel = to.w, row_elements = static_cast<std::size_t>(out.w) * pixel,
+                          row = static_cast<std::size_t>(in.w) * pixel, room = mixed_floats(in.w, pixel);
+        const op::detail::ResizeTable down(axes.down, args.scratch),
+            across(axes.across, args.scratch + op::detail::ResizeTable::floats(axes.down));
+        float* const workers =
+            args.scratch + op::detail::ResizeTable::floats(axes.down) + op::detail::ResizeTable::floats(axes.across);
+        const RowOrder order(out, to);
+        const auto mix = [&](int y, const Element* src, auto const& store) {
+            src += static_cast<std::size_t>(*down.first(y)) * from.h;
+            for (std::size_t i = 0; i < row; i += V::size) {
+                V sum = Elements::product(elements.load(0, src + i, row - i), V(*down.weights(0, y)));
+                for (int tap = 1; tap < down.taps; ++tap) {
+                    const Element* const below = src + static_cast<std::size_t>(tap) * from.h + i;
+                    sum = Elements::fma(elements.load(0, below, row - i), V(*down.weights(tap, y)), sum);
+                }
+                store(i, sum, row - i);
+            }
+        };
+        const auto columns_of = [&](const float* mixed, Element* dst) {
+            for (int x = 0; x < out.w && pixel != 1; ++x, dst += pixel) {
+                const float* const src = mixed + static_cast<std::size_t>(*across.first(x)) * pixel;
+                for (std::size_t j = 0; j < pixel; j += V::size) {
+                    V sum = Elements::product(load<Arch>(src + j), V(*across.weights(0, x)));
+                    for (int tap = 1; tap < across.taps; ++tap) {
+                        const V next = load<Arch>(src + static_cast<std::size_t>(tap) * pixel + j);
+                        sum = Elements::fma(next, V(*across.weights(tap, x)), sum);
+                    }
+                    elements.store(dst + j, sum, pixel - j);
+                }
+            }
+            for (int x = 0; x < out.w && pixel == 1; x += static_cast<int>(V::size)) {
+                V sum(0.0F);
+                for (int tap = 0; tap < across.taps; ++tap) {
+                    const V next = op::detail::pick<Arch>(mixed + tap, across.first(x), 0, in.w - tap);
+                    sum = Elements::fma(next, load<Arch>(across.weights(tap, x)), sum);
+                }
+                elements.store(dst + x, sum, static_cast<std::size_t>(out.w - x));
+            }
+        };
+        const bool only_rows = axes.across.stays();
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * order.inner * order.outer,
+            std::max(row, row_elements), [&](std::size_t first, std::size_t last, std::size_t worker) {
+                order.each(first, last, [&](std::size_t i, std::size_t at, std::size_t channel, int y) {
+                    const Element* const src =
+                        reinterpret_cast<const Element*>(args.src[0]) + at * image + channel * from.c;
+                    Element* const dst = reinterpret_cast<Element*>(args.dst) + i * row_elements;
+                    float* const mixed = workers + worker * room;
+                    if (only_rows) {
+                        return mix(y, src, [&](std::size_t j, V const& value, std::size_t n) {
+                            elements.store(dst + j, value, n);
+                        });
+                    }
+                    // The room is that of one more vector.
+                    mix(y, src, [&](std::size_t j, V const& value, std::size_t) { store<Arch>(mixed + j, value); });
+                    columns_of(mixed, dst);
+                });
+            });
     }
 
     /// Calls use(columns, rows of the input, the input's image or channel, result) for all columns of each row of the
     /// result, some at a time. An image of the input has so many elements.
-    template <class Element, class SomeColumns, class Use>
+    template <class Element, class Use>
     static void each_row(ResizeParams const& params, OpArgs const& args, Strides from, Strides to, std::size_t image,
                          Use const& use) noexcept {
-        const Shape in = args.src_shape[0], out = args.dst_shape;
-        const op::detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
-        const op::detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
-        // A row belongs to one channel, or has all of them.
-        const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
-                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_elements = w * pixel;
-        const std::size_t channels = pixel == 1 ? c : 1;
-        const bool planes = to.c > to.h;
-        const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
+        const Shape out = args.dst_shape;
+        const Axes axes(params, args.src_shape[0]);
+        const std::size_t pixel = to.w, row_elements = static_cast<std::size_t>(out.w) * pixel;
+        const RowOrder order(out, to);
         // Every channel has the same rows.
         Row of_row[rows];
-        for (int y = 0; y < std::min(out.h, rows); ++y) of_row[y] = find(down, y);
-        const auto row_at = [=, &of_row](int y) { return y < rows ? of_row[y] : find(down, y); };
-        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_elements,
-                               [=, &use, src = reinterpret_cast<const Element*>(args.src[0]),
-                                dst = reinterpret_cast<Element*>(args.dst)](std::size_t first, std::size_t last) {
-                                   SomeColumns of;
-                                   for (int begin = 0; begin < out.w; begin += columns) {
-                                       find(across, begin, of);
-                                       const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                                       std::size_t row = first / inner % outer, i_image = first / inner / outer;
-                                       for (std::size_t i = first, column = first % inner; i < last; ++i) {
-                                           const std::size_t channel = planes ? row : column;
-                                           use(of, row_at(static_cast<int>(planes ? column : row)),
-                                               src + i_image * image + channel * from.c, dst + i * row_elements + at);
-                                           if (++column < inner) continue;
-                                           column = 0;
-                                           if (++row == outer) row = 0, ++i_image;
-                                       }
-                                   }
-                               });
+        for (int y = 0; y < std::min(out.h, rows); ++y) of_row[y] = find(axes.down, y);
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * order.inner * order.outer, row_elements,
+            [&, src = reinterpret_cast<const Element*>(args.src[0]), dst = reinterpret_cast<Element*>(args.dst)](
+                std::size_t first, std::size_t last) {
+                Columns of;
+                for (int begin = 0; begin < out.w; begin += columns) {
+                    find(axes.across, begin, of);
+                    const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                    order.each(first, last, [&](std::size_t i, std::size_t i_image, std::size_t channel, int y) {
+                        use(of, y < rows ? of_row[y] : find(axes.down, y), src + i_image * image + channel * from.c,
+                            dst + i * row_elements + at);
+                    });
+                }
+            });
     }
 
     template <class Arch>
@@ -22169,80 +22354,20 @@ private:
         }
     }
 
-    /// The sum of four weighted pixels, by the products and sums of Elements.
-    template <class Elements>
-    static PRIMSEL_INLINE auto weighted(typename Elements::Vector const (&pixel)[4],
-                                        typename Elements::Vector const (&weight)[4]) {
-        const auto low = Elements::fma(pixel[1], weight[1], Elements::product(pixel[0], weight[0]));
-        return low + Elements::fma(pixel[3], weight[3], Elements::product(pixel[2], weight[2]));
-    }
-
-    /// Contiguous columns: combines first the four rows, then the columns.
-    template <class Arch>
-    static void cubic_columns(const float* const (&rows)[4], const float (&down)[4], CubicColumns const& of,
-                              float* dst) noexcept {
-        using V = Floats<Arch>;
-        using Elements = op::detail::FloatElements<Arch>;
-        constexpr int width = lanes<Arch>, most = 4 * columns;
-        const V weight[4] = {V(down[0]), V(down[1]), V(down[2]), V(down[3])};
-        const int begin = of.at[0][0], span = of.at[3][of.count - 1] + 1 - begin;
-        alignas(64) float mixed[most + width];
-        for (int i = 0; i < span && span <= most; i += width) {
-            const auto n = static_cast<std::size_t>(span - i);
-            V pixel[4];
-            PRIMSEL_UNROLL
-            for (int tap = 0; tap < 4; ++tap) pixel[tap] = op::detail::load_up_to<Arch>(rows[tap] + begin + i, n);
-            store<Arch>(mixed + i, weighted<Elements>(pixel, weight));
-        }
-        for (int i = 0; i < of.count; i += width) {
-            V pixel[4], across[4];
-            PRIMSEL_UNROLL
-            for (int tap = 0; tap < 4; ++tap) {
-                across[tap] = load<Arch>(of.weight[tap] + i);
-                if (span <= most) {
-                    pixel[tap] = op::detail::pick<Arch>(mixed, of.at[tap] + i, begin, span);
-                    continue;
-                }
-                V column[4];
-                for (int row = 0; row < 4; ++row) {
-                    alignas(64) float lane[width];
-                    for (int j = 0; j < width; ++j) lane[j] = rows[row][of.at[tap][i + j]];
-                    column[row] = load<Arch>(lane);
-                }
-                pixel[tap] = weighted<Elements>(column, weight);
-            }
-            op::detail::store_up_to<Arch>(dst + i, weighted<Elements>(pixel, across),
-                                          static_cast<std::size_t>(of.count - i));
-        }
-    }
-
-    /// Pixels of several channels.
+    /// Columns that stay as they are.
     template <class Elements, class Element = typename Elements::element>
-    static void cubic_pixels(Elements elements, Row const& rows, std::size_t row, CubicColumns const& of,
-                             std::size_t pixel, const Element* src, Element* dst) noexcept {
+    static void linear_rows(Elements elements, Row const& rows, std::size_t row, Columns const& of, std::size_t pixel,
+                            const Element* src, Element* dst) noexcept {
         using V = typename Elements::Vector;
-        const V weight[4] = {V(rows.weight[0]), V(rows.weight[1]), V(rows.weight[2]), V(rows.weight[3])};
-        for (int i = 0; i < of.count; ++i, dst += pixel) {
-            std::size_t at[4];
-            V across[4];
-            for (int tap = 0; tap < 4; ++tap) {
-                at[tap] = static_cast<std::size_t>(of.at[tap][i]) * pixel;
-                across[tap] = V(of.weight[tap][i]);
-            }
-            for (std::size_t j = 0; j < pixel; j += V::size) {
-                V column[4];
-                PRIMSEL_UNROLL
-                for (int tap = 0; tap < 4; ++tap) {
-                    V of_row[4];
-                    PRIMSEL_UNROLL
-                    for (int y = 0; y < 4; ++y) {
-                        of_row[y] =
-                            elements.load(0, src + static_cast<std::size_t>(rows.at[y]) * row + at[tap] + j, pixel - j);
-                    }
-                    column[tap] = weighted<Elements>(of_row, weight);
-                }
-                elements.store(dst + j, weighted<Elements>(column, across), pixel - j);
-            }
+        src += static_cast<std::size_t>(of.first[0]) * pixel;
+        const Element* const above = src + static_cast<std::size_t>(rows.first) * row;
+        const Element* const below = src + static_cast<std::size_t>(rows.second) * row;
+        const std::size_t count = static_cast<std::size_t>(of.count) * pixel;
+        const V down(rows.weight);
+        for (std::size_t i = 0; i < count; i += V::size) {
+            const std::size_t n = count - i;
+            elements.store(dst + i, mix<Elements>(elements.load(0, above + i, n), elements.load(0, below + i, n), down),
+                           n);
         }
     }
 
@@ -22251,9 +22376,9 @@ private:
     static void linear_pixels(Elements elements, Row const& rows, std::size_t row, Columns const& of, std::size_t pixel,
                               const Element* src, Element* dst) noexcept {
         using V = typename Elements::Vector;
-        const Element* const above = src + static_cast<std::size_t>(rows.at[0]) * row;
-        const Element* const below = src + static_cast<std::size_t>(rows.at[1]) * row;
-        const V down(rows.weight[1]);
+        const Element* const above = src + static_cast<std::size_t>(rows.first) * row;
+        const Element* const below = src + static_cast<std::size_t>(rows.second) * row;
+        const V down(rows.weight);
         for (int i = 0; i < of.count; ++i, dst += pixel) {
             const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
                               right = static_cast<std::size_t>(of.second[i]) * pixel;
@@ -22277,7 +22402,8 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Distributes each pixel of dy, by its weights, to the pixels between which it lies. Pixels are added in their order.
+/// Distributes each pixel of dy, by its weights, to the pixels of which it is a sum: along its row, then by rows.
+/// Pixels are added in their order.
 template <>
 struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
@@ -22285,79 +22411,76 @@ struct Op<ResizeGradientParams> {
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(ResizeGradientParams const& params, std::span<const Shape> inputs,
                                        Shape output) {
-        const ResizeMode mode = params.resize.mode;
-        const double of_pixel = mode == ResizeMode::cubic ? 36.0 : mode == ResizeMode::linear ? 8.0 : 1.0;
-        return op::element_counts<L>(of_pixel * static_cast<double>(inputs[0].size()), inputs, output);
+        const Axes axes(params);
+        const auto rows = static_cast<double>(inputs[0].c) * inputs[0].h;
+        OpCounts counts = op::element_counts<L>(2 * rows * axes.down.taps() * axes.across.in, inputs, output);
+        counts.scalars = rows * axes.across.out * axes.across.taps();
+        return counts;
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ResizeGradientParams const& params, std::span<const Shape>,
+                                                    std::size_t workers) {
+        const Axes axes(params);
+        using op::detail::ResizeTable;
+        return ResizeTable::floats(axes.down) + ResizeTable::floats(axes.across) +
+               workers * round_up_floats(static_cast<std::size_t>(axes.across.in));
     }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(ResizeGradientParams const& params, OpArgs const& args) noexcept {
         const Shape small = params.input, large = args.src_shape[0];
-        ResizeParams const& resize = params.resize;
-        const op::detail::ResizeAxis down{small.h, large.h, resize.scale_h, resize},
-            across{small.w, large.w, resize.scale_w, resize};
-        const std::size_t from = large.pixels(), to = small.pixels();
+        const Axes axes(params);
+        const op::detail::ResizeTable down(axes.down, args.scratch),
+            across(axes.across, args.scratch + op::detail::ResizeTable::floats(axes.down));
+        float* const workers =
+            args.scratch + op::detail::ResizeTable::floats(axes.down) + op::detail::ResizeTable::floats(axes.across);
+        const std::size_t from = large.pixels(), to = small.pixels(), width = static_cast<std::size_t>(small.w);
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
-                               from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
+                               from + to, [&](std::size_t first, std::size_t last, std::size_t worker) {
+                                   float* const row = workers + worker * round_up_floats(width);
                                    for (std::size_t plane = first; plane < last; ++plane) {
-                                       std::fill_n(dx + plane * to, to, 0.0F);
-                                       const bool cubic = resize.mode == ResizeMode::cubic;
-                                       for (int begin = 0; begin < across.out; begin += columns) {
-                                           (cubic ? add_cubic : add_columns)(down, across, begin, dy + plane * from,
-                                                                             dx + plane * to);
+                                       float* const dx = args.dst + plane * to;
+                                       std::fill_n(dx, to, 0.0F);
+                                       const float* dy = args.src[0] + plane * from;
+                                       for (int y = 0; y < large.h; ++y, dy += large.w) {
+                                           spread(across, dy, large.w, row, width);
+                                           add_rows<Arch>(down, y, row, dx, width);
                                        }
                                    }
                                });
     }
 
 private:
-    /// The number of columns taken at a time; their weights are kept for all rows of a channel.
-    static constexpr int columns = 128;
+    struct Axes {
+        op::detail::ResizeAxis down, across;
+        explicit Axes(ResizeGradientParams const& params)
+            : down(op::detail::ResizeAxis::down(params.resize, params.input.h)),
+              across(op::detail::ResizeAxis::across(params.resize, params.input.w)) {}
+    };
 
-    using Between = op::detail::ResizeAxis::Between;
-    [[nodiscard]] static Between pixels(op::detail::ResizeAxis const& axis, int at) {
-        if (axis.params.mode == ResizeMode::linear) return axis.between(at);
-        const int nearest = axis.nearest(at);
-        return {nearest, nearest, 0.0F};
-    }
-
-    static void add_columns(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
-                            const float* dy, float* dx) noexcept {
-        const int count = std::min(columns, across.out - begin);
-        Between of[columns];
-        for (int i = 0; i < count; ++i) of[i] = pixels(across, begin + i);
-        for (int y = 0; y < down.out; ++y) {
-            const Between rows = pixels(down, y);
-            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
-            add_row(row, of, count, 1 - rows.weight, dx + static_cast<std::ptrdiff_t>(rows.first) * across.in);
-            if (rows.weight != 0.0F) {
-                add_row(row, of, count, rows.weight, dx + static_cast<std::ptrdiff_t>(rows.second) * across.in);
-            }
+    /// The gradient of the columns of a row.
+    static void spread(op::detail::ResizeTable const& across, const float* dy, int count, float* row,
+                       std::size_t width) noexcept {
+        std::fill_n(row, width, 0.0F);
+        for (int x = 0; x < count; ++x) {
+            float* const to = row + *across.first(x);
+            for (int tap = 0; tap < across.taps; ++tap) to[tap] += dy[x] * *across.weights(tap, x);
         }
     }
-    static void add_cubic(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
-                          const float* dy, float* dx) noexcept {
-        const int count = std::min(columns, across.out - begin);
-        op::detail::ResizeAxis::Cubic of[columns];
-        for (int i = 0; i < count; ++i) of[i] = across.cubic(begin + i);
-        for (int y = 0; y < down.out; ++y) {
-            const auto rows = down.cubic(y);
-            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
-            for (int above = 0; above < 4; ++above) {
-                float* const to = dx + static_cast<std::ptrdiff_t>(rows.at[above]) * across.in;
-                for (int i = 0; i < count && rows.weight[above] != 0.0F; ++i) {
-                    const float value = row[i] * rows.weight[above];
-                    for (int tap = 0; tap < 4; ++tap) to[of[i].at[tap]] += value * of[i].weight[tap];
-                }
+    /// Adds a row to those of which it is the sum.
+    template <class Arch>
+    static void add_rows(op::detail::ResizeTable const& down, int y, const float* row, float* dx,
+                         std::size_t width) noexcept {
+        dx += static_cast<std::size_t>(*down.first(y)) * width;
+        for (int tap = 0; tap < down.taps; ++tap, dx += width) {
+            const Floats<Arch> weight(*down.weights(tap, y));
+            for (std::size_t i = 0; i < width; i += lanes<Arch>) {
+                const auto sum = fma<Arch>(op::detail::load_up_to<Arch>(row + i, width - i), weight,
+                                           op::detail::load_up_to<Arch>(dx + i, width - i));
+                op::detail::store_up_to<Arch>(dx + i, sum, width - i);
             }
-        }
-    }
-    static void add_row(const float* dy, const Between* of, int count, float share, float* dx) noexcept {
-        for (int i = 0; i < count; ++i) {
-            const float value = dy[i] * share, right = value * of[i].weight;
-            dx[of[i].first] += value - right;
-            dx[of[i].second] += right;
         }
     }
 };
@@ -23434,6 +23557,14 @@ constexpr OpEntry make_op_entry_in() {
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             OpIn<Params, L>::template run<Arch>(*std::get_if<Params>(&layer), args);
         };
+        if constexpr (requires(Params const& params, std::span<const Shape> inputs) {
+                          OpIn<Params, L>::template scratch_floats<Arch>(params, inputs, std::size_t{1});
+                      }) {
+            entry.scratch_bytes = [](AnyLayer const& layer, std::span<const Shape> inputs, std::size_t workers) {
+                return bytes_of_floats(
+                    OpIn<Params, L>::template scratch_floats<Arch>(*std::get_if<Params>(&layer), inputs, workers));
+            };
+        }
         if constexpr (requires { OpIn<Params, L>::error_bound; }) {
             using Narrow = OpIn<Params, L>;
             entry.precision = Narrow::precision;

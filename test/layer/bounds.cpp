@@ -64,6 +64,8 @@ TEST_CASE("bounds: an error names the impossible parameter") {
     CHECK(impossible(ps::ChannelShuffleParams{0}).starts_with("the groups must be"));
     CHECK(impossible(ps::ResizeParams{.size = 0}).starts_with("the height and width of the result must be"));
     CHECK(impossible(ps::ResizeParams{.size = 1, .scale_h = INFINITY}).starts_with("the scales must be"));
+    CHECK(impossible(ps::ResizeParams{.size = 1, .offset_w = INFINITY}).starts_with("the offsets must be"));
+    CHECK(impossible(ps::ResizeParams{.size = 1, .antialias = true}).starts_with("antialiasing needs"));
     CHECK(impossible(ps::ResizeParams{.size = 1, .cubic_coefficient = INFINITY}).starts_with("the cubic coefficient"));
     CHECK(ps::ActivationGradientParams{{ps::ActivationKind::floor}}.impossible() ==
           "a function of steps has no gradient");

@@ -111,6 +111,9 @@ TEST_CASE("resize changes rows and columns") {
     CHECK(check(ps::ResizeParams{.size = {0, 2}}, {{3, 4, 5}}) == Fault::impossible_parameter);
     CHECK(check(ps::ResizeParams{.size = {7, -1}}, {{3, 4, 5}}) == Fault::impossible_parameter);
     CHECK(check(ps::ResizeParams{.size = 2, .scale_h = -1.0F}, {{3, 4, 5}}) == Fault::impossible_parameter);
+    const ps::ResizeParams smooth{.size = 2, .mode = ps::ResizeMode::linear, .scale_h = 4.5F, .antialias = true};
+    CHECK(check(smooth, {{3, 5, 5}}) == Fault::none);
+    CHECK(check(smooth, {{3, 4, 5}}) == Fault::kernel_exceeds_input);
     CHECK(check(ps::ResizeParams{.size = 2, .scale_w = std::nanf("")}, {{3, 4, 5}}) == Fault::impossible_parameter);
     CHECK(params.name() == "resize");
 }

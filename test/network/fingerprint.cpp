@@ -140,6 +140,9 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                     {.size = {3, 4}, .coordinates = ps::ResizeCoordinates::asymmetric},
                                     {.size = {3, 4}, .cubic_coefficient = -0.5F},
                                     {.size = {3, 4}, .exclude_outside = true},
+                                    {.size = {3, 4}, .mode = ps::ResizeMode::linear, .antialias = true},
+                                    {.size = {3, 4}, .offset_h = 0.5F},
+                                    {.size = {3, 4}, .offset_w = 0.5F},
                                     {.size = {3, 4}, .rounding = ps::ResizeRounding::floor},
                                     {.size = {3, 4}, .scale_h = 0.5F},
                                     {.size = {3, 4}, .scale_w = 0.5F}});

@@ -1,4 +1,5 @@
 // The nodes that a layer becomes.
+#include "../error_of.hpp"
 #include "exported.hpp"
 
 #include <doctest/doctest.h>
@@ -209,6 +210,24 @@ TEST_CASE("the size of a resized image, whatever the batch") {
     CHECK(exported(one(cubic), {.open_batch = false}).nodes ==
           Strings{"y = Resize(x, , , y.sizes) {mode=cubic, coordinate_transformation_mode=half_pixel, "
                   "nearest_mode=round_prefer_floor, cubic_coeff_a=-0.75, exclude_outside=1}"});
+    const ps::ResizeParams smooth{.size = {3, 2}, .mode = ps::ResizeMode::linear, .antialias = true};
+    CHECK(exported(one(smooth), {.opset = 18}).nodes ==
+          Strings{"y = Resize(x, , , y.sizes)" + how + ", exclude_outside=0, antialias=1, axes=2 3}"});
+    CHECK(tests::error_of([&] { (void)exported(one(smooth)); }).ends_with("antialiasing needs opset 18"));
+    ps::ResizeParams part{.size = {3, 4},
+                          .mode = ps::ResizeMode::linear,
+                          .coordinates = ps::ResizeCoordinates::affine,
+                          .scale_h = 1,
+                          .scale_w = 0.5F,
+                          .offset_h = 1,
+                          .offset_w = 0.5F};
+    const ExportedModel cropped = exported(one(part, {.c = 4, .h = 6, .w = 5}), {.opset = 18});
+    CHECK(cropped.nodes[0].starts_with("y = Resize(x, y.part, , y.sizes)"));
+    CHECK(cropped.initializers.at("y.part").floats() == std::vector{0.2F, 0.125F, 0.6F, 0.5F});
+    part.offset_h = 4;
+    CHECK(tests::error_of([&] {
+              (void)exported(one(part, {.c = 4, .h = 6, .w = 5}));
+          }).ends_with("its pixels lie outside the image, where ONNX has one value"));
     // 10 * 0.7F is 7 in floats and less than that in doubles: readers do either.
     const ExportedModel rounded =
         exported(one(ps::ResizeParams{.size = {7, 10}, .scale_w = 0.5F}, {.c = 4, .h = 10, .w = 5}));

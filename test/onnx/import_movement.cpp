@@ -87,10 +87,14 @@ TEST_CASE("resizing works on the last two axes, also where a factor leaves their
     CHECK(params({1, 2, 2}, {1, 1, 1.25F}).scale_w == 1 / 1.25F);
     CHECK(is_close(run(parse(model({1, 1, 2}, {1, 1, 2})), {0, 10}), {0, 5, 10, 10}));
     CHECK(is_close(run(parse(model({2, 2}, {2, 1})), {0, 0, 10, 20}), {0, 0, 5, 10, 10, 20, 10, 20}));
-    CHECK(refusal(model({1, 2, 2, 2}, {1, 1.25F, 1, 1})) ==
-          "file: node the node (Resize): only the last two axes can be resized");
+    // Along other axes too.
+    CHECK(params({1, 2, 2, 2}, {1, 1.25F, 1, 1}).scale_h == 1 / 1.25F);
+    CHECK(is_close(run(parse(model({1, 2, 1, 3}, {1, 2, 1, 1})), {0, 1, 2, 10, 11, 12}),
+                   {0, 1, 2, 5, 6, 7, 10, 11, 12, 10, 11, 12}));
+    CHECK(is_close(run(parse(model({2, 1, 1, 2}, {2, 1, 1, 2})), {0, 10, 20, 30}),
+                   {0, 5, 10, 10, 10, 15, 20, 20, 20, 25, 30, 30, 20, 25, 30, 30}));
     CHECK(refusal(model({1, 2, 2, 2}, {1, 1, 2})) == "file: node the node (Resize): 3 scales for 4 axes");
-    CHECK(refusal(model({4}, {2})) == "file: node the node (Resize): on a tensor of 1 dimensions");
+    CHECK(is_close(run(parse(model({4}, {2})), {0, 2, 4, 8}), {0, 1, 2, 3, 4, 6, 8, 8}));
 }
 
 TEST_CASE("tf_half_pixel_for_nn is the pixel in which the middle of one lies") {
@@ -113,8 +117,99 @@ TEST_CASE("tf_half_pixel_for_nn is the pixel in which the middle of one lies") {
     CHECK(refusal(nearest("ceil", 2)) ==
           "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn goes with nearest_mode "
           "floor or round_prefer_floor only");
-    CHECK(refusal(nearest("floor", 2, "linear")) ==
-          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn is not supported");
+    CHECK(is_close(run(parse(nearest("floor", 2, "linear")), x),
+                   {0.25F, 0.75F, 1.25F, 1.75F, 2.25F, 2.75F, 3.25F, 3.75F, 4.25F, 4.75F, 5, 5}));
+}
+
+/// A resize of one row.
+std::string resized(std::vector<float> const& region, std::int64_t size, std::vector<onnx::NewAttribute> attributes,
+                    std::int64_t from = 6, int opset = 18) {
+    attributes.push_back({"axes", Ints{2}});
+    Model model({1, 1, from}, opset);
+    return model.floats("r", {static_cast<std::int64_t>(region.size())}, region)
+        .integers("n", {size})
+        .node("Resize", {"x", "r", "", "n"}, {"y"}, attributes)
+        .bytes();
+}
+
+TEST_CASE("tf_crop_and_resize takes a part of the image, and one value outside of it") {
+    const auto part = [](float start, float end, std::int64_t size, std::string_view mode = "linear") {
+        return run(parse(resized({start, end}, size,
+                                 {{"coordinate_transformation_mode", "tf_crop_and_resize"},
+                                  {"mode", mode},
+                                  {"extrapolation_value", -7.0F}})),
+                   {0, 1, 2, 3, 4, 5});
+    };
+    CHECK(is_close(part(0.2F, 0.8F, 4), {1, 2, 3, 4}));
+    CHECK(is_close(part(0, 1, 11), {0, 0.5F, 1, 1.5F, 2, 2.5F, 3, 3.5F, 4, 4.5F, 5}));
+    CHECK(is_close(part(0.8F, 0.2F, 4), {4, 3, 2, 1}));
+    CHECK(is_close(part(0.2F, 0.8F, 1), {2.5F}));
+    CHECK(is_close(part(-0.4F, 1.2F, 9), {-7, -7, 0, 1, 2, 3, 4, 5, -7}));
+    CHECK(is_close(part(1.2F, 0.6F, 4, "nearest"), {-7, 5, 4, 3}));
+    CHECK(is_close(part(0.4F, 0.4F, 2, "cubic"), {2, 2}));
+    CHECK(refusal(resized({0}, 3, {{"coordinate_transformation_mode", "tf_crop_and_resize"}})) ==
+          "file: node the node (Resize): a region of 1 values for 1 axes");
+}
+
+TEST_CASE("antialiasing, sizes that keep ratios, and scales whose size is rounded") {
+    const auto of = [](std::int64_t size, std::vector<onnx::NewAttribute> const& attributes) {
+        return run(parse(resized({}, size, attributes)), {0, 1, 2, 3, 4, 5});
+    };
+    // Weights of 1, 3, 3, 1 eighths.
+    CHECK(is_close(of(3, {{"mode", "linear"}, {"antialias", std::int64_t{1}}}), {5.0F / 8, 2.5F, 4.375F}));
+    CHECK(is_close(of(3, {{"mode", "linear"}, {"antialias", std::int64_t{1}}, {"exclude_outside", std::int64_t{1}}}),
+                   {5.0F / 7, 2.5F, 30.0F / 7}));
+    CHECK(refusal(resized({}, 3, {{"antialias", std::int64_t{1}}}))
+              .ends_with("antialiasing needs a linear or cubic resize"));
+    const auto sizes = [](std::string_view policy) {
+        Model model({1, 1, 4, 6}, 18);
+        return parse(model.integers("n", {3, 9})
+                         .node("Resize", {"x", "", "", "n"}, {"y"},
+                               {{"axes", Ints{2, -1}}, {"mode", "linear"}, {"keep_aspect_ratio_policy", policy}})
+                         .bytes())
+            .outputs[0]
+            .dims;
+    };
+    // Halves are rounded up.
+    CHECK(sizes("stretch") == Ints{1, 1, 3, 9});
+    CHECK(sizes("not_larger") == Ints{1, 1, 3, 5});
+    CHECK(sizes("not_smaller") == Ints{1, 1, 6, 9});
+    // 5 * 1.7 is 8.5: the last of 8 pixels is that of the image.
+    Model corners({1, 1, 5}, 13);
+    corners.floats("f", {3}, {1, 1, 1.7F})
+        .node("Resize", {"x", "", "f"}, {"y"},
+              {{"mode", "linear"}, {"coordinate_transformation_mode", "align_corners"}});
+    CHECK(is_close(run(parse(corners.bytes()), {0, 7, 14, 21, 28}), {0, 4, 8, 12, 16, 20, 24, 28}));
+    // From onnx.reference: (x + 0.5) / 0.7 - 0.5, moved so that both ends are as far outside.
+    Model middle({1, 1, 5}, 19);
+    middle.floats("f", {3}, {1, 1, 0.7F})
+        .node("Resize", {"x", "", "f"}, {"y"},
+              {{"mode", "linear"}, {"coordinate_transformation_mode", "half_pixel_symmetric"}});
+    CHECK(is_close(run(parse(middle.bytes()), {0, 7, 14, 21, 28}), {4, 14, 24}));
+}
+
+TEST_CASE("Pad goes round, and mirrors as often as it takes") {
+    const auto padded = [](std::string_view mode, Ints const& pads, std::vector<float> const& x = {0, 1, 2}) {
+        Model model({1, 1, static_cast<std::int64_t>(x.size())}, 19);
+        return run(parse(model.integers("p", {0, 0, pads[0], 0, 0, pads[1]})
+                             .node("Pad", {"x", "p"}, {"y"}, {{"mode", mode}})
+                             .bytes()),
+                   x);
+    };
+    CHECK(padded("wrap", {1, 2}) == Line{2, 0, 1, 2, 0, 1});
+    CHECK(padded("wrap", {0, 3}) == Line{0, 1, 2, 0, 1, 2});
+    CHECK(padded("wrap", {4, 7}) == Line{2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0});
+    // The rest goes round.
+    CHECK(padded("wrap", {-1, 3}) == Line{1, 2, 1, 2, 1});
+    CHECK(padded("edge", {-2, 3}) == Line{2, 2, 2, 2});
+    CHECK(padded("reflect", {7, 6}) == Line{1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0});
+    CHECK(padded("reflect", {1, 8}, {0, 1, 2, 3}) == Line{1, 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 2, 1});
+    CHECK(padded("reflect", {2, 3}, {5}) == Line(6, 5));
+    Model rows({1, 2, 3, 2}, 19);
+    rows.integers("p", {1, 1, 1, 0}).integers("a", {-1, 1}).node("Pad", {"x", "p", "", "a"}, {"y"}, {{"mode", "wrap"}});
+    CHECK(run(parse(rows.bytes()), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) ==
+          Line{7, 6, 7, 6, 9, 8, 9, 8, 11, 10, 11, 10, 1, 0, 1,  0,  3,  2,
+               3, 2, 5, 4, 5, 4, 7, 6, 7,  6,  9,  8,  9, 8, 11, 10, 11, 10});
 }
 
 TEST_CASE("a cubic resize is read with its coefficient and with what it does outside") {
@@ -143,8 +238,7 @@ TEST_CASE("a cubic resize is read with its coefficient and with what it does out
     const Line expected{0.9007837F, 1.279245F, 1.896592F, 2.5F, 3.103407F, 3.720754F, 4.099216F};
     REQUIRE(y.size() == expected.size());
     for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == doctest::Approx(expected[i]).epsilon(1e-6));
-    CHECK(refusal(cubic({{"antialias", std::int64_t{1}}}, 18)) ==
-          "file: node the node (Resize): antialiasing is not supported");
+    CHECK(params(cubic({{"antialias", std::int64_t{1}}}, 18)).antialias);
     CHECK(refusal(cubic({}, 10)) == "file: node the node (Resize): mode cubic is unknown");
 }
 

@@ -38,6 +38,12 @@ Images run_step(Params const& params, Step const& step, bool in_place = false, p
             std::ranges::copy(sources[0], dst);
             from[0] = dst;
         }
+        static constexpr ps::OpTable const& table = ps::op_table<ps::default_arch, L, ps::CompileTraining>;
+        ps::OpEntry const& op = table[ps::AnyLayer(params).index()];
+        std::vector<float> scratch;
+        if (op.scratch_bytes != nullptr) {
+            scratch.assign(op.scratch_bytes(params, shapes, executor.concurrency()) / sizeof(float), std::nanf(""));
+        }
         const ps::OpArgs args{.src = from,
                               .src_shape = shapes,
                               .dst = dst,
@@ -45,9 +51,9 @@ Images run_step(Params const& params, Step const& step, bool in_place = false, p
                               .batch = step.batch,
                               .first_image = first_image,
                               .clamp = clamp,
+                              .scratch = scratch.empty() ? nullptr : scratch.data(),
                               .executor = executor};
-        static constexpr ps::OpTable const& table = ps::op_table<ps::default_arch, L, ps::CompileTraining>;
-        table[ps::AnyLayer(params).index()].run(params, args);
+        op.run(params, args);
         const auto is_untouched = [](float x) { return x == untouched; };
         CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
         CHECK(std::all_of(room.end() - guard, room.end(), is_untouched));

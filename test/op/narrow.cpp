@@ -145,6 +145,9 @@ TEST_CASE("cubic interpolations of bytes are within half a step of those of floa
         const float *const from = floats.data(), *const from_bytes = bytes.data();
         ps::OpArgs args{
             .src = {&from, 1}, .src_shape = {&shape, 1}, .dst = exact.data(), .dst_shape = out, .executor = here};
+        std::vector<float> scratch(
+            ps::OpIn<ps::ResizeParams, ps::hwc_u8>::scratch_floats<ps::default_arch>(cubic, args.src_shape, 1));
+        args.scratch = scratch.data();
         ps::Op<ps::ResizeParams>::run<ps::default_arch, ps::hwc>(cubic, args);
         args.src = {&from_bytes, 1}, args.src_range = {&range, 1}, args.dst_range = range, args.dst = result.data();
         ps::OpIn<ps::ResizeParams, ps::hwc_u8>::run<ps::default_arch>(cubic, args);

@@ -167,13 +167,19 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
     };
     const std::vector<const float*> floats_of = pointers(floats), narrow_of = pointers(narrow);
     Results results{std::vector<float>(images * out.size()), std::vector<float>(images * out.size())};
-    std::vector<float> stored(images * ps::hwc_bf16::size(out) / 2, std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> stored(images * ps::hwc_bf16::size(out) / 2, std::numeric_limits<float>::quiet_NaN()), scratch;
+    if constexpr (requires {
+                      ps::OpIn<Params, ps::hwc_bf16>::template scratch_floats<ps::default_arch>(params, shapes, 1U);
+                  }) {
+        scratch.resize(ps::OpIn<Params, ps::hwc_bf16>::template scratch_floats<ps::default_arch>(params, shapes, 1U));
+    }
     ps::Op<Params>::template run<ps::default_arch, ps::hwc>(params, {.src = floats_of,
                                                                      .src_shape = shapes,
                                                                      .dst = results.floats.data(),
                                                                      .dst_shape = out,
                                                                      .batch = batch,
                                                                      .clamp = clamp,
+                                                                     .scratch = scratch.data(),
                                                                      .executor = here});
     ps::OpIn<Params, ps::hwc_bf16>::template run<ps::default_arch>(params, {.src = narrow_of,
                                                                             .src_shape = shapes,
@@ -181,6 +187,7 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
                                                                             .dst_shape = out,
                                                                             .batch = batch,
                                                                             .clamp = clamp,
+                                                                            .scratch = scratch.data(),
                                                                             .executor = here});
     for (std::size_t i = 0; i < images; ++i) {
         ps::transform<ps::hwc_bf16, ps::hwc>(out, stored.data() + i * ps::hwc_bf16::size(out) / 2,

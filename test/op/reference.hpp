@@ -519,6 +519,8 @@ inline Place place(ps::ResizeParams const& p, long long x, long long in, long lo
             return out > 1 ? Place{x * (in - 1), out - 1} : Place{0, 1};
         case ps::ResizeCoordinates::asymmetric:
             return {x * in, out};
+        case ps::ResizeCoordinates::affine:
+            break;
     }
     return {0, 1};
 }
@@ -549,30 +551,42 @@ double between(Place at, int in, F const& pixel) {
     const int first = static_cast<int>(below);
     return held == below ? pixel(first) : (1 - (held - below)) * pixel(first) + (held - below) * pixel(first + 1);
 }
-/// ONNX's cubic: the sum of the four pixels around; beyond the ends the first or last one, or none.
+/// ONNX's cubic and antialiased linear and cubic: the sum over all pixels, near or far, by their distance from `at`,
+/// which is divided by the extent of the kernel; beyond the ends the first or last pixel, or none.
 template <class F>
-double cubic(ps::ResizeParams const& p, Place at, int in, F const& pixel) {
-    const double a = p.cubic_coefficient, below = std::floor(at.value());
+double weighted(ps::ResizeParams const& p, double at, double wide, int in, F const& pixel) {
+    const double a = p.cubic_coefficient, most = 2 * wide + 1;
     double sum = 0, weights = 0;
-    for (int tap = -1; tap <= 2; ++tap) {
-        const double x = std::abs(at.value() - below - tap), i = below + tap;
-        const double weight =
-            x <= 1 ? (a + 2) * x * x * x - (a + 3) * x * x + 1 : a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a;
+    for (double i = std::floor(at - most); i <= at + most; ++i) {
+        const double x = std::abs(at - i) / wide;
+        const double cubic = x <= 1  ? (a + 2) * x * x * x - (a + 3) * x * x + 1
+                             : x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a
+                                     : 0;
+        const double weight = p.mode == ps::ResizeMode::cubic ? cubic : std::max(0.0, 1 - x);
         const double held = std::min(std::max(i, 0.0), in - 1.0);
-        if (p.exclude_outside && held != i) continue;
+        if (weight == 0 || (p.exclude_outside && held != i)) continue;
         sum += weight * pixel(static_cast<int>(held)), weights += weight;
     }
-    return p.exclude_outside ? sum / weights : sum;
+    return sum / weights;
 }
-/// Without given factors.
+/// Without given factors, except in affine coordinates, where places are rounded to 2^-30 pixels.
 inline Image run(ps::ResizeParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
+    const auto wide = [&](int from, int to) { return p.antialias ? std::max(1.0, 1.0 * from / to) : 1.0; };
+    const double tall = wide(in.shape.h, output.h), broad = wide(in.shape.w, output.w);
     return build(output, [&](int c, int oh, int ow) {
-        const Place y = place(p, oh, in.shape.h, output.h), x = place(p, ow, in.shape.w, output.w);
+        const auto affine = [](double offset, double scale, int x) {
+            constexpr long long parts = 1 << 30;
+            return Place{std::llround((offset + scale * x) * parts), parts};
+        };
+        const bool given = p.coordinates == ps::ResizeCoordinates::affine;
+        const Place y = given ? affine(p.offset_h, p.scale_h, oh) : place(p, oh, in.shape.h, output.h),
+                    x = given ? affine(p.offset_w, p.scale_w, ow) : place(p, ow, in.shape.w, output.w);
         if (p.mode == ps::ResizeMode::nearest) return in(c, nearest(p, y, in.shape.h), nearest(p, x, in.shape.w));
-        if (p.mode == ps::ResizeMode::cubic) {
-            return cubic(p, y, in.shape.h,
-                         [&](int h) { return cubic(p, x, in.shape.w, [&](int w) { return in(c, h, w); }); });
+        if (p.mode == ps::ResizeMode::cubic || p.antialias) {
+            return weighted(p, y.value(), tall, in.shape.h, [&](int h) {
+                return weighted(p, x.value(), broad, in.shape.w, [&](int w) { return in(c, h, w); });
+            });
         }
         return between(y, in.shape.h,
                        [&](int h) { return between(x, in.shape.w, [&](int w) { return in(c, h, w); }); });

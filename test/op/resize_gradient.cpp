@@ -25,6 +25,11 @@ TEST_CASE("the gradient of resizing is its transpose") {
                         laws::check_transposed(params, {2, 4, 5}, ps::ResizeGradientParams{params, {2, 4, 5}});
                         params.exclude_outside = false;
                     }
+                    if (mode != ps::ResizeMode::nearest) {
+                        params.antialias = true;
+                        laws::check_transposed(params, {2, 4, 5}, ps::ResizeGradientParams{params, {2, 4, 5}});
+                        params.antialias = false;
+                    }
                     params.scale_h = 0.55F, params.scale_w = 0.3F;
                     laws::check_transposed(params, {1, 1, 6}, ps::ResizeGradientParams{params, {1, 1, 6}});
                 }

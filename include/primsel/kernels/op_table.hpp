@@ -33,6 +33,14 @@ constexpr OpEntry make_op_entry_in() {
         entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
             OpIn<Params, L>::template run<Arch>(*std::get_if<Params>(&layer), args);
         };
+        if constexpr (requires(Params const& params, std::span<const Shape> inputs) {
+                          OpIn<Params, L>::template scratch_floats<Arch>(params, inputs, std::size_t{1});
+                      }) {
+            entry.scratch_bytes = [](AnyLayer const& layer, std::span<const Shape> inputs, std::size_t workers) {
+                return bytes_of_floats(
+                    OpIn<Params, L>::template scratch_floats<Arch>(*std::get_if<Params>(&layer), inputs, workers));
+            };
+        }
         if constexpr (requires { OpIn<Params, L>::error_bound; }) {
             using Narrow = OpIn<Params, L>;
             entry.precision = Narrow::precision;

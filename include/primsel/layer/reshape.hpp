@@ -194,19 +194,20 @@ enum class ResizeMode { nearest, linear, cubic };
 /// - half_pixel: (x + 0.5) * scale - 0.5;
 /// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
 /// - align_corners: x * (input size - 1) / (result size - 1);
-/// - asymmetric: x * scale.
-enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
+/// - asymmetric: x * scale;
+/// - affine: offset + x * scale, where offset and scale are given: a part of the image, or a place between others.
+enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric, affine };
 /// How a position between two pixels is rounded to the nearest pixel.
 enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
-/// Resizes each channel to another height and width, as ONNX's Resize without antialiasing.
+/// Resizes each channel to another height and width, as ONNX's Resize.
 struct ResizeParams {
     Extent size;
     ResizeMode mode = ResizeMode::nearest;
     ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
     ResizeRounding rounding = ResizeRounding::round_prefer_floor;
     /// Input size / result size, for a file whose scale factor gives the result's size only after rounding. 0: computed
-    /// from the sizes.
+    /// from the sizes, except in affine coordinates. align_corners needs none.
     float scale_h = 0.0F, scale_w = 0.0F;
     /// The coefficient a of a cubic resize (Keys, "Cubic convolution interpolation for digital image processing",
     /// 1981).
@@ -214,22 +215,35 @@ struct ResizeParams {
     /// In a cubic resize, pixels outside the image have no weight and the others share it. Otherwise the first and last
     /// pixels stand for those outside.
     bool exclude_outside = false;
+    /// In a linear or cubic resize to fewer pixels, the kernel is as many times wider as the input is larger, so that
+    /// every pixel of the input has a weight.
+    bool antialias = false;
+    /// The place of the first pixel of the result in affine coordinates.
+    float offset_h = 0.0F, offset_w = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
     constexpr void each_field(auto const& visit) const {
         visit("size", size), visit("mode", mode), visit("coordinates", coordinates), visit("rounding", rounding),
             visit("scale_h", scale_h), visit("scale_w", scale_w), visit("cubic_coefficient", cubic_coefficient),
-            visit("exclude_outside", exclude_outside);
+            visit("exclude_outside", exclude_outside), visit("antialias", antialias), visit("offset_h", offset_h),
+            visit("offset_w", offset_w);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
+        // Wider kernels than the image would only repeat its first and last pixels.
+        const auto exceeds = [](float scale, int extent) { return static_cast<double>(scale) > extent; };
+        if (antialias && (exceeds(scale_h, inputs[0].h) || exceeds(scale_w, inputs[0].w))) {
+            return Fault::kernel_exceeds_input;
+        }
         return within_bounds(inputs[0].c, size.h, size.w) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
         const bool scales = scale_h >= 0.0F && scale_w >= 0.0F && is_finite(scale_h) && is_finite(scale_w);
         if (!scales) return "the scales must be finite and not negative";
+        if (!is_finite(offset_h) || !is_finite(offset_w)) return "the offsets must be finite";
+        if (antialias && mode == ResizeMode::nearest) return "antialiasing needs a linear or cubic resize";
         return is_finite(cubic_coefficient) ? "" : "the cubic coefficient must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {

@@ -217,32 +217,34 @@ struct OpIn<ResizeParams, L> {
         return counts;
     }
     template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ResizeParams const& params, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        const Shape room{static_cast<int>(L::pixel(inputs[0].c)), inputs[0].h, inputs[0].w};
+        return O::scratch_floats<Arch>(params, {&room, 1}, workers);
+    }
+    template <class Arch>
     static void run(ResizeParams const& params, OpArgs const& args) noexcept {
         if (params.mode == ResizeMode::nearest) return op::detail::run_in_words<Arch, L>(params, args);
-        using O = Op<ResizeParams>;
         using Element = element_of<L>;
         const Shape in = args.src_shape[0];
         const std::size_t pixel = L::pixel(in.c), row = static_cast<std::size_t>(in.w) * pixel;
         const Strides from{.c = 1, .h = row, .w = pixel},
             to{.c = 1, .h = static_cast<std::size_t>(args.dst_shape.w) * pixel, .w = pixel};
         const auto elements = op::detail::elements_in<Arch>(L{}, args, factor(args));
-        if (params.mode == ResizeMode::cubic) {
-            O::each_row<Element, O::CubicColumns>(
-                params, args, from, to, L::size(in),
-                [=](O::CubicColumns const& of, O::Row const& rows, const Element* src, Element* dst) {
-                    O::cubic_pixels(elements, rows, row, of, pixel, src, dst);
-                });
+        if (O::has_table(params)) {
+            O::template by_table<Arch>(elements, params, args, from, to, L::size(in));
         } else {
-            O::each_row<Element, O::Columns>(
-                params, args, from, to, L::size(in),
-                [=](O::Columns const& of, O::Row const& rows, const Element* src, Element* dst) {
-                    O::linear_pixels(elements, rows, row, of, pixel, src, dst);
-                });
+            O::each_row<Element>(params, args, from, to, L::size(in),
+                                 [=](O::Columns const& of, O::Row const& rows, const Element* src, Element* dst) {
+                                     O::linear_pixels(elements, rows, row, of, pixel, src, dst);
+                                 });
         }
         op::detail::write_zeros_behind<L>(args);
     }
 
 private:
+    using O = Op<ResizeParams>;
+
     [[nodiscard]] static float factor(OpArgs const& args) {
         if (!NeedsRange<L> || args.src_range[0] == args.dst_range) return 1;
         return args.src_range[0].scale * (1 / args.dst_range.scale);

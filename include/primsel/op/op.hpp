@@ -35,7 +35,8 @@ struct Op;
 /// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
 ///
 /// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
-/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id.
+/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Either may have
+/// scratch_floats, as in Op.
 template <class Params, class L>
 struct OpIn;
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/layer/gradient.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/op/resize.hpp>
 #include <primsel/tensor/layout.hpp>
@@ -12,7 +14,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Distributes each pixel of dy, by its weights, to the pixels between which it lies. Pixels are added in their order.
+/// Distributes each pixel of dy, by its weights, to the pixels of which it is a sum: along its row, then by rows.
+/// Pixels are added in their order.
 template <>
 struct Op<ResizeGradientParams> {
     static constexpr bool in_place = false;
@@ -20,79 +23,76 @@ struct Op<ResizeGradientParams> {
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(ResizeGradientParams const& params, std::span<const Shape> inputs,
                                        Shape output) {
-        const ResizeMode mode = params.resize.mode;
-        const double of_pixel = mode == ResizeMode::cubic ? 36.0 : mode == ResizeMode::linear ? 8.0 : 1.0;
-        return op::element_counts<L>(of_pixel * static_cast<double>(inputs[0].size()), inputs, output);
+        const Axes axes(params);
+        const auto rows = static_cast<double>(inputs[0].c) * inputs[0].h;
+        OpCounts counts = op::element_counts<L>(2 * rows * axes.down.taps() * axes.across.in, inputs, output);
+        counts.scalars = rows * axes.across.out * axes.across.taps();
+        return counts;
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ResizeGradientParams const& params, std::span<const Shape>,
+                                                    std::size_t workers) {
+        const Axes axes(params);
+        using op::detail::ResizeTable;
+        return ResizeTable::floats(axes.down) + ResizeTable::floats(axes.across) +
+               workers * round_up_floats(static_cast<std::size_t>(axes.across.in));
     }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(ResizeGradientParams const& params, OpArgs const& args) noexcept {
         const Shape small = params.input, large = args.src_shape[0];
-        ResizeParams const& resize = params.resize;
-        const op::detail::ResizeAxis down{small.h, large.h, resize.scale_h, resize},
-            across{small.w, large.w, resize.scale_w, resize};
-        const std::size_t from = large.pixels(), to = small.pixels();
+        const Axes axes(params);
+        const op::detail::ResizeTable down(axes.down, args.scratch),
+            across(axes.across, args.scratch + op::detail::ResizeTable::floats(axes.down));
+        float* const workers =
+            args.scratch + op::detail::ResizeTable::floats(axes.down) + op::detail::ResizeTable::floats(axes.across);
+        const std::size_t from = large.pixels(), to = small.pixels(), width = static_cast<std::size_t>(small.w);
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(small.c),
-                               from + to, [=, dy = args.src[0], dx = args.dst](std::size_t first, std::size_t last) {
+                               from + to, [&](std::size_t first, std::size_t last, std::size_t worker) {
+                                   float* const row = workers + worker * round_up_floats(width);
                                    for (std::size_t plane = first; plane < last; ++plane) {
-                                       std::fill_n(dx + plane * to, to, 0.0F);
-                                       const bool cubic = resize.mode == ResizeMode::cubic;
-                                       for (int begin = 0; begin < across.out; begin += columns) {
-                                           (cubic ? add_cubic : add_columns)(down, across, begin, dy + plane * from,
-                                                                             dx + plane * to);
+                                       float* const dx = args.dst + plane * to;
+                                       std::fill_n(dx, to, 0.0F);
+                                       const float* dy = args.src[0] + plane * from;
+                                       for (int y = 0; y < large.h; ++y, dy += large.w) {
+                                           spread(across, dy, large.w, row, width);
+                                           add_rows<Arch>(down, y, row, dx, width);
                                        }
                                    }
                                });
     }
 
 private:
-    /// The number of columns taken at a time; their weights are kept for all rows of a channel.
-    static constexpr int columns = 128;
+    struct Axes {
+        op::detail::ResizeAxis down, across;
+        explicit Axes(ResizeGradientParams const& params)
+            : down(op::detail::ResizeAxis::down(params.resize, params.input.h)),
+              across(op::detail::ResizeAxis::across(params.resize, params.input.w)) {}
+    };
 
-    using Between = op::detail::ResizeAxis::Between;
-    [[nodiscard]] static Between pixels(op::detail::ResizeAxis const& axis, int at) {
-        if (axis.params.mode == ResizeMode::linear) return axis.between(at);
-        const int nearest = axis.nearest(at);
-        return {nearest, nearest, 0.0F};
-    }
-
-    static void add_columns(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
-                            const float* dy, float* dx) noexcept {
-        const int count = std::min(columns, across.out - begin);
-        Between of[columns];
-        for (int i = 0; i < count; ++i) of[i] = pixels(across, begin + i);
-        for (int y = 0; y < down.out; ++y) {
-            const Between rows = pixels(down, y);
-            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
-            add_row(row, of, count, 1 - rows.weight, dx + static_cast<std::ptrdiff_t>(rows.first) * across.in);
-            if (rows.weight != 0.0F) {
-                add_row(row, of, count, rows.weight, dx + static_cast<std::ptrdiff_t>(rows.second) * across.in);
-            }
+    /// The gradient of the columns of a row.
+    static void spread(op::detail::ResizeTable const& across, const float* dy, int count, float* row,
+                       std::size_t width) noexcept {
+        std::fill_n(row, width, 0.0F);
+        for (int x = 0; x < count; ++x) {
+            float* const to = row + *across.first(x);
+            for (int tap = 0; tap < across.taps; ++tap) to[tap] += dy[x] * *across.weights(tap, x);
         }
     }
-    static void add_cubic(op::detail::ResizeAxis const& down, op::detail::ResizeAxis const& across, int begin,
-                          const float* dy, float* dx) noexcept {
-        const int count = std::min(columns, across.out - begin);
-        op::detail::ResizeAxis::Cubic of[columns];
-        for (int i = 0; i < count; ++i) of[i] = across.cubic(begin + i);
-        for (int y = 0; y < down.out; ++y) {
-            const auto rows = down.cubic(y);
-            const float* const row = dy + static_cast<std::ptrdiff_t>(y) * across.out + begin;
-            for (int above = 0; above < 4; ++above) {
-                float* const to = dx + static_cast<std::ptrdiff_t>(rows.at[above]) * across.in;
-                for (int i = 0; i < count && rows.weight[above] != 0.0F; ++i) {
-                    const float value = row[i] * rows.weight[above];
-                    for (int tap = 0; tap < 4; ++tap) to[of[i].at[tap]] += value * of[i].weight[tap];
-                }
+    /// Adds a row to those of which it is the sum.
+    template <class Arch>
+    static void add_rows(op::detail::ResizeTable const& down, int y, const float* row, float* dx,
+                         std::size_t width) noexcept {
+        dx += static_cast<std::size_t>(*down.first(y)) * width;
+        for (int tap = 0; tap < down.taps; ++tap, dx += width) {
+            const Floats<Arch> weight(*down.weights(tap, y));
+            for (std::size_t i = 0; i < width; i += lanes<Arch>) {
+                const auto sum = fma<Arch>(op::detail::load_up_to<Arch>(row + i, width - i), weight,
+                                           op::detail::load_up_to<Arch>(dx + i, width - i));
+                op::detail::store_up_to<Arch>(dx + i, sum, width - i);
             }
-        }
-    }
-    static void add_row(const float* dy, const Between* of, int count, float share, float* dx) noexcept {
-        for (int i = 0; i < count; ++i) {
-            const float value = dy[i] * share, right = value * of[i].weight;
-            dx[of[i].first] += value - right;
-            dx[of[i].second] += right;
         }
     }
 };

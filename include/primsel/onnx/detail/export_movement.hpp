@@ -110,36 +110,63 @@ inline void write_layer(LayerWriter& layer, AsStridedParams const& p) {
     layer.reshape(x, p.shape);
 }
 
+namespace detail {
+/// Where the first and last pixels of a resize by affine coordinates lie, as shares of the input's length.
+[[nodiscard]] inline std::pair<float, float> part_of(LayerWriter const& layer, float offset, float step, int in,
+                                                     int out) {
+    if (in == 1) return {0.0F, 1.0F};
+    const double length = in - 1.0, first = static_cast<double>(offset),
+                 last = first + (out - 1) * static_cast<double>(step);
+    if (first < 0 || last > length) layer.refuse("its pixels lie outside the image, where ONNX has one value");
+    return {static_cast<float>(first / length), static_cast<float>(last / length)};
+}
+}  // namespace detail
+
 inline void write_layer(LayerWriter& layer, ResizeParams const& p) {
     constexpr std::string_view modes[] = {"nearest", "linear", "cubic"};
-    constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+    constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+                                                "tf_crop_and_resize"};
     constexpr std::string_view roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
     Attributes attributes{{"mode", modes[static_cast<std::size_t>(p.mode)]},
                           {"coordinate_transformation_mode", coordinates[static_cast<std::size_t>(p.coordinates)]},
                           {"nearest_mode", roundings[static_cast<std::size_t>(p.rounding)]}};
-    if (p.mode == ResizeMode::cubic) {
-        attributes.push_back({"cubic_coeff_a", p.cubic_coefficient});
+    const bool later = layer.opset() >= 18;
+    if (p.mode == ResizeMode::cubic) attributes.push_back({"cubic_coeff_a", p.cubic_coefficient});
+    if (p.mode == ResizeMode::cubic || p.antialias)
         attributes.push_back({"exclude_outside", std::int64_t{p.exclude_outside}});
+    if (p.antialias) {
+        if (!later) layer.refuse("antialiasing needs opset 18");
+        attributes.push_back({"antialias", std::int64_t{1}});
     }
     const std::string x = layer.image();
     const Shape from = layer.in_shape();
-    if (p.scale_h > 0.0F || p.scale_w > 0.0F) {
+    const bool affine = p.coordinates == ResizeCoordinates::affine,
+               scales = !affine && p.coordinates != ResizeCoordinates::align_corners;
+    std::string part;
+    if (affine) {
+        const auto [top, bottom] = detail::part_of(layer, p.offset_h, p.scale_h, from.h, p.size.h);
+        const auto [left, right] = detail::part_of(layer, p.offset_w, p.scale_w, from.w, p.size.w);
+        const float of_all[] = {0.0F, 0.0F, top, left, 1.0F, 1.0F, bottom, right};
+        const float of_two[] = {top, left, bottom, right};
+        part = later ? layer.floats("part", {4}, of_two) : layer.floats("part", {8}, of_all);
+    }
+    if (scales && (p.scale_h > 0.0F || p.scale_w > 0.0F)) {
         const float factors[] = {1.0F, 1.0F, detail::resize_factor(layer, p.scale_h, from.h, p.size.h),
                                  detail::resize_factor(layer, p.scale_w, from.w, p.size.w)};
         layer.step("Resize", {x, "", layer.floats("scales", {4}, factors)}, std::move(attributes));
-    } else if (layer.opset() >= 18) {
+    } else if (later) {
         attributes.push_back({"axes", Ints{2, 3}});
-        layer.step("Resize", {x, "", "", layer.ints("sizes", {p.size.h, p.size.w})}, std::move(attributes));
+        layer.step("Resize", {x, part, "", layer.ints("sizes", {p.size.h, p.size.w})}, std::move(attributes));
     } else if (layer.batch() != open_dimension || !layer.in().varies) {
         const std::int64_t images = layer.in().varies ? layer.batch() : 1;
-        layer.step("Resize", {x, "", "", layer.ints("sizes", {images, from.c, p.size.h, p.size.w})},
+        layer.step("Resize", {x, part, "", layer.ints("sizes", {images, from.c, p.size.h, p.size.w})},
                    std::move(attributes));
     } else {
         const std::string kept =
             layer.step("Slice", {layer.step("Shape", {x}), layer.ints("first", {0}), layer.ints("last", {2})});
         const std::string sizes =
             layer.step("Concat", {kept, layer.ints("sizes", {p.size.h, p.size.w})}, {{"axis", std::int64_t{0}}});
-        layer.step("Resize", {x, "", "", sizes}, std::move(attributes));
+        layer.step("Resize", {x, part, "", sizes}, std::move(attributes));
     }
 }
 

@@ -1,6 +1,7 @@
 // Tensors one after the other, and borders around them.
 #pragma once
 
+#include <primsel/onnx/detail/gather.hpp>
 #include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/window.hpp>
 
@@ -164,13 +165,71 @@ inline Operand emit_pad(Builder& build, Operand src, Sizes const& before, Sizes 
     return src;
 }
 
+namespace detail {
+/// Goes on with the first pixels after the last ones, and the other way round, as often as it takes.
+inline Operand emit_wrapped(Builder& build, Operand src, Border const& border) {
+    for (std::size_t axis = 0; axis < src.dims.size(); ++axis) {
+        const std::int64_t dim = src.dims[axis], before = border.before[axis], after = border.after[axis];
+        if (before == 0 && after == 0) continue;
+        (void)elements(src.dims);
+        Sizes dims = src.dims;
+        dims[axis] += before + after;
+        (void)elements(dims);
+        if (before <= dim && after <= dim) {
+            Sizes indices;
+            for (std::int64_t i = -before; i < dim + after; ++i) indices.push_back((i + dim) % dim);
+            src = emit_gather(build, src, axis, indices, std::move(dims));
+            continue;
+        }
+        // All of it several times, then a part of that.
+        const std::int64_t first = (dim - before % dim) % dim, times = (first + dims[axis] + dim - 1) / dim;
+        const Sizes strides = row_major(src.dims);
+        Strided places;
+        std::vector<Range> ranges;
+        for (std::size_t i = 0; i < src.dims.size(); ++i) {
+            if (i == axis) places.dims.push_back(times), places.strides.push_back(0);
+            places.dims.push_back(src.dims[i]), places.strides.push_back(strides[i]);
+            ranges.push_back(i == axis ? Range{first, dims[axis], 1} : Range{0, src.dims[i], 1});
+        }
+        Sizes repeated = src.dims;
+        repeated[axis] = times * dim;
+        src = emit_slice(build, build.strided(src, places, std::move(repeated)), ranges);
+    }
+    return src;
+}
+/// Mirrors at the first and last pixels, as often as it takes: a layer mirrors no more than there is. One pixel is
+/// repeated, as in numpy.
+inline Operand emit_reflected(Builder& build, Operand src, Border border) {
+    const Sizes dims = src.dims;
+    for (bool any = true; any;) {
+        any = false;
+        Border now{Sizes(dims.size(), 0), Sizes(dims.size(), 0)}, repeated = now;
+        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+            // Every mirror but the last is a pixel from which the original has the same pixels on both sides.
+            const std::int64_t span = dims[axis] - 1;
+            const auto take = [&](std::int64_t& rest, std::int64_t& part) {
+                const std::int64_t most = src.dims[axis] - 1;
+                part = span == 0 || rest <= most ? rest : most / span * span;
+                rest -= part;
+                any = any || rest > 0;
+            };
+            take(border.before[axis], (span == 0 ? repeated : now).before[axis]);
+            take(border.after[axis], (span == 0 ? repeated : now).after[axis]);
+        }
+        src = emit_pad(build, std::move(src), now.before, now.after, PadMode::reflect, 0.0F);
+        src = emit_pad(build, std::move(src), repeated.before, repeated.after, PadMode::edge, 0.0F);
+    }
+    return src;
+}
+}  // namespace detail
+
 inline void translate_pad(Call& call) {
     const std::string_view name = call.text("mode", "constant");
-    const PadMode mode = name == "reflect" ? PadMode::reflect : name == "edge" ? PadMode::edge : PadMode::constant;
-    if (name != "constant" && name != "reflect" && name != "edge") fail("mode ", name, " is not supported");
-    const float value = call.opset() < 11                          ? call.real("value", 0.0F)
-                        : mode == PadMode::constant && call.has(2) ? call.scalar(2, "value")
-                                                                   : 0.0F;
+    const bool wraps = name == "wrap";
+    if (name != "constant" && name != "reflect" && name != "edge" && !wraps) fail("mode ", name, " is unknown");
+    const float value = call.opset() < 11                   ? call.real("value", 0.0F)
+                        : name == "constant" && call.has(2) ? call.scalar(2, "value")
+                                                            : 0.0F;
     detail::Border border = detail::read_border(call);
     Operand src = call.operand(0);
     if (!call.build.is_whole()) {
@@ -179,6 +238,9 @@ inline void translate_pad(Call& call) {
         border.after.erase(border.after.begin());
     }
     src = detail::crop(call.build, std::move(src), border);
+    if (wraps) return call.give(detail::emit_wrapped(call.build, std::move(src), border));
+    if (name == "reflect") return call.give(detail::emit_reflected(call.build, std::move(src), std::move(border)));
+    const PadMode mode = name == "edge" ? PadMode::edge : PadMode::constant;
     call.give(emit_pad(call.build, std::move(src), border.before, border.after, mode, value));
 }
 
