@@ -63,6 +63,22 @@ TEST_CASE("what only weights or arithmetic can explain is the way of the weights
     CHECK(found[3] + 0.3 * found[2] == doctest::Approx(0.9).epsilon(0.01));
 }
 
+TEST_CASE("a few samples whose counts are a hundred times too large do not make all the others free") {
+    ps::learn::OpRegression::Terms const coefficients{0, 0, 0, 0, 9e-9, 0};
+    std::vector<Sample> samples = made_by(coefficients, 24, "max_pool");
+    for (Sample& sample : samples) {
+        for (const std::size_t j : {1, 2, 3, 5}) sample.terms[j] *= 1e-3;
+        sample.terms[4] *= 1e3, sample.seconds = coefficients[4] * sample.terms[4];
+    }
+    std::vector<Sample> all = samples;
+    for (std::size_t i = 0; i < 6; ++i) {
+        all.push_back(samples[i]);
+        all.back().seconds /= 300;
+    }
+    const ps::learn::OpRegression::Terms found = ps::learn::OpRegression::fit(all).coefficients()[0].values;
+    CHECK(found[4] / coefficients[4] == doctest::Approx(1).epsilon(0.05));
+}
+
 TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its own") {
     CHECK(ps::learn::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu")).coefficients().empty());
     CHECK(ps::learn::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu"), 7).coefficients().size() == 1);

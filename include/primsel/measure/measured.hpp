@@ -9,7 +9,9 @@
 #include <primsel/machine/evict.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>
@@ -76,11 +78,15 @@ private:
         return found != known.end() ? found->second : known.emplace(key, time()).first->second;
     }
 
+    /// Fills with values that are ordinary ones for bfloat16, too: both halves of a float have the same bits. Otherwise
+    /// half of the values would be huge or none, and some functions take twenty times as long for those.
     static void fill(std::span<float> values) {
         unsigned state = 1;
         for (float& value : values) {
             state = state * 1664525U + 1013904223U;
-            value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
+            const float drawn = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
+            const std::uint32_t half = std::bit_cast<std::uint32_t>(drawn) >> 16U;
+            value = std::bit_cast<float>(half << 16U | half);
         }
     }
     /// Whether other layers push these weights out of the caches.

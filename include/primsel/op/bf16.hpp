@@ -52,8 +52,8 @@ template <>
 struct OpIn<PoolParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_counts<hwc_bf16>(
-            1.0 * params.window.h * params.window.w * static_cast<double>(hwc_bf16::size(output)), inputs, output);
+        return op::detail::narrow_pixel_counts<Arch, hwc_bf16>(op::detail::pixels_of_windows(params, inputs[0], output),
+                                                               inputs, output);
     }
     template <class Arch>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
@@ -69,7 +69,7 @@ template <>
 struct OpIn<GlobalPoolParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(GlobalPoolParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_counts<hwc_bf16>(static_cast<double>(hwc_bf16::size(inputs[0])), inputs, output);
+        return op::detail::narrow_pixel_counts<Arch, hwc_bf16>(static_cast<double>(inputs[0].pixels()), inputs, output);
     }
     template <class Arch>
     static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
@@ -87,8 +87,8 @@ struct OpIn<AddParams, hwc_bf16> {
 
     template <class Arch>
     [[nodiscard]] static OpCounts work(AddParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_counts<hwc_bf16>(static_cast<double>(inputs.size() * hwc_bf16::size(output)), inputs,
-                                                   output);
+        return op::detail::narrow_pixel_counts<Arch, hwc_bf16>(static_cast<double>(inputs.size() * output.pixels()),
+                                                               inputs, output);
     }
     template <class Arch>
     static void run(AddParams const&, OpArgs const& args) noexcept {
@@ -121,7 +121,9 @@ struct OpIn<ActivationParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape> inputs, Shape output) {
         const OpCounts of_floats = Op<ActivationParams>::work<Arch, hwc>(params, inputs, output);
-        return op::detail::narrow_counts<hwc_bf16>(of_floats.operations, inputs, output);
+        OpCounts counts = op::detail::narrow_counts<hwc_bf16>(of_floats.operations, inputs, output);
+        counts.scalars = of_floats.scalars, counts.form = of_floats.form;
+        return counts;
     }
     template <class Arch>
     static void run(ActivationParams const& params, OpArgs const& args) noexcept {

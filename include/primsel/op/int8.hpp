@@ -112,16 +112,22 @@ private:
     ToBytes to_;
 };
 
+/// Counts of a pool that reads `pixels` pixels. A vector holds four times as many bytes as floats, and maxima stay
+/// bytes.
+template <class Arch>
+[[nodiscard]] OpCounts byte_pool_counts(PoolKind kind, double pixels, std::span<const Shape> inputs, Shape output) {
+    if (kind != PoolKind::max) return narrow_pixel_counts<Arch, hwc_u8>(pixels, inputs, output);
+    return narrow_counts<hwc_u8>(pixels * covering_lanes<Arch>((hwc_u8::pixel(output.c) + 3) / 4), inputs, output);
+}
+
 }  // namespace op::detail
 
 template <>
 struct OpIn<PoolParams, hwc_u8> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
-        // A vector holds four times as many bytes as floats.
-        const double vectors = params.kind == PoolKind::max ? 0.25 : 1;
-        return op::detail::narrow_counts<hwc_u8>(
-            vectors * params.window.h * params.window.w * static_cast<double>(hwc_u8::size(output)), inputs, output);
+        return op::detail::byte_pool_counts<Arch>(params.kind, op::detail::pixels_of_windows(params, inputs[0], output),
+                                                  inputs, output);
     }
     template <class Arch>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
@@ -133,9 +139,7 @@ template <>
 struct OpIn<GlobalPoolParams, hwc_u8> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(GlobalPoolParams const& params, std::span<const Shape> inputs, Shape output) {
-        const double vectors = params.kind == PoolKind::max ? 0.25 : 1;
-        return op::detail::narrow_counts<hwc_u8>(vectors * static_cast<double>(hwc_u8::size(inputs[0])), inputs,
-                                                 output);
+        return op::detail::byte_pool_counts<Arch>(params.kind, static_cast<double>(inputs[0].pixels()), inputs, output);
     }
     template <class Arch>
     static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {

@@ -57,17 +57,15 @@ void run_in_words(Params const& params, OpArgs const& args) noexcept {
 template <op::detail::NarrowLayout L>
 struct OpIn<ConcatParams, L> {
     template <class Arch>
-    [[nodiscard]] static OpCounts work(ConcatParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_counts<L>(0, inputs, output);
+    [[nodiscard]] static OpCounts work(ConcatParams const& params, std::span<const Shape> inputs, Shape output) {
+        OpCounts counts = op::detail::narrow_counts<L>(0, inputs, output);
+        counts.rows = static_cast<double>(runs_of(params.axis, output) * inputs.size());
+        return counts;
     }
     template <class Arch>
     static void run(ConcatParams const& params, OpArgs const& args) noexcept {
         const op::detail::NarrowImages<L> dst(args.dst, args.dst_shape);
-        // Runs of the result, to which each input gives a part.
-        const std::size_t runs = params.axis == Axis::c   ? dst.shape.pixels()
-                                 : params.axis == Axis::w ? static_cast<std::size_t>(dst.shape.h)
-                                                          : 1,
-                          length = dst.image / runs;
+        const std::size_t runs = runs_of(params.axis, dst.shape), length = dst.image / runs;
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * runs, length,
                                [&](std::size_t first, std::size_t last) {
                                    for (std::size_t run = first; run < last; ++run) {
@@ -78,6 +76,11 @@ struct OpIn<ConcatParams, L> {
     }
 
 private:
+    /// Returns the number of the result's runs, to which each input gives a part.
+    [[nodiscard]] static std::size_t runs_of(Axis axis, Shape out) {
+        if (axis == Axis::c) return out.pixels();
+        return axis == Axis::w ? static_cast<std::size_t>(out.h) : 1;
+    }
     static void join(Axis axis, OpArgs const& args, std::size_t runs, std::size_t run, element_of<L>* dst,
                      element_of<L>* end) noexcept {
         for (std::size_t i = 0; i < args.src.size(); ++i) {

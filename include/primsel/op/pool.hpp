@@ -91,12 +91,7 @@ void pool_each_axis(PoolAxis const& down, PoolAxis const& across, OpArgs const& 
 template <class Arch, class Reduction>
 void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
     const Shape in = args.src_shape[0], out = args.dst_shape;
-    const Padding padding = params.padding;
-    const bool count_pad = params.count_include_pad;
-    const DilatedAxis down{in.h,        params.window.h, params.stride.h, params.dilation.h,
-                           padding.top, padding.bottom,  count_pad};
-    const DilatedAxis across{in.w,         params.window.w, params.stride.w, params.dilation.w,
-                             padding.left, padding.right,   count_pad};
+    const DilatedAxis down = axis_down(params, in), across = axis_across(params, in);
     const auto merge = [](const float* src, float* dst, std::size_t floats) {
         for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
             const std::size_t n = floats - i;
@@ -188,10 +183,15 @@ private:
             across{in.w, params.window.w, params.stride.w, params.padding.left, 0, true};
         const bool is_columns = from.w == 1;
         const auto channels = static_cast<std::size_t>(out.c), width = static_cast<std::size_t>(out.w);
-        const double rows = static_cast<double>(is_columns ? channels : 1) * out.h,
-                     taps = static_cast<double>(params.window.h) * params.window.w;
+        const double planes = static_cast<double>(is_columns ? channels : 1), rows = planes * out.h;
         if (params.dilation != Extent{1}) {
-            const double loops = rows * taps * (across.step == 1 ? 1 : out.w);
+            const op::detail::DilatedAxis rows_apart = op::detail::axis_down(params, in),
+                                          columns_apart = op::detail::axis_across(params, in);
+            // Rows of the window inside the image, each with all outputs that a tap reaches, or with one after the
+            // other.
+            const double taps_down = rows_apart.taps(out.h), taps_across = columns_apart.taps(out.w),
+                         at_once = across.step == 1 ? std::min(1.0 * params.window.w, taps_across) : taps_across,
+                         loops = planes * taps_down * at_once;
             const std::size_t floats = (is_columns ? 1 : channels) * (across.step == 1 ? width : 1);
             return {.operations = loops * covering_lanes<Arch>(floats), .rows = loops, .form = "dilated"};
         }

@@ -47,7 +47,7 @@ template <std::size_t n>
                                                  std::array<double, n> const& usual,
                                                  std::array<double, n> const& usual_samples,
                                                  bool of_logarithms = false) {
-    constexpr double right = 0.03;
+    constexpr double right = 0.03, least = 0.02;  // smaller predictions than this share are as wrong as it
     std::array<double, n> result = usual;
     for (int round = 0; round < 30; ++round) {
         std::array<std::array<double, n>, n> products{};
@@ -57,10 +57,8 @@ template <std::size_t n>
             for (std::size_t j = 0; j < n; ++j) predicted += result[j] * row.terms[j];
             const double off = round == 0 ? 0 : std::abs(predicted - row.target);
             double weight = right / std::max(off, right);
-            if (of_logarithms && off > right * row.target) {
-                constexpr double least = 0.02;  // smaller predictions are as wrong as this share
-                weight *= row.target / off * std::abs(std::log(std::max(predicted / row.target, least)));
-            }
+            // The slope of the logarithm beside that of the time.
+            if (of_logarithms && round > 0) weight *= row.target / std::max(predicted, least * row.target);
             for (std::size_t i = 0; i < n; ++i) {
                 targets[i] += weight * row.target * row.terms[i];
                 for (std::size_t j = 0; j < n; ++j) products[i][j] += weight * row.terms[i] * row.terms[j];

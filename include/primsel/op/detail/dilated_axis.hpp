@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/layer/pool.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -27,6 +27,12 @@ struct DilatedAxis {
         const std::ptrdiff_t room = in - 1 - at(0, tap);
         return room < 0 ? 0 : std::min(room / step + 1, outputs);
     }
+    /// Returns the taps inside the image of so many windows together.
+    [[nodiscard]] double taps(std::ptrdiff_t outputs) const {
+        std::ptrdiff_t sum = 0;
+        for (std::ptrdiff_t out = 0; out < outputs; ++out) sum += last_tap(out) - first_tap(out);
+        return static_cast<double>(sum);
+    }
     /// Returns the divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? taps_before(out, in + after) : last_tap(out) - first_tap(out);
@@ -39,5 +45,25 @@ private:
         return room <= 0 ? 0 : std::min((room + dilation - 1) / dilation, size);
     }
 };
+
+/// The axes of a pool's windows on such an image.
+[[nodiscard]] inline DilatedAxis axis_down(PoolParams const& params, Shape in) {
+    return {in.h,
+            params.window.h,
+            params.stride.h,
+            params.dilation.h,
+            params.padding.top,
+            params.padding.bottom,
+            params.count_include_pad};
+}
+[[nodiscard]] inline DilatedAxis axis_across(PoolParams const& params, Shape in) {
+    return {in.w,
+            params.window.w,
+            params.stride.w,
+            params.dilation.w,
+            params.padding.left,
+            params.padding.right,
+            params.count_include_pad};
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail

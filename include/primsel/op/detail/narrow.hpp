@@ -4,6 +4,7 @@
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/dilated_axis.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
@@ -46,6 +47,16 @@ template <class L>
             .bytes = sizeof(element_of<L>) * elements};
 }
 
+/// Counts of an op that walks the channels of `pixels` pixels, each in whole vectors of floats.
+template <class Arch, class L>
+[[nodiscard]] OpCounts narrow_pixel_counts(double pixels, std::span<const Shape> inputs, Shape output) {
+    return narrow_counts<L>(pixels * covering_lanes<Arch>(L::pixel(output.c)), inputs, output);
+}
+/// The pixels that the windows of a pool read.
+[[nodiscard]] inline double pixels_of_windows(PoolParams const& params, Shape in, Shape out) {
+    return axis_down(params, in).taps(out.h) * axis_across(params, in).taps(out.w);
+}
+
 /// The taps of a window along one axis that lie in the image.
 struct WindowTaps {
     std::ptrdiff_t begin, first, last, dilation;
@@ -65,11 +76,7 @@ template <class L, class Use>
 void for_windows(PoolParams const& params, OpArgs const& args, Use const& use) noexcept {
     const NarrowImages<L> src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
     const auto rows = static_cast<std::size_t>(dst.shape.h);
-    const Padding padding = params.padding;
-    const DilatedAxis down{src.shape.h, params.window.h, params.stride.h,         params.dilation.h,
-                           padding.top, padding.bottom,  params.count_include_pad},
-        across{src.shape.w,  params.window.w, params.stride.w,         params.dilation.w,
-               padding.left, padding.right,   params.count_include_pad};
+    const DilatedAxis down = axis_down(params, src.shape), across = axis_across(params, src.shape);
     for_ranges(args.executor, static_cast<std::size_t>(args.batch) * rows, dst.image / rows,
                [&](std::size_t first, std::size_t last) {
                    for (std::size_t row = first; row < last; ++row) {
