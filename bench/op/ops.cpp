@@ -221,6 +221,9 @@ void add_new_kinds() {
     add(ps::MatMulParams{}, "", {{12, 197, 64}, {12, 64, 197}});
     add(ps::MatMulParams{}, "", {{12, 197, 197}, {12, 197, 64}});
     add(ps::MatMulParams{}, "", {{1, 197, 768}, {1, 768, 768}});
+    add(ps::RecurrentParams{}, "_128", {{100, 1, 512}});
+    add(ps::RecurrentParams{}, "_128", {{100, 8, 512}});
+    add(ps::RecurrentParams{.kind = ps::RecurrentKind::gru, .resets_product = true}, "_256", {{100, 1, 768}});
     add(ps::MaxPoolIndicesParams{{.window = 2, .stride = 2}}, "_2x2s2", {{64, 112, 112}});
     add(ps::ConvTransposeParams{.k = 64, .kernel = 2, .stride = 2}, "_64_2x2s2", {{128, 56, 56}});
     add(ps::ConvTransposeParams{.k = 256, .kernel = 4, .stride = 2, .padding = 1}, "_256_4x4s2", {{512, 8, 8}});

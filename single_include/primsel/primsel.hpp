@@ -3335,6 +3335,128 @@ struct Own {
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/recurrent.hpp
+
+#include <array>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+enum class RecurrentKind { lstm, gru, rnn };
+
+/// The functions that gates of recurrent layers may have, as ONNX has them. With alpha and beta: affine is alpha * x +
+/// beta; leaky_relu alpha * x below zero; thresholded_relu x from alpha on, else 0; scaled_tanh alpha * tanh(beta * x);
+/// hard_sigmoid alpha * x + beta, clamped to [0, 1]; elu alpha * (exp(x) - 1) below zero. The others ignore them.
+enum class GateFunction {
+    sigmoid,
+    tanh,
+    relu,
+    affine,
+    leaky_relu,
+    thresholded_relu,
+    scaled_tanh,
+    hard_sigmoid,
+    elu,
+    softsign,
+    softplus,
+};
+
+/// One direction of a recurrent layer with n hidden units. Its first input has the products of each step's input and
+/// the input weights, with their bias: steps x sequences x (gates * n), as a dense layer on rows gives it. An image has
+/// one or more sequences. Weights: `<name>.weight`, of (gates * n) x n, and `<name>.bias`, of gates * n, for the
+/// products of h, the hidden state of the step before. With x and s the gate's rows of both products:
+/// - lstm, gates i, o, f, c (Hochreiter and Schmidhuber 1997; Gers, Schmidhuber and Cummins 2000): i = F(x + s), the
+///   same for o and f, new cell = f * cell + i * G(x + s), h = o * H(new cell);
+/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is of
+/// r
+///   * h, or, if `resets_product`, r times that of h;
+/// - rnn, one gate (Elman 1990): h = F(x + s).
+/// Further inputs, those that the flags name, in their order. Output: n columns, a row for each sequence; its channels
+/// are the results that the flags name, in their order.
+struct RecurrentParams {
+    RecurrentKind kind = RecurrentKind::lstm;
+    /// F of the gates that open and close, G of what enters, H of the cell.
+    GateFunction f = GateFunction::sigmoid, g = GateFunction::tanh, h = GateFunction::tanh;
+    /// Those of F, G and H.
+    std::array<float, 3> alpha{}, beta{};
+    /// What F and G get is clamped to [-clip, clip].
+    float clip = std::numeric_limits<float>::infinity();
+    /// Begins at the last step of each sequence.
+    bool reverse = false;
+    bool bias = true;
+    /// lstm: f = 1 - i; the weights of f are not read.
+    bool couples_gates = false;
+    /// gru: see above. PyTorch's.
+    bool resets_product = false;
+    /// h and, of an lstm, the cell before the first step, sequences x n each; they are 0 if there is no such input.
+    bool starts_h = false, starts_cell = false;
+    /// How many steps each sequence has. Its results of later steps are 0, and all of those of a sequence of no steps.
+    bool has_lengths = false;
+    /// lstm: peepholes of i, o and f, n each, by which the cell is added to what these gates get; o's sees the new
+    /// cell.
+    bool has_peepholes = false;
+    /// The results: h of every step, h of the last step, the cell of the last step.
+    bool gives_all = true, gives_last = false, gives_cell = false;
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == RecurrentKind::lstm ? "lstm" : kind == RecurrentKind::gru ? "gru" : "rnn";
+    }
+    constexpr void each_field(auto const& visit) const {
+        visit("kind", kind), visit("f", f), visit("g", g), visit("h", h), visit("alpha", alpha), visit("beta", beta),
+            visit("clip", clip), visit("reverse", reverse), visit("bias", bias), visit("couples_gates", couples_gates),
+            visit("resets_product", resets_product), visit("starts_h", starts_h), visit("starts_cell", starts_cell),
+            visit("has_lengths", has_lengths), visit("has_peepholes", has_peepholes), visit("gives_all", gives_all),
+            visit("gives_last", gives_last), visit("gives_cell", gives_cell);
+    }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{input.w, hidden(input)}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{input.w}, WeightValues::finite);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != input_count()) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const Shape in = inputs[0];
+        if (in.w % gates() != 0) return Fault::groups_do_not_divide;
+        const std::int64_t n = hidden(in), state = in.h * n;
+        if (bounded_product({in.c + std::int64_t{2}, in.h, in.w}) > max_extent) return Fault::too_large;
+        if (bounded_product({in.w, n}) > max_floats) return Fault::too_large;
+        std::size_t at = 1;
+        const auto fits = [&](bool is_there, std::int64_t size) {
+            return !is_there || static_cast<std::int64_t>(inputs[at++].size()) == size;
+        };
+        const bool fit =
+            fits(starts_h, state) && fits(starts_cell, state) && fits(has_lengths, in.h) && fits(has_peepholes, 3 * n);
+        return fit ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        const bool is_lstm = kind == RecurrentKind::lstm;
+        if (!is_lstm && (couples_gates || starts_cell || has_peepholes || gives_cell))
+            return "only an lstm has a cell, peepholes and gates that may be coupled";
+        if (resets_product && kind != RecurrentKind::gru) return "only a gru resets a product";
+        if (!(clip > 0.0F)) return "the clip must be above 0";
+        for (const float value : {alpha[0], alpha[1], alpha[2], beta[0], beta[1], beta[2]}) {
+            if (!is_finite(value)) return "alpha and beta must be finite";
+        }
+        return gives_all || gives_last || gives_cell ? "" : "there must be a result";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = (gives_all ? inputs[0].c : 0) + (gives_last ? 1 : 0) + (gives_cell ? 1 : 0),
+                .h = inputs[0].h,
+                .w = hidden(inputs[0])};
+    }
+    [[nodiscard]] constexpr int gates() const {
+        return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
+    }
+    /// The hidden units, given the shape of the first input.
+    [[nodiscard]] constexpr int hidden(Shape const& input) const { return input.w / gates(); }
+    [[nodiscard]] constexpr std::size_t input_count() const {
+        return std::size_t{1} + (starts_h ? 1 : 0) + (starts_cell ? 1 : 0) + (has_lengths ? 1 : 0) +
+               (has_peepholes ? 1 : 0);
+    }
+    friend constexpr bool operator==(RecurrentParams const&, RecurrentParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/training.hpp
 // Layers that only a training step has: trainable parameters, normalisation by the statistics of the batch, and sums
 // over the batch. A layer with of_batch has one result for the whole batch, not one an image. Vectors of the batch have
@@ -3533,7 +3655,7 @@ using AnyLayer = std::variant<
     PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
     NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
     RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams, AsStridedGradientParams,
-    ResizeGradientParams, GatherGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
+    ResizeGradientParams, GatherGradientParams, DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
@@ -5338,9 +5460,9 @@ inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights 
         return {copy_of(values, 0, values.size()), values.size(), {}};
     }
     StoredFloats const& kernel = weights.at(node.name + ".weight").values;
-    if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
+    if (std::holds_alternative<DenseRowsParams>(node.layer) || std::holds_alternative<RecurrentParams>(node.layer)) {
         std::span<const float> its_bias;
-        if (rows->bias) its_bias = weights.at(node.name + ".bias").values;
+        if (const WeightTensor* bias = weights.find(node.name + ".bias")) its_bias = bias->values;
         if (kernel.is_ready()) return {std::span<const float>(kernel), its_bias};
         return {copy_of(kernel, 0, kernel.size()), kernel.size(), {its_bias.begin(), its_bias.end()}};
     }
@@ -21516,6 +21638,350 @@ private:
     }
     /// The number of elements for which numbers are drawn at once.
     static constexpr std::uint32_t some = 64;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/recurrent.hpp
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Step by step, h of some sequences meets the packed weights as images meet those of a dense layer; then gates are
+/// computed sequence by sequence. No sum depends on how many steps or sequences there are, so a sequence that is given
+/// step by step has the same results.
+template <>
+struct Op<RecurrentParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RecurrentParams const& params, std::span<const Shape> inputs, Shape output) {
+        const Extents e(params, inputs[0]);
+        // A function takes some 18 operations.
+        const double of_gates = params.kind == RecurrentKind::lstm  ? 5 * 18 + 16
+                                : params.kind == RecurrentKind::gru ? 3 * 18 + 12
+                                                                    : 18 + 4;
+        const auto columns = static_cast<double>((e.hidden + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>);
+        OpCounts counts = e.sequences == 1 ? Panels::work<Arch>(e.width, e.hidden)
+                                           : Panels::work_of_batch<Arch>(e.width, e.hidden, e.sequences);
+        const auto steps = static_cast<double>(e.steps), sequences = static_cast<double>(e.sequences);
+        counts.operations = steps * (counts.operations + sequences * of_gates * columns);
+        counts.rows = steps * (counts.rows + sequences);
+        counts.bytes = sizeof(float) * static_cast<double>(inputs[0].size() + output.size());
+        // Weights that L2 does not keep are read again in every step.
+        const double weights = sizeof(float) * static_cast<double>(e.width * e.hidden);
+        if (e.width * e.hidden > static_cast<std::size_t>(l2_floats)) counts.bytes += (steps - 1) * weights;
+        return counts;
+    }
+    [[nodiscard]] static std::size_t packed_floats(RecurrentParams const& params, Shape input) {
+        std::size_t floats = 0;
+        for (const Part part : parts(params, Extents(params, input))) floats += part.packed;
+        return floats;
+    }
+    template <StridedLayout L>
+        requires std::same_as<L, chw>
+    static void pack(RecurrentParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const Extents e(params, input);
+        for (const Part part : parts(params, e)) {
+            const OpWeights some{weights.kernel.subspan(part.first * e.hidden, part.outputs * e.hidden),
+                                 weights.bias.empty() ? weights.bias : weights.bias.subspan(part.first, part.outputs)};
+            std::fill_n(dst, part.packed, 0.0F);
+            Panels::pack<chw>({.k = static_cast<int>(part.outputs)}, state_of(e), some, dst);
+            dst += part.packed;
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(RecurrentParams const& params, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        return workers * worker_floats(Extents(params, inputs[0]));
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(RecurrentParams const& params, OpArgs const& args) noexcept {
+        const Extents e(params, args.src_shape[0]);
+        const std::size_t count = static_cast<std::size_t>(args.batch) * e.sequences,
+                          blocks = (count + together - 1) / together, each = (count + blocks - 1) / blocks;
+        // Panels of large weights are work for several threads within a step.
+        constexpr std::size_t enough = std::size_t{1} << 18;
+        if (blocks == 1 && e.width * e.hidden * count >= enough) {
+            return Sequences<Arch>(params, args, e, 0, count, args.scratch, args.executor).run();
+        }
+        args.executor.parallel_for(blocks, [&, each, count](std::size_t block, std::size_t worker) {
+            Sequential alone;
+            const std::size_t first = block * each;
+            if (first >= count) return;
+            Sequences<Arch>(params, args, e, first, std::min(each, count - first),
+                            args.scratch + worker * worker_floats(e), alone)
+                .run();
+        });
+    }
+
+private:
+    using Panels = op::detail::DensePanels<float>;
+    /// The sequences that meet weights at a time: what tiles of dense layers take.
+    static constexpr std::size_t together = 12;
+
+    struct Extents {
+        std::size_t steps, sequences, width, hidden;
+        Extents(RecurrentParams const& params, Shape input)
+            : steps(static_cast<std::size_t>(input.c)),
+              sequences(static_cast<std::size_t>(input.h)),
+              width(static_cast<std::size_t>(input.w)),
+              hidden(static_cast<std::size_t>(params.hidden(input))) {}
+    };
+    /// The products of h, the cells of an lstm or r * h of a gru, and h.
+    [[nodiscard]] static std::size_t worker_floats(Extents const& e) {
+        return round_up_floats(together * (e.width + 2 * e.hidden));
+    }
+    [[nodiscard]] static Shape state_of(Extents const& e) { return {.c = static_cast<int>(e.hidden), .h = 1, .w = 1}; }
+
+    /// Rows of the weights that are packed as one matrix. What a gru multiplies by r * h is one of its own.
+    struct Part {
+        std::size_t first, outputs, packed;
+    };
+    [[nodiscard]] static std::array<Part, 2> parts(RecurrentParams const& params, Extents const& e) {
+        const bool is_split = params.kind == RecurrentKind::gru && !params.resets_product;
+        const std::size_t first = is_split ? 2 * e.hidden : e.width, rest = e.width - first;
+        const auto floats = [&](std::size_t outputs) {
+            return outputs == 0 ? 0 : floats_for_bytes(Panels::packed_bytes(outputs, e.hidden));
+        };
+        return {Part{0, first, floats(first)}, Part{first, rest, floats(rest)}};
+    }
+
+    /// Some sequences of the batch, and their states.
+    template <class Arch>
+    class Sequences {
+        using V = Floats<Arch>;
+        static constexpr std::size_t width = lanes<Arch>;
+
+    public:
+        Sequences(RecurrentParams const& params, OpArgs const& args, Extents const& extents, std::size_t first,
+                  std::size_t count, float* room, ExecutorRef executor) noexcept
+            : p_(params),
+              args_(args),
+              e_(extents),
+              count_(count),
+              executor_(executor),
+              products_(room),
+              cells_(room + count * extents.width),
+              h_(cells_ + count * extents.hidden) {
+            std::size_t at = 1;
+            const auto next = [&](bool is_there) { return is_there ? at++ : std::size_t{0}; };
+            const std::size_t start = next(p_.starts_h), start_cell = next(p_.starts_cell),
+                              length = next(p_.has_lengths), peephole = next(p_.has_peepholes);
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t image = (first + i) / e_.sequences, sequence = (first + i) % e_.sequences;
+                const auto input = [&](std::size_t k, std::size_t offset) {
+                    return args_.src[k] + image * args_.src_shape[k].size() + offset;
+                };
+                src_[i] = input(0, sequence * e_.width);
+                dst_[i] = args_.dst + image * args_.dst_shape.size() + sequence * e_.hidden;
+                peepholes_[i] = peephole == 0 ? nullptr : input(peephole, 0);
+                steps_[i] = length == 0 ? e_.steps : steps_of(*input(length, sequence));
+                longest_ = std::max(longest_, steps_[i]);
+                const auto begin = [&](float* state, std::size_t k) {
+                    if (k == 0) return std::fill_n(state, e_.hidden, 0.0F), void();
+                    std::copy_n(input(k, sequence * e_.hidden), e_.hidden, state);
+                };
+                begin(h_ + i * e_.hidden, start);
+                begin(cells_ + i * e_.hidden, start_cell);
+            }
+        }
+
+        void run() noexcept {
+            for (std::size_t step = 0; step < longest_; ++step) {
+                switch (p_.kind) {
+                    case RecurrentKind::lstm:
+                        multiply(0, h_, products_);
+                        for_unfinished(step, [this](std::size_t i, const float* x, float* y) { lstm(i, x, y); });
+                        break;
+                    case RecurrentKind::gru:
+                        gru(step);
+                        break;
+                    case RecurrentKind::rnn:
+                        multiply(0, h_, products_);
+                        for_unfinished(step, [this](std::size_t i, const float* x, float* y) { rnn(i, x, y); });
+                }
+            }
+            finish();
+        }
+
+    private:
+        /// NaN is no step.
+        [[nodiscard]] std::size_t steps_of(float length) const noexcept {
+            const auto most = static_cast<float>(e_.steps);
+            return length >= most ? e_.steps : length > 0.0F ? static_cast<std::size_t>(length) : 0;
+        }
+        [[nodiscard]] float* result(std::size_t i, std::size_t channel) const noexcept {
+            return dst_[i] + channel * e_.sequences * e_.hidden;
+        }
+        /// Calls f(i, x, y) for each sequence that has that step: its products of the input, and where h goes, which
+        /// may be nowhere.
+        template <class F>
+        void for_unfinished(std::size_t step, F const& f) const noexcept {
+            for (std::size_t i = 0; i < count_; ++i) {
+                if (step >= steps_[i]) continue;
+                const std::size_t at = p_.reverse ? steps_[i] - 1 - step : step;
+                f(i, src_[i] + at * e_.sequences * e_.width, p_.gives_all ? result(i, at) : nullptr);
+            }
+        }
+        /// Multiplies the rows at src, one a sequence, by a part of the weights.
+        void multiply(std::size_t part, const float* src, float* dst) const noexcept {
+            const auto all = parts(p_, e_);
+            const Shape state = state_of(e_);
+            const int outputs = static_cast<int>(all[part].outputs);
+            Panels::run<Arch>({.k = outputs}, {.src = {&src, 1},
+                                               .src_shape = {&state, 1},
+                                               .dst = dst,
+                                               .dst_shape = {.c = outputs, .h = 1, .w = 1},
+                                               .batch = static_cast<int>(count_),
+                                               .weights = args_.weights + (part == 0 ? 0 : all[0].packed),
+                                               .executor = executor_});
+        }
+
+        [[nodiscard]] PRIMSEL_INLINE V clipped(V const& x) const noexcept {
+            return clamp<Arch>(x, V(-p_.clip), V(p_.clip));
+        }
+        [[nodiscard]] static V apply(GateFunction function, float a, float b, V const& x) noexcept {
+            const V alpha(a), beta(b);
+            switch (function) {
+                case GateFunction::sigmoid:
+                    return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x));
+                case GateFunction::tanh:
+                    return op::detail::hyperbolic_tangent<Arch>(x);
+                case GateFunction::relu:
+                    return clamp<Arch>(x, V(relu_clamp.low), V(relu_clamp.high));
+                case GateFunction::affine:
+                    return fma<Arch>(alpha, x, beta);
+                case GateFunction::leaky_relu:
+                    return xsimd::select(x < V(0.0F), alpha * x, x);
+                case GateFunction::thresholded_relu:
+                    return xsimd::select(x < alpha, V(0.0F), x);
+                case GateFunction::scaled_tanh:
+                    return alpha * op::detail::hyperbolic_tangent<Arch>(beta * x);
+                case GateFunction::hard_sigmoid:
+                    return clamp<Arch>(fma<Arch>(alpha, x, beta), V(0.0F), V(1.0F));
+                case GateFunction::elu:
+                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
+                case GateFunction::softsign:
+                    return quotient<Arch>(x, V(1.0F) + xsimd::abs(x));
+                default:
+                    return op::detail::softplus<Arch>(x);
+            }
+        }
+        [[nodiscard]] PRIMSEL_INLINE V f(V const& x) const noexcept {
+            return apply(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
+        }
+        [[nodiscard]] PRIMSEL_INLINE V g(V const& x) const noexcept {
+            return apply(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
+        }
+
+        /// Calls each(at, n) for vectors that cover the hidden units.
+        template <class F>
+        PRIMSEL_INLINE void for_units(F const& each) const noexcept {
+            for (std::size_t at = 0; at < e_.hidden; at += width) each(at, e_.hidden - at);
+        }
+        [[nodiscard]] PRIMSEL_INLINE static V take(const float* src, std::size_t n) noexcept {
+            return op::detail::load_up_to<Arch>(src, n);
+        }
+        PRIMSEL_INLINE static void give(float* state, float* y, std::size_t at, V const& value,
+                                        std::size_t n) noexcept {
+            op::detail::store_up_to<Arch>(state + at, value, n);
+            if (y != nullptr) op::detail::store_up_to<Arch>(y + at, value, n);
+        }
+
+        void lstm(std::size_t i, const float* x, float* y) const noexcept {
+            const std::size_t size = e_.hidden;
+            const float *const s = products_ + i * e_.width, *const peephole = peepholes_[i];
+            float *const cells = cells_ + i * size, *const h = h_ + i * size;
+            for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
+                const auto sum = [&](std::size_t gate) PRIMSEL_INLINE_LAMBDA {
+                    return take(x + gate * size + at, n) + take(s + gate * size + at, n);
+                };
+                const auto peeped = [&](std::size_t gate, V const& cell) PRIMSEL_INLINE_LAMBDA {
+                    if (peephole == nullptr) return sum(gate);
+                    return fma<Arch>(take(peephole + gate * size + at, n), cell, sum(gate));
+                };
+                const V old = take(cells + at, n), in = f(peeped(0, old)),
+                        kept = p_.couples_gates ? V(1.0F) - in : f(peeped(2, old)),
+                        cell = fma<Arch>(kept, old, in * g(sum(3))), out = f(peeped(1, cell));
+                op::detail::store_up_to<Arch>(cells + at, cell, n);
+                give(h, y, at, out * apply(p_.h, p_.alpha[2], p_.beta[2], cell), n);
+            });
+        }
+        void gru(std::size_t step) const noexcept {
+            const std::size_t size = e_.hidden;
+            multiply(0, h_, products_);
+            if (!p_.resets_product) {
+                // Behind z and r, row by row, lies what r * h is multiplied to.
+                for_unfinished(step, [&](std::size_t i, const float* x, float*) {
+                    const float* const s = products_ + i * 2 * size + size;
+                    for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
+                        const V r = f(take(x + size + at, n) + take(s + at, n));
+                        op::detail::store_up_to<Arch>(cells_ + i * size + at, r * take(h_ + i * size + at, n), n);
+                    });
+                });
+                multiply(1, cells_, products_ + count_ * 2 * size);
+            }
+            for_unfinished(step, [&](std::size_t i, const float* x, float* y) {
+                const float* const s = products_ + i * (p_.resets_product ? 3 : 2) * size;
+                const float* const of_h = p_.resets_product ? s + 2 * size : products_ + (count_ * 2 + i) * size;
+                float* const h = h_ + i * size;
+                for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
+                    const V old = take(h + at, n), z = f(take(x + at, n) + take(s + at, n)),
+                            x_h = take(x + 2 * size + at, n);
+                    V sum = x_h + take(of_h + at, n);
+                    if (p_.resets_product) {
+                        const V r = f(take(x + size + at, n) + take(s + size + at, n));
+                        sum = fma<Arch>(r, take(of_h + at, n), x_h);
+                    }
+                    const V entering = g(sum);
+                    give(h, y, at, fma<Arch>(z, old - entering, entering), n);
+                });
+            });
+        }
+        void rnn(std::size_t i, const float* x, float* y) const noexcept {
+            const float* const s = products_ + i * e_.width;
+            for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
+                give(h_ + i * e_.hidden, y, at, f(take(x + at, n) + take(s + at, n)), n);
+            });
+        }
+
+        /// Writes the last states, and zeros for the steps that a sequence does not have.
+        void finish() const noexcept {
+            for (std::size_t i = 0; i < count_; ++i) {
+                std::size_t channel = 0;
+                if (p_.gives_all) {
+                    for (std::size_t step = steps_[i]; step < e_.steps; ++step) {
+                        std::fill_n(result(i, step), e_.hidden, 0.0F);
+                    }
+                    channel = e_.steps;
+                }
+                const auto last = [&](const float* state) {
+                    float* const to = result(i, channel++);
+                    if (steps_[i] == 0) return std::fill_n(to, e_.hidden, 0.0F), void();
+                    std::copy_n(state, e_.hidden, to);
+                };
+                if (p_.gives_last) last(h_ + i * e_.hidden);
+                if (p_.gives_cell) last(cells_ + i * e_.hidden);
+            }
+        }
+
+        RecurrentParams const& p_;
+        OpArgs const& args_;
+        Extents const e_;
+        std::size_t count_, longest_ = 0;
+        ExecutorRef executor_;
+        float *products_, *cells_, *h_;
+        const float *src_[together], *peepholes_[together];
+        float* dst_[together];
+        std::size_t steps_[together];
+    };
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -40733,9 +41199,10 @@ public:
         // A transposed convolution's weights have a row for each channel that it reads.
         const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
         const auto* own = std::get_if<OwnLayerParams>(&node.layer);
-        // Nor has a dense layer on rows a weight for each channel.
+        // Nor has a dense layer on rows or a recurrent one a weight for each channel.
         if (std::holds_alternative<ParameterParams>(node.layer) ||
-            std::holds_alternative<DenseRowsParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
+            std::holds_alternative<DenseRowsParams>(node.layer) ||
+            std::holds_alternative<RecurrentParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
             rows_ = all(dim(0)), columns_ = all(width_);
             return;
         }
@@ -41402,8 +41869,8 @@ static_assert(PruningLoss<MeasuredLoss>);
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Multiply-adds of a convolution, transposed convolution, dense layer or product of matrices, for one image; 0 for any
-/// other layer. Padding counts as if it were image.
+/// Multiply-adds of a convolution, transposed convolution, dense or recurrent layer or product of matrices, for one
+/// image; 0 for any other layer. Padding counts as if it were image.
 [[nodiscard]] inline double multiply_adds(AnyLayer const& layer, std::span<const Shape> inputs, Shape const& output) {
     const auto results = static_cast<double>(output.size());
     if (const auto* conv = std::get_if<ConvParams>(&layer)) {
@@ -41415,12 +41882,15 @@ namespace primsel::inline PRIMSEL_ABI {
         return read * conv->kernel.h * conv->kernel.w * (conv->k / conv->groups);
     }
     if (std::holds_alternative<DenseParams>(layer)) return results * static_cast<double>(inputs[0].size());
+    if (const auto* recurrent = std::get_if<RecurrentParams>(&layer)) {
+        return static_cast<double>(inputs[0].size()) * recurrent->hidden(inputs[0]);
+    }
     const bool of_rows = std::holds_alternative<MatMulParams>(layer) || std::holds_alternative<DenseRowsParams>(layer);
     return of_rows ? results * inputs[0].w : 0;
 }
 
-/// Multiply-adds of a network's convolutions, transposed convolutions, dense layers and products of matrices, for one
-/// image.
+/// Multiply-adds of a network's convolutions, transposed convolutions, dense and recurrent layers and products of
+/// matrices, for one image.
 [[nodiscard]] inline double multiply_adds(Graph const& graph) {
     double sum = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) {

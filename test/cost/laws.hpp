@@ -96,6 +96,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::ReduceParams{});
     add(ps::ReduceParams{ps::ReduceKind::arg_max});
     add(ps::TopKParams{2});
+    add_on(ps::RecurrentParams{.kind = ps::RecurrentKind::rnn}, {shape});
     add_on(ps::NonMaxSuppressionParams{2}, {{shape.c, shape.h, 4}, {shape.c, shape.w, shape.h}});
     add(ps::GatherParams{}, 2);
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});

@@ -144,16 +144,17 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                 const auto is_one_of = [&layer]<class... Params>(ps::TypeList<Params...>) {
                     return (std::holds_alternative<Params>(layer.params) || ...);
                 };
-                const bool chw_only =
-                    is_one_of(ps::TypeList<ps::ReshapeParams, ps::AsStridedParams, ps::MatMulParams,
-                                           ps::MaxPoolIndicesParams, ps::ConvTransposeParams, ps::TopKParams,
-                                           ps::NonMaxSuppressionParams, ps::GatherParams, ps::DenseRowsParams>{});
+                const bool chw_only = is_one_of(
+                    ps::TypeList<ps::ReshapeParams, ps::AsStridedParams, ps::MatMulParams, ps::MaxPoolIndicesParams,
+                                 ps::ConvTransposeParams, ps::TopKParams, ps::NonMaxSuppressionParams, ps::GatherParams,
+                                 ps::DenseRowsParams, ps::RecurrentParams>{});
                 const bool trains =
                     std::visit([]<class Params>(Params const&) { return ps::trains<Params>; }, layer.params);
                 const bool runs = strided && !trains && (!chw_only || kernels.layouts[layout].name == "chw") &&
                                   !is_one_of(ps::TypeList<ps::InputParams, ps::ConstantParams, ps::ConvParams>{});
                 const bool weighs = std::holds_alternative<ps::DenseParams>(layer.params) ||
                                     std::holds_alternative<ps::DenseRowsParams>(layer.params) ||
+                                    std::holds_alternative<ps::RecurrentParams>(layer.params) ||
                                     std::holds_alternative<ps::ConvTransposeParams>(layer.params) ||
                                     std::holds_alternative<ps::BatchNormParams>(layer.params) ||
                                     std::holds_alternative<ps::ScaleParams>(layer.params) ||

@@ -21,9 +21,10 @@ void check_table() {
         const bool trains = ps::kernels::detail::layer_trains[i];
         const bool own = i + 1 == table.size();  // the last kind, a user's, brings its own op
         const bool none = trains || own || is(ps::InputParams{}, ps::ConstantParams{}, ps::ConvParams{});
-        const bool chw_only = is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{},
-                                 ps::MaxPoolIndicesParams{}, ps::ConvTransposeParams{}, ps::TopKParams{},
-                                 ps::NonMaxSuppressionParams{}, ps::GatherParams{}, ps::DenseRowsParams{});
+        const bool chw_only =
+            is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{}, ps::MaxPoolIndicesParams{},
+               ps::ConvTransposeParams{}, ps::TopKParams{}, ps::NonMaxSuppressionParams{}, ps::GatherParams{},
+               ps::DenseRowsParams{}, ps::RecurrentParams{});
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
         CHECK(has(table[i].work) == has(table[i].run));
         CHECK(has(table[i].pack) == has(table[i].packed_bytes));

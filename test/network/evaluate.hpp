@@ -111,7 +111,8 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 Image image(node.shape);
                 image.data.assign(values.begin(), values.end());
                 return image;
-            } else if constexpr (std::is_same_v<Params, ps::ConvTransposeParams>) {
+            } else if constexpr (std::is_same_v<Params, ps::ConvTransposeParams> ||
+                                 std::is_same_v<Params, ps::RecurrentParams>) {
                 std::span<const float> bias;
                 if (params.bias) bias = weights.at(node.name + ".bias").values;
                 return reference::run(params, inputs, {weights.at(node.name + ".weight").values, bias}, node.shape);

@@ -123,6 +123,19 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                     {ps::ReduceKind::max, ps::Axis::c},
                                     {ps::ReduceKind::arg_max, ps::Axis::c}});
     check_differ<ps::TopKParams>({{1}, {2}, {1, false}, {1, true, true}});
+    using ps::RecurrentKind::gru, ps::RecurrentKind::rnn;
+    check_differ<ps::RecurrentParams>({{.kind = gru},
+                                       {.kind = rnn},
+                                       {.kind = gru, .f = ps::GateFunction::relu},
+                                       {.kind = gru, .g = ps::GateFunction::relu},
+                                       {.kind = gru, .alpha = {0, 1, 0}},
+                                       {.kind = gru, .beta = {0, 1, 0}},
+                                       {.kind = gru, .clip = 1},
+                                       {.kind = gru, .reverse = true},
+                                       {.kind = gru, .bias = false},
+                                       {.kind = gru, .resets_product = true},
+                                       {.kind = gru, .gives_last = true},
+                                       {.kind = gru, .gives_all = false, .gives_last = true}});
     check_differ<ps::GatherParams>({{true}, {false}, {true, true}}, 2);
     const auto boxes_print = [](ps::NonMaxSuppressionParams const& params) {
         ps::Graph graph;

@@ -45,6 +45,12 @@ double counted(ps::DenseRowsParams const&, ps::Shape in, ps::Shape out) {
     for (int row = 0; row < in.c * in.h; ++row) count += static_cast<double>(in.w) * out.w;
     return count;
 }
+/// Each hidden unit with each gate of each step.
+double counted(ps::RecurrentParams const&, ps::Shape in, ps::Shape out) {
+    double count = 0;
+    for (int row = 0; row < in.c * in.h; ++row) count += static_cast<double>(in.w) * out.w;
+    return count;
+}
 /// Each row of the first with each column of the second.
 double counted(ps::MatMulParams const&, ps::Shape in, ps::Shape out) {
     double count = 0;
@@ -78,6 +84,8 @@ TEST_CASE("the operations of every layer with weights are those that are counted
     check(ps::DenseParams{.k = 10}, image);
     check(ps::DenseParams{.k = 10, .bias = false}, line);
     check(ps::DenseRowsParams{.k = 10}, image);
+    check(ps::RecurrentParams{}, line);
+    check(ps::RecurrentParams{.kind = ps::RecurrentKind::gru}, {.c = 5, .h = 2, .w = 12});
     check(ps::MatMulParams{}, image, true);
     check(ps::MatMulParams{}, line, true);
 }

@@ -621,6 +621,108 @@ inline Image run(ps::ConvTransposeParams const& p, Images const& inputs, ps::OpW
     return result;
 }
 
+inline double gate(ps::GateFunction function, double alpha, double beta, double x) {
+    switch (function) {
+        case ps::GateFunction::sigmoid:
+            return 1 / (1 + std::exp(-x));
+        case ps::GateFunction::tanh:
+            return std::tanh(x);
+        case ps::GateFunction::relu:
+            return x < 0 ? 0 : x;
+        case ps::GateFunction::affine:
+            return alpha * x + beta;
+        case ps::GateFunction::leaky_relu:
+            return x < 0 ? alpha * x : x;
+        case ps::GateFunction::thresholded_relu:
+            return x < alpha ? 0 : x;
+        case ps::GateFunction::scaled_tanh:
+            return alpha * std::tanh(beta * x);
+        case ps::GateFunction::hard_sigmoid:
+            return held(alpha * x + beta, {0, 1});
+        case ps::GateFunction::elu:
+            return x < 0 ? alpha * std::expm1(x) : x;
+        case ps::GateFunction::softsign:
+            return x / (1 + std::abs(x));
+        default:
+            return std::log1p(std::exp(-std::abs(x))) + (x < 0 ? 0 : x);
+    }
+}
+/// ONNX's equations, gate by gate.
+inline Image run(ps::RecurrentParams const& p, Images const& inputs, ps::OpWeights const& weights, ps::Shape output) {
+    Image const& x = inputs[0];
+    const int size = p.hidden(x.shape);
+    const auto n = static_cast<std::size_t>(size);
+    std::size_t at = 1;
+    const auto next = [&](bool is_there) { return is_there ? &inputs[at++] : nullptr; };
+    const Image *const start = next(p.starts_h), *const start_cell = next(p.starts_cell),
+                       *const lengths = next(p.has_lengths), *const peepholes = next(p.has_peepholes);
+    Image result(output);
+    for (int s = 0; s < x.shape.h; ++s) {
+        std::vector<double> h(n, 0.0), cell(n, 0.0);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (start != nullptr) h[i] = start->data[static_cast<std::size_t>(s) * n + i];
+            if (start_cell != nullptr) cell[i] = start_cell->data[static_cast<std::size_t>(s) * n + i];
+        }
+        const int steps = lengths == nullptr
+                              ? x.shape.c
+                              : std::clamp(static_cast<int>(lengths->data[static_cast<std::size_t>(s)]), 0, x.shape.c);
+        for (int step = 0; step < steps; ++step) {
+            const int time = p.reverse ? steps - 1 - step : step;
+            const auto of_x = [&](int g, std::size_t i) { return x(time, s, g * size + static_cast<int>(i)); };
+            const auto of_h = [&](int g, std::size_t i, std::vector<double> const& state) {
+                const std::size_t row = static_cast<std::size_t>(g) * n + i;
+                double sum = weights.bias.empty() ? 0.0 : static_cast<double>(weights.bias[row]);
+                for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(weights.kernel[row * n + j]) * state[j];
+                return sum;
+            };
+            const auto peep = [&](int g, std::size_t i, double of) {
+                return peepholes == nullptr ? 0.0 : peepholes->data[static_cast<std::size_t>(g) * n + i] * of;
+            };
+            const auto clipped = [&](double value) { return held(value, {-p.clip, p.clip}); };
+            const auto f = [&](double value) {
+                return gate(p.f, static_cast<double>(p.alpha[0]), static_cast<double>(p.beta[0]), clipped(value));
+            };
+            const auto g = [&](double value) {
+                return gate(p.g, static_cast<double>(p.alpha[1]), static_cast<double>(p.beta[1]), clipped(value));
+            };
+            std::vector<double> new_h(n), reset(n);
+            for (std::size_t i = 0; i < n; ++i) {
+                if (p.kind == ps::RecurrentKind::rnn) {
+                    new_h[i] = f(of_x(0, i) + of_h(0, i, h));
+                } else if (p.kind == ps::RecurrentKind::lstm) {
+                    const double in = f(of_x(0, i) + of_h(0, i, h) + peep(0, i, cell[i])),
+                                 kept = p.couples_gates ? 1 - in : f(of_x(2, i) + of_h(2, i, h) + peep(2, i, cell[i]));
+                    cell[i] = kept * cell[i] + in * g(of_x(3, i) + of_h(3, i, h));
+                    new_h[i] = f(of_x(1, i) + of_h(1, i, h) + peep(1, i, cell[i])) *
+                               gate(p.h, static_cast<double>(p.alpha[2]), static_cast<double>(p.beta[2]), cell[i]);
+                } else {
+                    reset[i] = f(of_x(1, i) + of_h(1, i, h));
+                }
+            }
+            if (p.kind == ps::RecurrentKind::gru) {
+                std::vector<double> kept(n);
+                for (std::size_t i = 0; i < n; ++i) kept[i] = reset[i] * h[i];
+                for (std::size_t i = 0; i < n; ++i) {
+                    const double z = f(of_x(0, i) + of_h(0, i, h)),
+                                 of = p.resets_product ? reset[i] * of_h(2, i, h) : of_h(2, i, kept);
+                    new_h[i] = (1 - z) * g(of_x(2, i) + of) + z * h[i];
+                }
+            }
+            h = new_h;
+            for (int i = 0; i < size && p.gives_all; ++i) result(time, s, i) = h[static_cast<std::size_t>(i)];
+        }
+        int channel = p.gives_all ? x.shape.c : 0;
+        const auto last = [&](bool is_wanted, std::vector<double> const& state) {
+            if (!is_wanted) return;
+            for (int i = 0; i < size; ++i)
+                result(channel, s, i) = steps == 0 ? 0.0 : state[static_cast<std::size_t>(i)];
+            ++channel;
+        };
+        last(p.gives_last, h), last(p.gives_cell, cell);
+    }
+    return result;
+}
+
 /// Layers of a training step have references of their own (gradient_laws.hpp), some of a whole batch: none here. Nor
 /// has a user's own layer.
 template <class Params>

@@ -207,6 +207,11 @@ Kinds examples(Of<ps::StandardizeParams>) {
          0,
          {{4, 6, 5}, {4, 1, 1}, {4, 1, 1}}}};
 }
+Kinds examples(Of<ps::RecurrentParams>) {
+    const std::string_view refused = "this kind of layer has no gradient here";
+    return {{ps::RecurrentParams{}, 1, refused, 0, {{3, 2, 8}}},
+            {ps::RecurrentParams{.kind = ps::RecurrentKind::rnn}, 1, refused}};
+}
 Kinds examples(Of<ps::GatherParams>) { return {}; }  // row numbers are constants: it has a test of its own
 // Read nothing: no gradient passes them.
 Kinds examples(Of<ps::InputParams>) { return {}; }

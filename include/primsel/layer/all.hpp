@@ -13,6 +13,7 @@
 #include <primsel/layer/norm.hpp>
 #include <primsel/layer/own_layer.hpp>
 #include <primsel/layer/pool.hpp>
+#include <primsel/layer/recurrent.hpp>
 #include <primsel/layer/reshape.hpp>
 #include <primsel/layer/training.hpp>
 
@@ -31,7 +32,7 @@ using AnyLayer = std::variant<
     PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
     NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
     RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams, AsStridedGradientParams,
-    ResizeGradientParams, GatherGradientParams, DenseRowsParams, StandardizeParams, OwnLayerParams>;
+    ResizeGradientParams, GatherGradientParams, DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>

@@ -134,6 +134,16 @@ template <class Params>
     return drawn(SoftmaxParams{draw.axis()}, {draw.image()});
 }
 
+/// Draws an LSTM, a GRU or an RNN as exporters write them.
+[[nodiscard]] inline DrawnLayer drawn_recurrent(LayerDraw& draw) {
+    RecurrentParams params{.kind = draw.any_of({RecurrentKind::lstm, RecurrentKind::gru, RecurrentKind::rnn})};
+    params.resets_product = params.kind == RecurrentKind::gru;
+    if (params.kind == RecurrentKind::rnn) params.f = GateFunction::tanh;
+    const int steps = draw.any_of({1, 1, 10, 30, 100, 300}), sequences = draw.any_of({1, 1, 1, 4, 8, 16}),
+              hidden = draw.any_of({16, 40, 64, 128, 256, 512});
+    return drawn(params, {{steps, sequences, params.gates() * hidden}});
+}
+
 /// Draws a layer, group, instance or RMS normalisation.
 [[nodiscard]] inline DrawnLayer drawn_standardize(LayerDraw& draw) {
     StandardizeParams params{.centres = !draw.one_in(4)};
@@ -364,6 +374,7 @@ inline constexpr LayerKind layer_kinds[] = {
     [](LayerDraw& draw) { return drawn_product(draw, true); },
     [](LayerDraw& draw) { return drawn_product(draw, true); },
     &drawn_standardize,
+    &drawn_recurrent,
 };
 
 }  // namespace detail

@@ -269,9 +269,9 @@ inline void apply_folded(std::vector<Folded> const& all, std::size_t c, Weights 
         return {copy_of(values, 0, values.size()), values.size(), {}};
     }
     StoredFloats const& kernel = weights.at(node.name + ".weight").values;
-    if (const auto* rows = std::get_if<DenseRowsParams>(&node.layer)) {
+    if (std::holds_alternative<DenseRowsParams>(node.layer) || std::holds_alternative<RecurrentParams>(node.layer)) {
         std::span<const float> its_bias;
-        if (rows->bias) its_bias = weights.at(node.name + ".bias").values;
+        if (const WeightTensor* bias = weights.find(node.name + ".bias")) its_bias = bias->values;
         if (kernel.is_ready()) return {std::span<const float>(kernel), its_bias};
         return {copy_of(kernel, 0, kernel.size()), kernel.size(), {its_bias.begin(), its_bias.end()}};
     }

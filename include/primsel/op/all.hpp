@@ -28,6 +28,7 @@
 #include <primsel/op/pool.hpp>
 #include <primsel/op/pool_gradient.hpp>
 #include <primsel/op/random_dropout.hpp>
+#include <primsel/op/recurrent.hpp>
 #include <primsel/op/reduce.hpp>
 #include <primsel/op/repeat.hpp>
 #include <primsel/op/reshape.hpp>

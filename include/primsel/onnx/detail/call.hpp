@@ -215,6 +215,10 @@ public:
         return found == nullptr ? otherwise : found->ints;
     }
 
+    [[nodiscard]] std::span<const std::string_view> texts(std::string_view name) const {
+        const auto* found = attribute(name, AttributeType::strings);
+        return found == nullptr ? std::span<const std::string_view>() : std::span(found->strings);
+    }
     [[nodiscard]] std::span<const float> reals(std::string_view name) const {
         const auto* found = attribute(name, AttributeType::floats);
         return found == nullptr ? std::span<const float>() : std::span<const float>(found->floats);

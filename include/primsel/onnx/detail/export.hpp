@@ -9,6 +9,7 @@
 #include <primsel/onnx/detail/export_normalization.hpp>
 #include <primsel/onnx/detail/export_own.hpp>
 #include <primsel/onnx/detail/export_products.hpp>
+#include <primsel/onnx/detail/export_recurrent.hpp>
 #include <primsel/onnx/detail/export_reductions.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <primsel/core/finite.hpp>
 #include <primsel/gemm/int8_weights.hpp>
 #include <primsel/network/prepare.hpp>
+#include <primsel/onnx/detail/export_recurrent.hpp>
 #include <primsel/onnx/detail/layer_writer.hpp>
 
 #include <algorithm>
@@ -162,6 +163,8 @@ inline void write_layer(LayerWriter& layer, DenseParams const& p) {
 }
 
 inline void write_layer(LayerWriter& layer, DenseRowsParams const& p) {
+    layer.value().is_part = detail::is_part_of_recurrent(layer.graph(), layer.position());
+    if (layer.value().is_part) return;
     const PreparedWeights prepared = prepare_weights(layer.node(), layer.weights());
     auto [matrix, rotated] = layer.matrix("weight", {layer.in_shape().w, p.k}, prepared.kernel);
     if (rotated) matrix = layer.step("Transpose", {matrix}, {{"perm", Ints{1, 0}}});

@@ -72,6 +72,8 @@ public:
         bool written = false;
         /// Whether its elements are int64, not float.
         bool integers = false;
+        /// Whether no node gives it, but those of its reader compute it.
+        bool is_part = false;
         /// The name of the same as batch x c x h x w, where that was needed.
         std::string unflattened = {};
         /// The name of the same as floats, of integers.
@@ -114,7 +116,7 @@ public:
         }
         flush();
         value().written = true;
-        if (!has_bytes()) return;
+        if (value().is_part || !has_bytes()) return;
         value().rounded = in_bytes(value().name, node().range);
         flush();
     }
@@ -228,15 +230,18 @@ public:
     std::string scalar(std::string_view suffix, float value) { return floats(suffix, {}, std::span(&value, 1)); }
 
     /// An input as batch x c x h x w.
-    std::string image(std::size_t i = 0) {
-        Value& value = in(i);
-        if (!value.flat) return read(i);
-        if (value.unflattened.empty()) value.unflattened = reshape(read(i), in_shape(i));
+    std::string image(std::size_t i = 0) { return image_of(node().inputs[i]); }
+    /// The same of any layer before.
+    std::string image_of(std::size_t position) {
+        Value& value = values_[position];
+        if (!value.flat) return read_of(position);
+        if (value.unflattened.empty()) value.unflattened = reshape(read_of(position), graph_[position].shape);
         return value.unflattened;
     }
     /// An input as it is, in floats.
-    std::string read(std::size_t i = 0) {
-        Value& value = in(i);
+    std::string read(std::size_t i = 0) { return read_of(node().inputs[i]); }
+    std::string read_of(std::size_t position) {
+        Value& value = values_[position];
         if (!value.rounded.empty()) return value.rounded;
         if (!value.integers) return value.name;
         if (value.floats.empty()) value.floats = cast(value.name, DataType::int64, DataType::float32);

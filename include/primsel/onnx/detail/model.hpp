@@ -25,6 +25,7 @@ struct AttributeProto {
     std::string_view g;
     std::vector<float> floats;
     std::vector<std::int64_t> ints;
+    std::vector<std::string_view> strings;
     /// The attribute of the function around the node whose value this one has; empty where it has its own.
     std::string_view refers_to;
 };
@@ -116,6 +117,9 @@ struct FunctionBody {
                 break;
             case AttributeField::ints:
                 message.append_integers(attribute.ints), found = AttributeType::ints;
+                break;
+            case AttributeField::strings:
+                attribute.strings.push_back(message.bytes()), found = AttributeType::strings;
                 break;
             case AttributeField::g:
                 attribute.g = message.bytes(), found = AttributeType::graph;

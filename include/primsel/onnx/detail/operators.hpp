@@ -18,6 +18,7 @@
 #include <primsel/onnx/detail/positions.hpp>
 #include <primsel/onnx/detail/qlinear.hpp>
 #include <primsel/onnx/detail/quantised.hpp>
+#include <primsel/onnx/detail/recurrent.hpp>
 #include <primsel/onnx/detail/reduce.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/resize.hpp>
@@ -78,6 +79,7 @@ inline constexpr Operator operators[] = {
     {"Expand", translate_expand, true},
     {"Flatten", translate_flatten, true},
     {"Floor", translate_function},
+    {"GRU", translate_recurrent},
     {"Gather", translate_gather},
     {"GatherElements", translate_gather_elements},
     {"GatherND", translate_gather_nd},
@@ -97,6 +99,7 @@ inline constexpr Operator operators[] = {
     {"IsInf", translate_is_inf},
     {"IsNaN", translate_is_nan},
     {"LRN", translate_lrn},
+    {"LSTM", translate_recurrent},
     {"LayerNormalization", translate_layer_norm},
     {"LeakyRelu", translate_leaky_relu},
     {"Less", translate_less},
@@ -128,6 +131,7 @@ inline constexpr Operator operators[] = {
     {"QLinearMatMul", translate_qlinear_matmul},
     {"QuantizeLinear", translate_quantize_linear},
     {"RMSNormalization", translate_rms_norm},
+    {"RNN", translate_recurrent},
     {"Range", translate_range},
     {"Reciprocal", translate_reciprocal},
     {"ReduceL1", translate_reduce_l1},

@@ -22,7 +22,9 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 /// An attribute to write.
 struct NewAttribute {
     std::string_view name;
-    std::variant<std::int64_t, float, std::string_view, std::vector<std::int64_t>, std::vector<float>> value;
+    std::variant<std::int64_t, float, std::string_view, std::vector<std::int64_t>, std::vector<float>,
+                 std::vector<std::string_view>>
+        value;
 };
 
 /// A dimension of an input or output that is left open.
@@ -156,6 +158,9 @@ private:
         } else if (const auto* reals = std::get_if<std::vector<float>>(&attribute.value)) {
             for (const float value : *reals) out.add_float(AttributeField::floats, value);
             type = AttributeType::floats;
+        } else if (const auto* texts = std::get_if<std::vector<std::string_view>>(&attribute.value)) {
+            for (const std::string_view text : *texts) out.add_bytes(AttributeField::strings, view(text));
+            type = AttributeType::strings;
         } else {
             for (const std::int64_t value : std::get<std::vector<std::int64_t>>(attribute.value)) {
                 out.add_int64(AttributeField::ints, value);

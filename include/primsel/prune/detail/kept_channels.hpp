@@ -110,9 +110,10 @@ public:
         // A transposed convolution's weights have a row for each channel that it reads.
         const auto* transposed = spec.dims.size() > 1 ? std::get_if<ConvTransposeParams>(&node.layer) : nullptr;
         const auto* own = std::get_if<OwnLayerParams>(&node.layer);
-        // Nor has a dense layer on rows a weight for each channel.
+        // Nor has a dense layer on rows or a recurrent one a weight for each channel.
         if (std::holds_alternative<ParameterParams>(node.layer) ||
-            std::holds_alternative<DenseRowsParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
+            std::holds_alternative<DenseRowsParams>(node.layer) ||
+            std::holds_alternative<RecurrentParams>(node.layer) || (own != nullptr && !own->channel_wise())) {
             rows_ = all(dim(0)), columns_ = all(width_);
             return;
         }
