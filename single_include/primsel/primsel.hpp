@@ -37804,6 +37804,23 @@ template <class Make>
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/trainer.hpp
 
+// primsel/network/with_batch.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The same layers, with the same weights, for so many images at once. Throws error where they are too large.
+[[nodiscard]] inline Graph with_batch(Graph const& graph, int batch) {
+    Graph result(batch);
+    for (Node const& node : graph.nodes()) {
+        result.set_range(result.add(node.name, node.layer, node.inputs, node.epilogue), node.range);
+    }
+    if (graph.size() > 0) result.set_outputs(graph.outputs());
+    result.set_trainable(graph.trainable());
+    result.set_shared(graph.shared());
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/checkpoint.hpp
 
 // primsel/core/csv.hpp
@@ -39944,11 +39961,11 @@ public:
         requires NetworkType<Net>
         : Trainer(Net::graph(options.images_at_once()), weights, std::move(options), std::move(parts),
                   std::move(run_on)) {}
-    /// The graph's batch is the images at once. Throws error when the options are impossible, the weights do not fit,
-    /// a group's pattern fits no weight, or a layer cannot be trained.
+    /// A step takes options.images_at_once() images, whatever the graph's batch. Throws error when the options are
+    /// impossible, the weights do not fit, a group's pattern fits no weight, or a layer cannot be trained.
     Trainer(Graph graph, Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
-        : graph_(std::move(graph)),
-          options_(checked(std::move(options), graph_.batch())),
+        : graph_(in_batches(std::move(graph), options)),
+          options_(std::move(options)),
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
           step_(differentiate(graph_, train::TrainsGroups{options_.groups}), *parameters_,
@@ -40164,13 +40181,10 @@ public:
     [[nodiscard]] Graph const& graph() const { return graph_; }
 
 private:
-    [[nodiscard]] static TrainingOptions checked(TrainingOptions options, int images) {
+    [[nodiscard]] static Graph in_batches(Graph graph, TrainingOptions const& options) {
         check_training_options(options);
-        if (options.images_at_once() != images) {
-            fail("train: the graph has a batch of ", images, ", the options ask for ", options.images_at_once(),
-                 " images at once");
-        }
-        return options;
+        const int images = options.images_at_once();
+        return graph.batch() == images ? std::move(graph) : with_batch(graph, images);
     }
     template <DataSource Source>
     void check_source(Source const& source) const {

@@ -93,7 +93,9 @@ TEST_CASE("batch and image size are as the file says, or as the options say wher
     CHECK(refusal(file({1, open, 8, 8})) == "file: input x: the file leaves dimension 1 open; give OnnxOptions::dims");
     CHECK(refusal(file({1, 3, 8, 9}), {.image = 8}) ==
           "file: input x: dimension 3 is 9 in the file, not 8; OnnxOptions::dims can change it");
-    CHECK(refusal(file({4, 3, 8, 9}), {.batch = 2}).find("dimension 0 is 4 in the file") != std::string::npos);
+    CHECK(shape({4, 3, 8, 9}, {.batch = 2}) == "2x3x8x9 2x3x8x9");
+    CHECK(refusal(Model({4}).node("Relu", {"x"}, {"y"}).bytes(), {.batch = 2}).find("dimension 0 is 4 in the file") !=
+          std::string::npos);
     CHECK(refusal(file({1, 3, 8, 9}), {.dims = {{"x", {5, 3, 4}}}}) == "file: input x has 4 dimensions, not 3");
     CHECK(!refusal(file({1, 3, 8, 9}), {.dims = {{"x", {-5, 3, 4, 4}}}}).empty());
 }

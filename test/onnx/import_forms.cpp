@@ -286,10 +286,43 @@ TEST_CASE("a file of one image runs several where they stay apart") {
     CHECK(three.graph.batch() == 3);
     CHECK(three.outputs[0].dims == Ints{3, 4});
     CHECK(is_close(run(three, x), run(one, x)));
-    Model mixed({1, 4});
-    mixed.integers("row", {4}).node("Reshape", {"x", "row"}, {"y"});
-    CHECK(refusal(mixed.bytes(), {.batch = 3}).find("the file is of one image, and 3 cannot run one by one") !=
-          std::string::npos);
+    // Reshapes and constants of one image are of each.
+    Model tokens({1, 2, 3});
+    tokens.floats("class", {1, 1, 3}, {7, 8, 9}).integers("rows", {3, 3}).integers("back", {1, 9});
+    tokens.node("Concat", {"class", "x"}, {"c"}, {{"axis", std::int64_t{1}}}).node("Reshape", {"c", "rows"}, {"r"});
+    tokens.node("Softmax", {"r"}, {"s"}, {{"axis", std::int64_t{0}}}).node("Reshape", {"s", "back"}, {"y"});
+    const std::string one_of_tokens = tokens.bytes();
+    const ps::OnnxModel four = parse(one_of_tokens, {.batch = 4});
+    CHECK(four.graph.batch() == 4);
+    CHECK(four.inputs[0].dims == Ints{4, 2, 3});
+    CHECK(four.outputs[0].dims == Ints{4, 9});
+    CHECK(is_close(run(four, x), run(parse(one_of_tokens), x)));
+    // A file of several runs more, or one, where they stay apart.
+    Model pair({2, 4});
+    pair.node("Relu", {"x"}, {"y"});
+    const std::string two = pair.bytes();
+    CHECK(parse(two, {.batch = 3}).graph.batch() == 3);
+    CHECK(parse(two, {.batch = 1}).graph.batch() == 1);
+    // An input beside it that is one for all has a copy for each; so has an input that is given.
+    Model mask({onnx::open_dimension, 4});
+    mask.input("k", {1, 4}).node("Mul", {"x", "k"}, {"y"});
+    const std::string masked = mask.bytes();
+    CHECK(parse(masked, {.batch = 3}).inputs[1].dims == Ints{3, 4});
+    ps::OnnxOptions given{.batch = 3};
+    given.values.emplace("k", ps::make_onnx_tensor("k", {3, 4}, numbers(12)));
+    CHECK(parse(masked, given).inputs[1].dims == Ints{3, 4});
+
+    const auto refused = [](Model& of, const char* why) {
+        const std::string reason = refusal(of.bytes(), {.batch = 3});
+        CAPTURE(reason);
+        CHECK(reason.find(why) != std::string::npos);
+    };
+    Model row({1, 4});
+    row.integers("row", {4}).node("Reshape", {"x", "row"}, {"y"});
+    refused(row, "the file is of one image, and 3 cannot run one by one: result y of 4 has no leading axis of images");
+    Model mixed({2, 4});
+    mixed.node("Softmax", {"x"}, {"y"}, {{"axis", std::int64_t{0}}});
+    refused(mixed, "the file is of 2 images, and 3 cannot run one by one: its layers mix them");
 }
 
 TEST_CASE("operators of ONNX Runtime's optimiser") {

@@ -9,6 +9,7 @@
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/simplify.hpp>
+#include <primsel/network/with_batch.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/onnx/export.hpp>
 #include <primsel/onnx/replace_weights.hpp>
@@ -84,7 +85,7 @@ std::string in_words_of_the_command_line(std::string text) {
 /// With what --batch and --size say of the dimensions that the file leaves open.
 std::vector<std::optional<std::int64_t>> filled(std::vector<std::optional<std::int64_t>> dims,
                                                 ModelOptions const& options) {
-    const bool has_images = !dims.empty() && (!dims[0] || (*dims[0] == 1 && dims.size() > 1));
+    const bool has_images = !dims.empty() && (!dims[0] || dims.size() > 1);
     if (has_images && options.batch > 0) dims[0] = options.batch;
     if (dims.size() == 4 && options.size) {
         if (!dims[2]) dims[2] = options.size->h;
@@ -253,18 +254,9 @@ std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights co
                        {.open_batch = true, .signature = with_metadata(model.signature, metadata)});
 }
 
-ps::Graph with_batch(ps::Graph const& graph, int batch) {
-    ps::Graph other(batch);
-    for (ps::Node const& node : graph.nodes()) {
-        other.set_range(other.add(node.name, node.layer, node.inputs), node.range);
-    }
-    other.set_outputs(graph.outputs());
-    other.set_shared(graph.shared());
-    return other;
-}
 void set_default_batch(Model& model, ModelOptions const& from, int batch) {
     if (from.batch != 0 || !from.dims.empty() || model.graph.batch() != 1) return;
-    model.graph = with_batch(model.graph, batch);
+    model.graph = ps::with_batch(model.graph, batch);
     model.simplified = ps::simplify(model.graph);
 }
 

@@ -88,8 +88,6 @@ struct Model {
 [[nodiscard]] Model load_model(Source const& source, std::vector<GivenInput> const& given);
 [[nodiscard]] Model load_model(ModelOptions const& options);
 
-/// The graph for so many images at once.
-[[nodiscard]] ps::Graph with_batch(ps::Graph const& graph, int batch);
 /// Runs so many images at once where neither the options nor the file say how many.
 void set_default_batch(Model& model, ModelOptions const& from, int batch);
 

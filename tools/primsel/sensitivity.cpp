@@ -99,7 +99,7 @@ void sensitivity(SensitivityCommand& options) {
     };
     // A run is of one image, or as many as --batch says.
     const SecondsPredictor seconds_of = seconds_predictor(options.planning);
-    const auto predict = [&](ps::Graph const& graph) { return seconds_of(with_batch(graph, batch)); };
+    const auto predict = [&](ps::Graph const& graph) { return seconds_of(ps::with_batch(graph, batch)); };
     const auto keep = [&](ps::prune::SensitivityPoint const& point) {
         if (file) file->append(point);
     };

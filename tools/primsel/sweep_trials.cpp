@@ -345,14 +345,14 @@ Metrics PruningTrials::known(ps::search::SearchPoint const& point) const {
 }
 
 double PruningTrials::accuracy(ps::prune::Pruned const& network) const {
-    return ps::judge<JudgingSweeps>(with_batch(network.graph, 32), network.weights, *images_, normalise_,
+    return ps::judge<JudgingSweeps>(ps::with_batch(network.graph, 32), network.weights, *images_, normalise_,
                                     ps::ThreadPool(options_.threads))
         .accuracy();
 }
 
 ps::prune::Pruned PruningTrials::retrained(ps::prune::Pruned thin, std::uint64_t seed,
                                            std::function<bool(std::int64_t, double)> const& goes_on) const {
-    const ps::prune::Pruned batched{with_batch(thin.graph, options_.training_batch), std::move(thin.weights)};
+    const ps::prune::Pruned batched{ps::with_batch(thin.graph, options_.training_batch), std::move(thin.weights)};
     return {std::move(thin.graph), retrain(batched,
                                            {.epochs = options_.epochs,
                                             .learning_rate = options_.learning_rate,

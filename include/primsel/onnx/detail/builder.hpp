@@ -60,9 +60,6 @@ public:
     /// Results of layers between bounds.
     std::map<std::tuple<std::size_t, float, float>, std::size_t> between_bounds;
 
-    /// Whether the images are more than the one for which the file was written.
-    bool has_more_images = false;
-
     [[nodiscard]] bool trains() const { return trains_; }
     [[nodiscard]] bool is_whole() const { return images_ == 0; }
     /// Axes that the dims of an image lack.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/network/graph_editor.hpp>
+#include <primsel/network/with_batch.hpp>
 #include <primsel/onnx/detail/fold_layers.hpp>
 #include <primsel/onnx/detail/operators.hpp>
 #include <primsel/onnx/detail/order.hpp>
@@ -25,7 +26,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Sizes that a model leaves open, fixed when it is loaded.
 struct OnnxOptions {
-    /// Images that run together, where a model leaves that open; 0: one.
+    /// Images that run together, where a model leaves that open, or can compute each of them as it does its own; 0: as
+    /// the model says, or else one.
     int batch = 0;
     /// Height and width, where a model leaves them open; 0: they are not.
     Extent image{0, 0};
@@ -37,8 +39,7 @@ struct OnnxOptions {
     /// Constants that are not in the file but follow from it may take so much memory.
     std::size_t max_constant_bytes = std::size_t{1} << 30;
     /// Whether the network is to be trained. Nodes in training mode are then the ordinary layers, whose training is the
-    /// trainer's; otherwise a BatchNormalization normalises by the batch at hand, and a Dropout is refused. A file's
-    /// batch of 1 is then that of `batch`.
+    /// trainer's; otherwise a BatchNormalization normalises by the batch at hand, and a Dropout is refused.
     bool trains = false;
     /// Operators of the user's own, which come before the library's of the same name.
     std::vector<OnnxOwnOperator> own_operators{};
@@ -120,13 +121,10 @@ public:
         require_operators(model.nodes, order, options.own_operators, model.functions);
         enter(model.initializers, {.order = &order, .opset = model.opset});
         read_inputs();
-        build_.has_more_images = has_more_images_ && images != 0;
     }
 
     /// The inputs that are needed, in the order of the file.
     [[nodiscard]] std::vector<const Value*> const& inputs() const { return inputs_; }
-    /// Whether a file of one image is to run several.
-    [[nodiscard]] bool has_more_images() const { return has_more_images_; }
 
     [[nodiscard]] OnnxModel run() {
         for (const std::size_t i : order_.nodes) translate(model_.nodes[i]);
@@ -152,7 +150,6 @@ private:
     [[nodiscard]] std::optional<std::string> open_batch(ValueInfoProto const& info, Sizes const& dims) const {
         if (dims.empty()) return std::nullopt;
         if (!info.has_shape || info.dims.size() != dims.size()) return "";
-        if (info.dims[0] && (has_more_images_ && *info.dims[0] == 1 && dims[0] != 1)) return "";
         if (info.dims[0]) return std::nullopt;
         return std::string(info.batch);
     }
@@ -267,16 +264,7 @@ private:
                                : is_image && axis == 2 ? options_.image.h
                                : is_image && axis == 3 ? options_.image.w
                                                        : 0;
-            if (axis == 0 && wanted > 1 && info.dims[0] == 1 && info.dims.size() > 1) {
-                has_more_images_ = true;
-                dims.push_back(wanted);
-                continue;
-            }
             if (info.dims[axis] && wanted > 0 && *info.dims[axis] != wanted) {
-                if (options_.trains && axis == 0) {
-                    fail("input ", info.name, ": the file has a batch of ", *info.dims[0], ", not ", wanted,
-                         "; train by so many images, or in parts of so many");
-                }
                 fail("input ", info.name, ": dimension ", axis, " is ", *info.dims[axis], " in the file, not ", wanted,
                      "; OnnxOptions::dims can change it");
             }
@@ -636,7 +624,6 @@ private:
     /// The innermost last.
     std::deque<Scope> scopes_;
     std::vector<const Value*> inputs_;
-    bool has_more_images_ = false;
     std::unordered_map<std::string_view, std::size_t> nameless_;
     std::map<const FunctionProto*, FunctionBody> functions_;
     /// Functions around the present node; what inner graphs have held so far.
@@ -694,6 +681,61 @@ private:
     return result;
 }
 
+/// The number of images for which the file is written, where the options ask for another: 1 if an input says so; other
+/// numbers only if all inputs agree. Nothing where the file has what the options ask for.
+[[nodiscard]] inline std::optional<int> other_batch(ModelProto const& model, Order const& order,
+                                                    OnnxOptions const& options) {
+    if (options.batch < 1) return std::nullopt;
+    std::optional<std::int64_t> own;
+    bool agree = true, has_one = false;
+    for (ValueInfoProto const& info : model.inputs) {
+        const bool has_default =
+            std::ranges::find(model.initializers, info.name, &InitializerProto::name) != model.initializers.end();
+        if (has_default || !order.needed.contains(info.name) || info.dims.size() < 2) continue;
+        agree = agree && info.dims[0] && own.value_or(*info.dims[0]) == *info.dims[0];
+        has_one = has_one || info.dims[0] == 1;
+        own = info.dims[0];
+    }
+    if (has_one) own = 1;
+    if (!own || !(agree || has_one) || *own == options.batch || *own > (1 << 24)) return std::nullopt;
+    return static_cast<int>(*own);
+}
+/// The same model for as many images as the file has, if the options have inputs for `options.batch` of them.
+[[nodiscard]] inline OnnxOptions for_own_batch(OnnxOptions options, ModelProto const& model, int own) {
+    const int wanted = std::exchange(options.batch, own);
+    for (ValueInfoProto const& info : model.inputs) {
+        const auto given = options.values.find(info.name);
+        const bool is_image = info.dims.size() > 1 && given != options.values.end() && is_float(given->second.type) &&
+                              given->second.dims.size() == info.dims.size() && given->second.dims[0] == wanted;
+        if (!is_image) continue;
+        options.dims.insert_or_assign(std::string(info.name), given->second.dims);
+        options.values.erase(given);
+    }
+    for (auto& [name, dims] : options.dims) {
+        if (dims.size() > 1 && dims[0] == wanted) dims[0] = own;
+    }
+    return options;
+}
+/// The model of `own` images for another number of them: each is computed as before.
+inline void change_batch(OnnxModel& model, int own, int wanted) {
+    const auto refuse = [&](auto const&... why) {
+        fail("the file is of ", own == 1 ? "one image" : join(own, " images"), ", and ", wanted,
+             " cannot run one by one: ", why...);
+    };
+    if (model.graph.batch() != own) refuse("its layers mix them");
+    for (auto* infos : {&model.inputs, &model.outputs}) {
+        for (OnnxValueInfo& info : *infos) {
+            if (info.dims.empty() || info.dims[0] != own) {
+                refuse(infos == &model.inputs ? "input " : "result ", info.name, " of ", to_string(info.dims),
+                       " has no leading axis of images");
+            }
+            info.dims[0] = wanted;
+            info.open_batch = info.open_batch.value_or("");
+        }
+    }
+    model.graph = with_batch(model.graph, wanted);
+}
+
 [[nodiscard]] inline OnnxModel import_model(ModelProto const& model, Files& files, OnnxOptions const& options) {
     if (!model.has_graph) fail("not an ONNX model: it has no graph");
     if (model.opset < 1) fail("not an ONNX model: it states no version of ONNX's operators");
@@ -703,6 +745,11 @@ private:
     if (model.outputs.empty()) fail("it has no outputs");
     const Order order = order_of(model);
     if (auto empty = import_empty_batch(model, order, files, options)) return std::move(*empty);
+    if (const auto own = other_batch(model, order, options)) {
+        OnnxModel result = import_model(model, files, for_own_batch(options, model, *own));
+        change_batch(result, *own, options.batch);
+        return result;
+    }
     Import whole(model, order, files, options, 0);
     const auto is_image = [](const Value* input) { return input->type != OnnxType::undefined && !input->dims.empty(); };
     const auto first = std::ranges::find_if(whole.inputs(), is_image);
@@ -714,12 +761,6 @@ private:
         return Import(model, order, files, options, images).run();
     } catch (MixesImages const& fault) {
         reason = fault.reason;
-    } catch (error const& fault) {
-        if (!whole.has_more_images()) throw;
-        reason = fault.what();
-    }
-    if (whole.has_more_images()) {
-        fail("the file is of one image, and ", images, " cannot run one by one: ", reason);
     }
     try {
         return whole.run();

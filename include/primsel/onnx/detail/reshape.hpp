@@ -30,8 +30,6 @@ inline void translate_reshape(Call& call) {
         call.opset() < 5 && call.has_attribute("shape") ? call.integers("shape", {}) : call.integers(1, "shape");
     Sizes const& from = call.dims(0);
     const bool zero_copies = call.integer("allowzero", 0) == 0;
-    const bool is_of_images = call.known(0) == nullptr && !from.empty() && !dims.empty();
-    if (call.build.has_more_images && is_of_images && dims[0] == 1) dims[0] = from[0];
     std::size_t open = dims.size();
     std::int64_t known = 1;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
