@@ -81,20 +81,33 @@ inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) 
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Runs the op in layout L. inputs[i][n]: input i of image n.
-template <class L, class Params>
-std::vector<float> run(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
-                       ps::ExecutorRef executor, bool in_place = false, ps::Clamp clamp = {}) {
-    std::vector<std::vector<float>> sources;
-    std::vector<const float*> src;
+/// The inputs of an op in layout L.
+struct Sources {
+    std::vector<std::vector<float>> data;
     std::vector<ps::Shape> shapes;
+    int batch = 0;
+};
+/// inputs[i][n]: input i of image n.
+template <class L>
+Sources sources_of(std::vector<Images> const& inputs) {
+    Sources sources;
+    sources.batch = static_cast<int>(inputs[0].size());
     for (Images const& input : inputs) {
-        sources.push_back(lay_out<L>(input));
-        shapes.push_back(input[0].shape);
+        sources.data.push_back(lay_out<L>(input));
+        sources.shapes.push_back(input[0].shape);
     }
-    for (std::vector<float> const& source : sources) src.push_back(source.data());
+    return sources;
+}
+
+/// Runs the op in layout L.
+template <class L, class Params>
+std::vector<float> run_on(Sources const& sources, Params const& params, ps::OpWeights const& weights,
+                          ps::ExecutorRef executor, bool in_place = false, ps::Clamp clamp = {}) {
+    std::vector<const float*> src;
+    for (std::vector<float> const& source : sources.data) src.push_back(source.data());
+    std::vector<ps::Shape> const& shapes = sources.shapes;
     const ps::Shape output = params.output(shapes);
-    const int batch = static_cast<int>(inputs[0].size());
+    const int batch = sources.batch;
 
     std::vector<float> packed;
     if constexpr (ps::has_weights<Params>) {
@@ -117,7 +130,7 @@ std::vector<float> run(Params const& params, std::vector<Images> const& inputs, 
     std::vector<float> room(guard + size + guard, untouched);
     float* dst = room.data() + guard;
     if (in_place) {
-        std::ranges::copy(sources[0], dst);
+        std::ranges::copy(sources.data[0], dst);
         src[0] = dst;
     }
     ps::Op<Params>::template run<ps::default_arch, L>(params, {.src = src,
@@ -135,6 +148,12 @@ std::vector<float> run(Params const& params, std::vector<Images> const& inputs, 
     return {dst, dst + size};
 }
 
+template <class L, class Params>
+std::vector<float> run(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
+                       ps::ExecutorRef executor, bool in_place = false, ps::Clamp clamp = {}) {
+    return run_on<L>(sources_of<L>(inputs), params, weights, executor, in_place, clamp);
+}
+
 /// The amount that image n of the batch adds to a result that the reference gives for it alone.
 template <class Params>
 double whole_batch(Params const&, ps::Shape, std::size_t) {
@@ -144,27 +163,39 @@ inline double whole_batch(ps::MaxPoolIndicesParams const&, ps::Shape input, std:
     return static_cast<double>(n * input.size());
 }
 
-/// error <= tolerance * max(1, |expected|); a tolerance of 0 means equal.
-template <class L, class Params>
-void check_layout(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
-                  double tolerance, ps::Clamp clamp = {}) {
-    const std::size_t batch = inputs[0].size();
+/// The images of a batch that the reference expects, each alone.
+template <class Params>
+Images expectation(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
+                   ps::Clamp clamp) {
     std::vector<ps::Shape> shapes;
     for (Images const& input : inputs) shapes.push_back(input[0].shape);
     REQUIRE(params.check(shapes) == ps::Fault::none);
-    const ps::Shape output = params.output(shapes);
-
-    ps::Sequential sequential;
-    const std::vector<float> actual = run<L>(params, inputs, weights, sequential, false, clamp);
-    for (std::size_t n = 0; n < batch; ++n) {
+    Images result;
+    for (std::size_t n = 0; n < inputs[0].size(); ++n) {
         Images one;
         for (Images const& input : inputs) one.push_back(input[n]);
-        const Image expected = reference::run(params, one, weights, output);
+        result.push_back(reference::run(params, one, weights, params.output(shapes)));
+        for (double& value : result.back().data) {
+            value = reference::held(value, clamp) + whole_batch(params, shapes[0], n);
+        }
+    }
+    return result;
+}
+
+/// error <= tolerance * max(1, |expected|); a tolerance of 0 means equal.
+template <class L, class Params>
+void check_layout(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
+                  Images const& expected, double tolerance, ps::Clamp clamp) {
+    const Sources sources = sources_of<L>(inputs);
+    ps::Sequential sequential;
+    const std::vector<float> actual = run_on<L>(sources, params, weights, sequential, false, clamp);
+    const ps::Shape output = expected[0].shape;
+    for (std::size_t n = 0; n < expected.size(); ++n) {
         double worst = 0;
         for (int c = 0; c < output.c; ++c) {
             for (int h = 0; h < output.h; ++h) {
                 for (int w = 0; w < output.w; ++w) {
-                    const double want = reference::held(expected(c, h, w), clamp) + whole_batch(params, shapes[0], n),
+                    const double want = expected[n](c, h, w),
                                  got = actual[n * output.size() + L::offset(output, {c, h, w})];
                     // Infinities are equal.
                     const double error = got == want ? 0 : std::abs(got - want) / std::max(1.0, std::abs(want));
@@ -175,10 +206,10 @@ void check_layout(Params const& params, std::vector<Images> const& inputs, ps::O
         CHECK(worst <= tolerance);
     }
     ps::CallerPool pool(3, Threads{});
-    CHECK(same_bits(actual, run<L>(params, inputs, weights, pool, false, clamp)));
+    CHECK(same_bits(actual, run_on<L>(sources, params, weights, pool, false, clamp)));
     if constexpr (ps::Op<Params>::in_place) {
-        if (shapes[0].size() == output.size()) {
-            CHECK(same_bits(actual, run<L>(params, inputs, weights, sequential, true, clamp)));
+        if (sources.shapes[0].size() == output.size()) {
+            CHECK(same_bits(actual, run_on<L>(sources, params, weights, sequential, true, clamp)));
         }
     }
 }
@@ -189,10 +220,11 @@ void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeight
     CAPTURE(params.name());
     CAPTURE(ps::to_string(inputs[0][0].shape));
     CAPTURE(inputs[0].size());
+    const Images expected = expectation(params, inputs, weights, clamp);
     for_each_order([&]<class L>(L) {
         if constexpr (std::same_as<L, ps::chw> || ps::runs_in<Params, ps::default_arch, L>) {
             CAPTURE(L::name);
-            check_layout<L>(params, inputs, weights, tolerance, clamp);
+            check_layout<L>(params, inputs, weights, expected, tolerance, clamp);
         }
     });
 }

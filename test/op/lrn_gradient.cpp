@@ -12,19 +12,17 @@ using laws::Images;
 Image lrn_gradient(ps::LrnParams const& p, Image const& x, Image const& dy) {
     const double alpha = static_cast<double>(p.alpha) / p.size, beta = static_cast<double>(p.beta);
     const int back = p.size / 2, ahead = (p.size - 1) / 2, channels = x.shape.c;
-    return reference::build(x.shape, [&](int c, int h, int w) {
-        const auto base = [&](int at) {
-            double sum = 0;
-            for (int i = std::max(at - back, 0); i <= std::min(at + ahead, channels - 1); ++i) {
-                sum += x(i, h, w) * x(i, h, w);
-            }
-            return static_cast<double>(p.k) + alpha * sum;
-        };
+    const Image base = reference::build(x.shape, [&](int c, int h, int w) {
         double sum = 0;
-        for (int i = std::max(c - ahead, 0); i <= std::min(c + back, channels - 1); ++i) {
-            sum += dy(i, h, w) * x(i, h, w) * std::pow(base(i), -beta - 1);
-        }
-        return dy(c, h, w) * std::pow(base(c), -beta) - 2 * alpha * beta * x(c, h, w) * sum;
+        for (int i = std::max(c - back, 0); i <= std::min(c + ahead, channels - 1); ++i) sum += x(i, h, w) * x(i, h, w);
+        return static_cast<double>(p.k) + alpha * sum;
+    });
+    const Image term = reference::build(
+        x.shape, [&](int c, int h, int w) { return dy(c, h, w) * x(c, h, w) * std::pow(base(c, h, w), -beta - 1); });
+    return reference::build(x.shape, [&](int c, int h, int w) {
+        double sum = 0;
+        for (int i = std::max(c - ahead, 0); i <= std::min(c + back, channels - 1); ++i) sum += term(i, h, w);
+        return dy(c, h, w) * std::pow(base(c, h, w), -beta) - 2 * alpha * beta * x(c, h, w) * sum;
     });
 }
 
@@ -42,9 +40,11 @@ TEST_CASE("the gradient of LRN agrees with its formula") {
     laws::Random random(1);
     std::vector<ps::Shape> shapes = laws::odd_shapes();
     shapes.insert(shapes.end(), {{600, 1, 2}, {16, 9, 7}});
+    std::size_t turn = 0;
     for (ps::LrnParams const& params : lrns()) {
         CAPTURE(params.size);
         for (ps::Shape const& shape : shapes) {
+            if (turn++ % 3 != 0 && quick()) continue;
             const Images x = laws::random_images(random, shape, 2), dy = laws::random_images(random, shape, 2);
             laws::check_step(ps::LrnGradientParams{params}, {{x, laws::forward(params, x), dy}, 2},
                              {lrn_gradient(params, x[0], dy[0]), lrn_gradient(params, x[1], dy[1])}, 5e-6);
