@@ -380,6 +380,35 @@ TEST_CASE("attributes of recurrent nodes that mean nothing are refused") {
     CHECK(with({functions({"HardSigmoid", "Elu", "thresholdedrelu"})}).empty());
 }
 
+TEST_CASE("convolutions of the signals that an LSTM takes for steps see each by itself") {
+    const auto signals = [](std::string_view last, Attributes const& attributes) {
+        Model model({3, 2, 11}, 13);
+        model.floats("w", {4, 1, 3}, numbers(12)).floats("b", {4}, numbers(4, 2));
+        model.node("Conv", {"x", "w", "b"}, {"c"},
+                   {{"pads", Ints{1, 2}}, {"strides", Ints{2}}, {"dilations", Ints{2}}, whole("group", 2)}, "conv");
+        return model.node(last, {"c"}, {"y"}, attributes).bytes();
+    };
+    const ps::OnnxModel apart = parse(signals("Identity", {})),
+                        mixed = parse(signals("Transpose", {{"perm", Ints{1, 0, 2}}}));
+    CHECK(apart.graph.batch() == 3);
+    CHECK(mixed.graph.batch() == 1);
+    const std::vector<float> x = numbers(3 * 2 * 11);
+    const Doubles one = run(apart, x), all = run(mixed, x);
+    const Ints dims = apart.outputs[0].dims;
+    REQUIRE(mixed.outputs[0].dims == Ints{dims[1], dims[0], dims[2]});
+    REQUIRE(one.size() == all.size());
+    const auto c = static_cast<std::size_t>(dims[1]), l = static_cast<std::size_t>(dims[2]);
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        const std::size_t n = i / (c * l), k = i / l % c;
+        CHECK(one[i] == doctest::Approx(all[(k * 3 + n) * l + i % l]));
+    }
+    // Images would need a third axis of the kernel.
+    Model images({3, 2, 4, 4}, 13);
+    images.floats("w", {4, 2, 3, 3}, numbers(72)).node("Conv", {"x", "w"}, {"c"}, {}, "conv");
+    images.node("Transpose", {"c"}, {"y"}, {{"perm", Ints{1, 0, 2, 3}}});
+    CHECK(told(images.bytes()).starts_with("needs separate images"));
+}
+
 TEST_CASE("weights of recurrent nodes must be known, and an empty batch gives nothing") {
     Model model({3, 2, 5}, 14);
     model.input("w", {1, 16, 5}).floats("r", {1, 16, 4}, numbers(64)).node("LSTM", {"x", "w", "r"}, {"y"});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/onnx/detail/constant.hpp>
+#include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/window.hpp>
 
 #include <algorithm>
@@ -42,16 +43,24 @@ struct Kernels {
     return result;
 }
 inline Operand emit_convolution(Call const& call, AnyLayer layer, Kernels const& kernels, Sizes dims) {
+    Builder& build = call.build;
+    // Signals that the batch does not keep apart are rows of one image.
+    const bool as_rows = build.is_whole() && dims[0] != 1;
     const Operand src = call.operand(0);
-    const std::size_t input = call.build.view(src), node = call.build.emit(std::move(layer), {input});
+    const auto rows = [&] {
+        const Shape shape{.c = product(dims, 1, 2), .h = product(dims, 0, 1), .w = product(dims, 2, 3)};
+        return build.view(transposed(build, src, {1, 0, 2}), shape);
+    };
+    const std::size_t input = as_rows ? rows() : build.view(src), node = build.emit(std::move(layer), {input});
     Sizes weight_dims = kernels.weight.dims;
     if (weight_dims.size() == 3) weight_dims.insert(weight_dims.begin() + 2, 1);
-    call.build.add_weight(node, ".weight", weight_dims, kernels.weight);
-    if (kernels.bias) call.build.add_weight(node, ".bias", kernels.bias->dims, *kernels.bias);
-    const Shape out = call.build.graph()[node].shape;
+    build.add_weight(node, ".weight", weight_dims, kernels.weight);
+    if (kernels.bias) build.add_weight(node, ".bias", kernels.bias->dims, *kernels.bias);
+    const Shape out = build.graph()[node].shape;
+    if (as_rows) return transposed(build, build.operand(node, {out.c, out.h, out.w}), {1, 0, 2});
     dims[1] = out.c;
     set_image_size(dims, dims.size() - 2, {out.h, out.w});
-    return call.build.operand(node, call.build.image_dims(dims));
+    return build.operand(node, build.image_dims(dims));
 }
 
 }  // namespace detail
@@ -60,7 +69,7 @@ namespace detail {
 [[nodiscard]] inline Operand emit_conv(Call& call) {
     Sizes const& dims = call.dims(0);
     (void)image_size(dims);
-    require_one_image(call.build, dims);
+    if (dims.size() == 4) require_one_image(call.build, dims);
     const Kernels kernels = read_kernels(call, dims[1], false);
     const Window window = read_window(call, dims, {kernels.weight.dims.begin() + 2, kernels.weight.dims.end()});
     const ConvParams params{.k = static_cast<int>(kernels.weight.dims[0]),
