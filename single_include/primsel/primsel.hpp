@@ -2697,8 +2697,16 @@ enum class ResizeMode { nearest, linear, cubic };
 /// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
 /// - align_corners: x * (input size - 1) / (result size - 1);
 /// - asymmetric: x * scale;
-/// - affine: offset + x * scale, where offset and scale are given: a part of the image, or a place between others.
-enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric, affine };
+/// - affine: offset + x * scale, where offset and scale are given: a part of the image, or a place between others;
+/// - half_pixel_symmetric: half_pixel, moved so that the middles of both images are one where the scale is given.
+enum class ResizeCoordinates {
+    half_pixel,
+    pytorch_half_pixel,
+    align_corners,
+    asymmetric,
+    affine,
+    half_pixel_symmetric,
+};
 /// How a position between two pixels is rounded to the nearest pixel.
 enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
@@ -3457,6 +3465,102 @@ struct RecurrentParams {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/sampling.hpp
+// Layers that read an image at computed places.
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The value of a place outside the image: 0, that of the nearest pixel of the border, or that of the image mirrored
+/// at its borders, again and again.
+enum class SamplePadding { zeros, border, reflection };
+
+/// Reads the first input, c x h x w, at the places in the second: ONNX's GridSample. The second input has the places of
+/// a x b pixels in its rows, (a * groups) x b x 2: x along the width, then y. Output: c x a x b. If the image is a
+/// volume, its h are `depth` slices of h / depth rows, and places have a third number, z. Channels are divided into
+/// groups; each has a places of its own.
+struct GridSampleParams {
+    /// Linear and cubic means are those of ResizeParams, with a coefficient of -0.75. A nearest pixel halfway between
+    /// two is the even one.
+    ResizeMode mode = ResizeMode::linear;
+    SamplePadding padding = SamplePadding::zeros;
+    /// -1 and 1 are the middles of the first and last pixels. Otherwise they are the image's borders.
+    bool align_corners = false;
+    /// Places are counted in pixels, from the middle of the first.
+    bool pixels = false;
+    /// Slices of a volume; 0: an image.
+    int depth = 0;
+    int groups = 1;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "grid_sample"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("mode", mode), visit("padding", padding), visit("align_corners", align_corners), visit("pixels", pixels),
+            visit("depth", depth), visit("groups", groups);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (inputs[1].w != (depth > 0 ? 3 : 2)) return Fault::shapes_differ;
+        if (depth > 0 && inputs[0].h % depth != 0) return Fault::shapes_differ;
+        if (inputs[0].c % groups != 0 || inputs[1].c % groups != 0) return Fault::groups_do_not_divide;
+        // Pixels of an image are counted in 32 bits.
+        if (bounded_product({inputs[0].h, inputs[0].w}) > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!layer::detail::is_size(groups)) return "the groups must be from 1 to 2^29";
+        if (!layer::detail::is_size_or_0(depth)) return "the depth must be from 0 to 2^29";
+        return depth > 0 && mode == ResizeMode::cubic ? "a volume has no cubic means" : "";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = inputs[1].c / groups, .w = inputs[1].h};
+    }
+    friend constexpr bool operator==(GridSampleParams const&, GridSampleParams const&) = default;
+};
+
+/// Pools boxes of images to one size (He et al. 2017): ONNX's RoiAlign. Inputs: images, (images * c) x h x w; the
+/// corners (x, y, x, y) of n boxes, 1 x n x 4; the number of the image of each, n elements. Output: (n * c) x size. A
+/// bin of the result is the mean of linear samples within it, or the largest of the weighted pixels that such samples
+/// are sums of. Samples more than a pixel outside are 0. So is a box that names no image, or reaches 2^31 pixels.
+struct RoiAlignParams {
+    Extent size{1};
+    PoolKind kind = PoolKind::average;
+    int images = 1;
+    /// Samples of a bin along each axis; 0: one a pixel of the image, rounded up.
+    int samples = 0;
+    /// The image's size / the size in which boxes are measured.
+    float scale = 1.0F;
+    /// The middle of the first pixel is at 0.5. Otherwise it is at 0, and boxes are at least one pixel wide.
+    bool half_pixel = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "roi_align"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("size", size), visit("kind", kind), visit("images", images), visit("samples", samples),
+            visit("scale", scale), visit("half_pixel", half_pixel);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 3) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const Shape boxes = inputs[1];
+        if (boxes.c != 1 || boxes.w != 4 || inputs[2].size() != static_cast<std::size_t>(boxes.h)) {
+            return Fault::shapes_differ;
+        }
+        if (inputs[0].c % images != 0) return Fault::groups_do_not_divide;
+        return within_bounds(std::int64_t{inputs[0].c} / images * boxes.h, size.h, size.w) ? Fault::none
+                                                                                           : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
+        if (!layer::detail::is_size(images)) return "the images must be from 1 to 2^29";
+        if (samples < 0 || samples > 1024) return "the samples of a bin must be from 0 to 1024";
+        return is_finite(scale) ? "" : "the scale must be finite";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c / images * inputs[1].h, .h = size.h, .w = size.w};
+    }
+    friend constexpr bool operator==(RoiAlignParams const&, RoiAlignParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/training.hpp
 // Layers that only a training step has: trainable parameters, normalisation by the statistics of the batch, and sums
 // over the batch. A layer with of_batch has one result for the whole batch, not one an image. Vectors of the batch have
@@ -3647,15 +3751,17 @@ struct RandomDropoutParams {
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer = std::variant<
-    InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams, ScaleParams,
-    DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams, PadParams, ChannelShuffleParams,
-    SliceParams, ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams, ResizeParams,
-    MaxPoolIndicesParams, ConvTransposeParams, TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams,
-    PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
-    NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-    RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams, RepeatParams, AsStridedGradientParams,
-    ResizeGradientParams, GatherGradientParams, DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
+using AnyLayer =
+    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
+                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
+                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
+                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
+                 TopKParams, NonMaxSuppressionParams, GatherParams, GridSampleParams, RoiAlignParams, ParameterParams,
+                 PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams,
+                 BatchStatisticsParams, NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams,
+                 SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams,
+                 RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams, DenseRowsParams,
+                 StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
@@ -19242,6 +19348,156 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/grid_sample.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Finds the pixels and weights of some places, then sums for each channel.
+template <>
+struct Op<GridSampleParams> {
+    static constexpr bool in_place = false;
+
+    /// A place takes some 20 operations an axis and 2 a tap, and a channel one load and product a tap.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(GridSampleParams const& params, std::span<const Shape> inputs, Shape output) {
+        const auto places = static_cast<double>(inputs[1].size()), size = static_cast<double>(output.size());
+        const double taps = taps_of(params), own = places / inputs[1].w;
+        return {.scalars = 20 * places + 2 * taps * own + taps * size,
+                .rows = size / some,
+                .bytes = 4 * (places + 2 * size),
+                .form = params.mode == ResizeMode::nearest ? "nearest" : ""};
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(GridSampleParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0], grid = args.src_shape[1], out = args.dst_shape;
+        const std::size_t places = out.pixels(), parts = (places + some - 1) / some, pixels = in.pixels(),
+                          axes = static_cast<std::size_t>(grid.w), groups = static_cast<std::size_t>(params.groups),
+                          channels = static_cast<std::size_t>(in.c) / groups;
+        const int height = params.depth > 0 ? in.h / params.depth : in.h;
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * groups * parts, some * channels,
+                               [=, &params, &args](std::size_t first, std::size_t last) {
+                                   Places of;
+                                   for (std::size_t i = first; i < last; ++i) {
+                                       const std::size_t group = i / parts, begin = i % parts * some,
+                                                         count = std::min(some, places - begin);
+                                       const float* at = args.src[1] + (group * places + begin) * axes;
+                                       for (std::size_t p = 0; p < count; ++p, at += axes) {
+                                           const Taps x = taps_at(params, at[0], in.w),
+                                                      y = taps_at(params, at[1], height);
+                                           if (params.depth == 0) {
+                                               of.set(p, x, y, Taps{1, {0}, {1.0F}}, in.w, height);
+                                           } else {
+                                               of.set(p, x, y, taps_at(params, at[2], params.depth), in.w, height);
+                                           }
+                                       }
+                                       const float* src = args.src[0] + group * channels * pixels;
+                                       float* dst = args.dst + group * channels * places + begin;
+                                       for (std::size_t c = 0; c < channels; ++c, src += pixels, dst += places) {
+                                           sum(of, taps_of(params), count, src, dst);
+                                       }
+                                   }
+                               });
+    }
+
+private:
+    /// The places taken at a time.
+    static constexpr std::size_t some = 64;
+
+    [[nodiscard]] static int taps_of(GridSampleParams const& params) {
+        if (params.mode == ResizeMode::nearest) return 1;
+        return params.mode == ResizeMode::cubic ? 16 : params.depth > 0 ? 8 : 4;
+    }
+
+    /// Pixels along an axis. Those without a weight are outside.
+    struct Taps {
+        int count;
+        int at[4];
+        float weight[4];
+    };
+    struct Places {
+        int at[16][some];
+        float weight[16][some];
+
+        void set(std::size_t place, Taps const& x, Taps const& y, Taps const& z, int width, int height) {
+            int tap = 0;
+            for (int k = 0; k < z.count; ++k) {
+                for (int j = 0; j < y.count; ++j) {
+                    for (int i = 0; i < x.count; ++i, ++tap) {
+                        at[tap][place] = (z.at[k] * height + y.at[j]) * width + x.at[i];
+                        weight[tap][place] = z.weight[k] * y.weight[j] * x.weight[i];
+                    }
+                }
+            }
+        }
+    };
+
+    /// A place without a weight adds nothing, whatever its pixel: that may be infinite.
+    static void sum(Places const& of, int taps, std::size_t count, const float* src, float* dst) noexcept {
+        for (std::size_t i = 0; i < count; ++i) {
+            dst[i] = of.weight[0][i] == 0.0F ? 0.0F : of.weight[0][i] * src[of.at[0][i]];
+        }
+        for (int tap = 1; tap < taps; ++tap) {
+            for (std::size_t i = 0; i < count; ++i) {
+                dst[i] += of.weight[tap][i] == 0.0F ? 0.0F : of.weight[tap][i] * src[of.at[tap][i]];
+            }
+        }
+    }
+
+    [[nodiscard]] static Taps taps_at(GridSampleParams const& params, float position, int size) {
+        const double end = size - 1.0, share = static_cast<double>(position);
+        double at = params.pixels ? share : params.align_corners ? (share + 1) / 2 * end : ((share + 1) * size - 1) / 2;
+        // No image reaches so far; NaN is outside, too.
+        constexpr double far = 1e15;
+        if (is_nan(at) || at < -far) at = -far;
+        if (at > far) at = far;
+        const bool cubic = params.mode == ResizeMode::cubic;
+        if (!cubic) at = held(params, at, end);
+        const double below = params.mode == ResizeMode::nearest ? std::nearbyint(at) : std::floor(at),
+                     past = at - below;
+        Taps taps{params.mode == ResizeMode::nearest ? 1 : cubic ? 4 : 2, {}, {}};
+        const auto set = [&](int tap, double pixel, double weight) {
+            if (cubic) pixel = held(params, pixel, end);
+            const bool inside = pixel >= 0 && pixel <= end;
+            taps.at[tap] = inside ? static_cast<int>(pixel) : 0;
+            taps.weight[tap] = inside ? static_cast<float>(weight) : 0.0F;
+        };
+        if (params.mode == ResizeMode::nearest) {
+            set(0, below, 1);
+        } else if (!cubic) {
+            set(0, below, 1 - past), set(1, below + 1, past);
+        } else {
+            constexpr double a = -0.75;
+            const auto near = [](double far_from) { return ((a + 2) * far_from - (a + 3)) * far_from * far_from + 1; };
+            const auto outer = [](double far_from) {
+                return ((a * far_from - 5 * a) * far_from + 8 * a) * far_from - 4 * a;
+            };
+            set(0, below - 1, outer(past + 1)), set(1, below, near(past));
+            set(2, below + 1, near(1 - past)), set(3, below + 2, outer(2 - past));
+        }
+        return taps;
+    }
+    /// The place inside that stands for one outside.
+    [[nodiscard]] static double held(GridSampleParams const& params, double at, double end) {
+        if (params.padding == SamplePadding::zeros) return at;
+        if (params.padding == SamplePadding::reflection) {
+            // Mirrors are the middles of the first and last pixels, or their outer borders.
+            const double low = params.align_corners ? 0 : -0.5, span = params.align_corners ? end : end + 1;
+            if (span == 0) return 0;
+            const double beyond = std::fmod(std::abs(at - low), 2 * span);
+            at = (beyond < span ? beyond : 2 * span - beyond) + low;
+        }
+        return std::clamp(at, 0.0, end);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/lrn.hpp
 
 #include <algorithm>
@@ -22449,12 +22705,15 @@ struct ResizeAxis {
     /// Returns the position of output x in the input. Integers are used where possible, so that a position halfway
     /// between two pixels is exact.
     [[nodiscard]] double place(int x) const {
+        const auto in_middle = [&] { return (2.0 * x + 1) * in / (2.0 * out) - 0.5; };
         switch (params.coordinates) {
             case ResizeCoordinates::pytorch_half_pixel:
                 if (out == 1) return 0;
                 [[fallthrough]];
             case ResizeCoordinates::half_pixel:
-                return scale > 0 ? (x + 0.5) * scale - 0.5 : (2.0 * x + 1) * in / (2.0 * out) - 0.5;
+                return scale > 0 ? (x + 0.5) * scale - 0.5 : in_middle();
+            case ResizeCoordinates::half_pixel_symmetric:
+                return scale > 0 ? (2.0 * x + 1 - out) * scale / 2 + (in - 1) / 2.0 : in_middle();
             case ResizeCoordinates::align_corners:
                 return out == 1 ? 0 : x * (in - 1.0) / (out - 1);
             case ResizeCoordinates::asymmetric:
@@ -23045,6 +23304,149 @@ private:
                 const auto sum = fma<Arch>(op::detail::load_up_to<Arch>(row + i, width - i), weight,
                                            op::detail::load_up_to<Arch>(dx + i, width - i));
                 op::detail::store_up_to<Arch>(dx + i, sum, width - i);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/roi_align.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Samples each bin of each box for all channels of its image.
+template <>
+struct Op<RoiAlignParams> {
+    static constexpr bool in_place = false;
+
+    /// A sample has four pixels. Boxes of adaptive sampling are taken to be a quarter of the image's height and width.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RoiAlignParams const& params, std::span<const Shape> inputs, Shape output) {
+        const auto along = [&](int in, int out) {
+            return params.samples > 0 ? params.samples : std::ceil(0.25 * in / out);
+        };
+        const double samples = along(inputs[0].h, params.size.h) * along(inputs[0].w, params.size.w);
+        return {.scalars = 6 * samples * static_cast<double>(output.size()),
+                .rows = static_cast<double>(output.c) * output.h,
+                .bytes = 8.0 * static_cast<double>(output.size())};
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(RoiAlignParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0];
+        const auto boxes = static_cast<std::size_t>(args.src_shape[1].h),
+                   channels = static_cast<std::size_t>(in.c / params.images);
+        const std::size_t pixels = in.pixels(), bins = args.dst_shape.pixels();
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * boxes * channels, 8 * bins,
+                               [=, &params, &args](std::size_t first, std::size_t last) {
+                                   for (std::size_t i = first; i < last; ++i) {
+                                       const std::size_t box = i / channels, channel = i % channels;
+                                       const float* const corners = args.src[1] + box * 4;
+                                       const float image = args.src[2][box];
+                                       const bool known = image >= 0 && image < static_cast<float>(params.images);
+                                       const Side across(params, corners[0], corners[2], params.size.w, in.w),
+                                           down(params, corners[1], corners[3], params.size.h, in.h);
+                                       float* const dst = args.dst + i * bins;
+                                       if (!known || !across.is_known || !down.is_known) {
+                                           std::fill_n(dst, bins, 0.0F);
+                                           continue;
+                                       }
+                                       const std::size_t batch = box / boxes * static_cast<std::size_t>(params.images),
+                                                         plane = (batch + static_cast<std::size_t>(image)) * channels +
+                                                                 channel;
+                                       pool(params.kind, down, across, args.src[0] + plane * pixels, dst);
+                                   }
+                               });
+    }
+
+private:
+    /// A box along one axis: its bins and their samples.
+    struct Side {
+        int bins, pixels;
+        double start, bin, samples, step;
+        bool is_known;
+
+        Side(RoiAlignParams const& params, float low, float high, int out, int in) : bins(out), pixels(in) {
+            const double scale = static_cast<double>(params.scale), shift = params.half_pixel ? 0.5 : 0;
+            start = static_cast<double>(low) * scale - shift;
+            double size = static_cast<double>(high) * scale - shift - start;
+            if (!params.half_pixel) size = std::max(size, 1.0);
+            constexpr double most = 1U << 31;
+            is_known = is_finite(start) && is_finite(size) && std::abs(start) < most && std::abs(size) < most;
+            bin = size / out;
+            samples = params.samples > 0 ? params.samples : std::max(std::ceil(bin), 0.0);
+            step = bin / samples;
+        }
+        /// Calls use(the place of a sample) for those of a bin that are not outside, in their order, and returns
+        /// whether there are others.
+        template <class Use>
+        bool each(int at, Use const& use) const {
+            if (samples == 0) return false;
+            const double begin = start + at * bin + step / 2;
+            double first = 0, last = samples;
+            // Boxes may be far larger than the image; steps are then of half a pixel at least.
+            if (step > 0) {
+                first = std::clamp(std::ceil((-1 - begin) / step) - 1, 0.0, samples);
+                last = std::clamp(std::floor((pixels - begin) / step) + 2, first, samples);
+            }
+            bool others = first > 0 || last < samples;
+            for (double i = first; i < last; ++i) {
+                const double place = begin + i * step;
+                if (place < -1 || place > pixels)
+                    others = true;
+                else
+                    use(place);
+            }
+            return others;
+        }
+    };
+    /// A sample's two pixels along an axis, and the share of the second.
+    struct Pair {
+        std::size_t low, high;
+        float share;
+        Pair(double place, int pixels) {
+            const double end = pixels - 1.0, held = std::clamp(place, 0.0, end), below = std::floor(held);
+            low = static_cast<std::size_t>(below), high = static_cast<std::size_t>(std::min(below + 1, end));
+            share = static_cast<float>(held - below);
+        }
+    };
+
+    static void pool(PoolKind kind, Side const& down, Side const& across, const float* src, float* dst) noexcept {
+        const bool is_max = kind == PoolKind::max;
+        const auto width = static_cast<std::size_t>(across.pixels);
+        const float count = static_cast<float>(std::max(down.samples * across.samples, 1.0));
+        for (int y = 0; y < down.bins; ++y) {
+            for (int x = 0; x < across.bins; ++x) {
+                float sum = 0, most = 0;
+                bool any = false;
+                const auto outside = [&] {
+                    most = any ? std::max(most, 0.0F) : 0.0F;
+                    any = true;
+                };
+                const bool some_down = down.each(y, [&](double at_y) {
+                    const Pair rows(at_y, down.pixels);
+                    const float *const above = src + rows.low * width, *const below = src + rows.high * width;
+                    const bool some = across.each(x, [&](double at_x) {
+                        const Pair columns(at_x, across.pixels);
+                        const float upper = 1 - rows.share, left = 1 - columns.share;
+                        const float parts[] = {
+                            upper * left * above[columns.low], upper * columns.share * above[columns.high],
+                            rows.share * left * below[columns.low], rows.share * columns.share * below[columns.high]};
+                        sum += (parts[0] + parts[1]) + (parts[2] + parts[3]);
+                        const float best = std::max(std::max(parts[0], parts[1]), std::max(parts[2], parts[3]));
+                        most = any ? std::max(most, best) : best;
+                        any = true;
+                    });
+                    if (some) outside();
+                });
+                if (some_down && across.samples > 0) outside();
+                *dst++ = is_max ? most : sum / count;
             }
         }
     }

@@ -99,6 +99,8 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add_on(ps::RecurrentParams{.kind = ps::RecurrentKind::rnn}, {shape});
     add_on(ps::NonMaxSuppressionParams{2}, {{shape.c, shape.h, 4}, {shape.c, shape.w, shape.h}});
     add(ps::GatherParams{}, 2);
+    add_on(ps::GridSampleParams{}, {shape, {shape.h, shape.w, 2}});
+    add_on(ps::RoiAlignParams{.size = 2}, {shape, {1, 5, 4}, {1, 1, 5}});
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
     add(ps::MaxPoolIndicesParams{});
     add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});

@@ -228,6 +228,22 @@ TEST_CASE("the size of a resized image, whatever the batch") {
     CHECK(tests::error_of([&] {
               (void)exported(one(part, {.c = 4, .h = 6, .w = 5}));
           }).ends_with("its pixels lie outside the image, where ONNX has one value"));
+    const ps::ResizeParams middle{
+        .size = {3, 7}, .coordinates = ps::ResizeCoordinates::half_pixel_symmetric, .scale_h = 1.75F};
+    CHECK(tests::error_of([&] { (void)exported(one(middle), {.opset = 18}); }).ends_with("needs opset 19"));
+    CHECK(exported(one(middle), {.opset = 19}).nodes[0].find("half_pixel_symmetric") != std::string::npos);
+    const ps::GridSampleParams sample{.mode = ps::ResizeMode::cubic, .padding = ps::SamplePadding::border};
+    ps::Graph samples;
+    (void)samples.add("x", ps::InputParams{{2, 4, 5}}, {});
+    (void)samples.add("g", ps::InputParams{{3, 6, 2}}, {});
+    (void)samples.add("y", sample, {0, 1});
+    CHECK(exported(samples, {.opset = 16}).nodes ==
+          Strings{"y = GridSample(x, g) {mode=bicubic, padding_mode=border, align_corners=0}"});
+    CHECK(exported(samples, {.opset = 20}).nodes ==
+          Strings{"y = GridSample(x, g) {mode=cubic, padding_mode=border, align_corners=0}"});
+    CHECK(tests::error_of([&] {
+              (void)exported(samples, {.opset = 13});
+          }).ends_with("GridSample needs opset 16, and 20 for volumes"));
     // 10 * 0.7F is 7 in floats and less than that in doubles: readers do either.
     const ExportedModel rounded =
         exported(one(ps::ResizeParams{.size = {7, 10}, .scale_w = 0.5F}, {.c = 4, .h = 10, .w = 5}));

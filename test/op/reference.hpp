@@ -519,6 +519,8 @@ inline Place place(ps::ResizeParams const& p, long long x, long long in, long lo
             return out > 1 ? Place{x * (in - 1), out - 1} : Place{0, 1};
         case ps::ResizeCoordinates::asymmetric:
             return {x * in, out};
+        case ps::ResizeCoordinates::half_pixel_symmetric:
+            return {(2 * x + 1) * in - out, 2 * out};
         case ps::ResizeCoordinates::affine:
             break;
     }
@@ -569,19 +571,39 @@ double weighted(ps::ResizeParams const& p, double at, double wide, int in, F con
     }
     return sum / weights;
 }
-/// Without given factors, except in affine coordinates, where places are rounded to 2^-30 pixels.
+/// Places of given factors and in affine coordinates are rounded to 2^-30 pixels.
 inline Image run(ps::ResizeParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
-    const auto wide = [&](int from, int to) { return p.antialias ? std::max(1.0, 1.0 * from / to) : 1.0; };
-    const double tall = wide(in.shape.h, output.h), broad = wide(in.shape.w, output.w);
+    struct Side {
+        int in, out;
+        double offset, scale;
+    };
+    const Side down{in.shape.h, output.h, p.offset_h, p.scale_h}, across{in.shape.w, output.w, p.offset_w, p.scale_w};
+    const auto is_given = [&](Side const& side) {
+        return p.coordinates == ps::ResizeCoordinates::affine ||
+               (side.scale > 0 && p.coordinates != ps::ResizeCoordinates::align_corners);
+    };
+    const auto at = [&](Side const& side, int x) {
+        if (!is_given(side)) return place(p, x, side.in, side.out);
+        constexpr long long parts = 1 << 30;
+        double offset = side.offset;
+        if (p.coordinates == ps::ResizeCoordinates::asymmetric) offset = 0;
+        if (p.coordinates == ps::ResizeCoordinates::half_pixel_symmetric) {
+            const double middle = side.in / 2.0, unrounded = side.in / side.scale;
+            offset = middle * (1 - side.out / unrounded) + side.scale / 2 - 0.5;
+        }
+        if (p.coordinates == ps::ResizeCoordinates::half_pixel) offset = side.scale / 2 - 0.5;
+        if (p.coordinates == ps::ResizeCoordinates::pytorch_half_pixel)
+            offset = side.out == 1 ? 0 : side.scale / 2 - 0.5;
+        return Place{std::llround((offset + side.scale * x) * parts), parts};
+    };
+    const auto wide = [&](Side const& side) {
+        const bool scaled = is_given(side) && p.coordinates != ps::ResizeCoordinates::affine;
+        return p.antialias ? std::max(1.0, scaled ? side.scale : 1.0 * side.in / side.out) : 1.0;
+    };
+    const double tall = wide(down), broad = wide(across);
     return build(output, [&](int c, int oh, int ow) {
-        const auto affine = [](double offset, double scale, int x) {
-            constexpr long long parts = 1 << 30;
-            return Place{std::llround((offset + scale * x) * parts), parts};
-        };
-        const bool given = p.coordinates == ps::ResizeCoordinates::affine;
-        const Place y = given ? affine(p.offset_h, p.scale_h, oh) : place(p, oh, in.shape.h, output.h),
-                    x = given ? affine(p.offset_w, p.scale_w, ow) : place(p, ow, in.shape.w, output.w);
+        const Place y = at(down, oh), x = at(across, ow);
         if (p.mode == ps::ResizeMode::nearest) return in(c, nearest(p, y, in.shape.h), nearest(p, x, in.shape.w));
         if (p.mode == ps::ResizeMode::cubic || p.antialias) {
             return weighted(p, y.value(), tall, in.shape.h, [&](int h) {
@@ -590,6 +612,96 @@ inline Image run(ps::ResizeParams const& p, Images const& inputs, ps::OpWeights 
         }
         return between(y, in.shape.h,
                        [&](int h) { return between(x, in.shape.w, [&](int w) { return in(c, h, w); }); });
+    });
+}
+
+/// ONNX's GridSample: a weighted sum over the pixels around a place, of which each outside is mapped inside or lost.
+inline Image run(ps::GridSampleParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image const &in = inputs[0], &grid = inputs[1];
+    const int depth = std::max(p.depth, 1), height = in.shape.h / depth;
+    const auto place = [&](double at, int size) {
+        if (p.pixels) return at;
+        return p.align_corners ? (at + 1) / 2 * (size - 1) : ((at + 1) * size - 1) / 2;
+    };
+    const auto weight = [&](double at, int pixel) {
+        const double x = std::abs(at - pixel), a = -0.75;
+        if (p.mode == ps::ResizeMode::nearest) return std::nearbyint(at) == pixel ? 1.0 : 0.0;
+        if (p.mode == ps::ResizeMode::linear) return std::max(0.0, 1 - x);
+        return x <= 1  ? (a + 2) * x * x * x - (a + 3) * x * x + 1
+               : x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a
+                       : 0;
+    };
+    // -1: nowhere.
+    const auto inside = [&](int pixel, int size) {
+        if (p.padding == ps::SamplePadding::border) return std::clamp(pixel, 0, size - 1);
+        while (p.padding == ps::SamplePadding::reflection && (pixel < 0 || pixel >= size)) {
+            if (p.align_corners && size == 1) return 0;
+            const int mirror = p.align_corners ? 0 : 1;
+            pixel = pixel < 0 ? -pixel - mirror : 2 * (size - 1) + mirror - pixel;
+        }
+        return pixel >= 0 && pixel < size ? pixel : -1;
+    };
+    const auto each = [&](double at, int size, auto const& use) {
+        for (int pixel = static_cast<int>(std::floor(at)) - 2; pixel <= at + 2; ++pixel) {
+            const int held = inside(pixel, size);
+            if (weight(at, pixel) != 0 && held >= 0) use(held, weight(at, pixel));
+        }
+    };
+    return build(output, [&](int c, int h, int w) {
+        const int row = c / (in.shape.c / p.groups) * output.h + h;
+        double sum = 0;
+        each(p.depth > 0 ? place(grid(row, w, 2), depth) : 0.0, depth, [&](int z, double by_z) {
+            each(place(grid(row, w, 1), height), height, [&](int y, double by_y) {
+                each(place(grid(row, w, 0), in.shape.w), in.shape.w,
+                     [&](int x, double by_x) { sum += by_z * by_y * by_x * in(c, z * height + y, x); });
+            });
+        });
+        return sum;
+    });
+}
+
+/// ONNX's RoiAlign, sample by sample.
+inline Image run(ps::RoiAlignParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image const &in = inputs[0], &boxes = inputs[1], &images = inputs[2];
+    const int channels = in.shape.c / p.images;
+    return build(output, [&](int c, int h, int w) {
+        const int box = c / channels;
+        const double shift = p.half_pixel ? 0.5 : 0.0, image = images.data[static_cast<std::size_t>(box)];
+        if (image < 0 || image >= p.images) return 0.0;
+        const int plane = static_cast<int>(image) * channels + c % channels;
+        const auto side = [&](int low, int bins) {
+            const double start = boxes(0, box, low) * static_cast<double>(p.scale) - shift,
+                         size = boxes(0, box, low + 2) * static_cast<double>(p.scale) - shift - start;
+            return std::pair(start, (p.half_pixel ? size : std::max(size, 1.0)) / bins);
+        };
+        const auto [left, wide] = side(0, output.w);
+        const auto [top, tall] = side(1, output.h);
+        const auto samples = [&](double bin) {
+            return p.samples > 0 ? p.samples : std::max(static_cast<int>(std::ceil(bin)), 0);
+        };
+        double sum = 0, most = 0;
+        bool any = false;
+        for (int i = 0; i < samples(tall); ++i) {
+            for (int j = 0; j < samples(wide); ++j) {
+                const double y = top + (h + (i + 0.5) / samples(tall)) * tall,
+                             x = left + (w + (j + 0.5) / samples(wide)) * wide;
+                const bool outside = y < -1 || y > in.shape.h || x < -1 || x > in.shape.w;
+                const double row = std::clamp(y, 0.0, in.shape.h - 1.0), column = std::clamp(x, 0.0, in.shape.w - 1.0);
+                for (int part = 0; part < 4; ++part) {
+                    const double by = part / 2 == 0 ? 1 - (row - std::floor(row)) : row - std::floor(row),
+                                 bx = part % 2 == 0 ? 1 - (column - std::floor(column)) : column - std::floor(column);
+                    const double value = outside
+                                             ? 0
+                                             : by * bx *
+                                                   in(plane, std::min(static_cast<int>(row) + part / 2, in.shape.h - 1),
+                                                      std::min(static_cast<int>(column) + part % 2, in.shape.w - 1));
+                    sum += value;
+                    most = any ? std::max(most, value) : value;
+                    any = true;
+                }
+            }
+        }
+        return p.kind == ps::PoolKind::max ? most : sum / std::max(samples(tall) * samples(wide), 1);
     });
 }
 

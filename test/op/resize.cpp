@@ -12,7 +12,7 @@ using ps::ResizeRounding;
 
 const std::vector<ResizeCoordinates> all_coordinates = {
     ResizeCoordinates::half_pixel, ResizeCoordinates::pytorch_half_pixel, ResizeCoordinates::align_corners,
-    ResizeCoordinates::asymmetric};
+    ResizeCoordinates::asymmetric, ResizeCoordinates::half_pixel_symmetric};
 
 TEST_CASE("resize agrees with the reference in every layout") {
     std::size_t turn = 0;
@@ -73,6 +73,22 @@ TEST_CASE("antialiased resize agrees with the reference in every layout") {
                     params.mode = ResizeMode::cubic;
                     laws::check(params, shape, 8e-6);
                 }
+            }
+        }
+    }
+}
+
+TEST_CASE("resize by given factors agrees with the reference") {
+    for (const ResizeCoordinates coordinates : all_coordinates) {
+        for (const ResizeMode mode : {ResizeMode::linear, ResizeMode::cubic}) {
+            for (const bool antialias : {false, true}) {
+                const ResizeParams params{.size = {3, 11},
+                                          .mode = mode,
+                                          .coordinates = coordinates,
+                                          .scale_h = 1.75F,
+                                          .scale_w = 0.6F,
+                                          .antialias = antialias};
+                laws::check(params, ps::Shape{2, 6, 7}, 4e-6);
             }
         }
     }

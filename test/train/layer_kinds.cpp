@@ -212,6 +212,13 @@ Kinds examples(Of<ps::RecurrentParams>) {
     return {{ps::RecurrentParams{}, 1, refused, 0, {{3, 2, 8}}},
             {ps::RecurrentParams{.kind = ps::RecurrentKind::rnn}, 1, refused}};
 }
+constexpr std::string_view no_gradient = "this kind of layer has no gradient here";
+Kinds examples(Of<ps::GridSampleParams>) {
+    return {{ps::GridSampleParams{}, 2, no_gradient, 0, {{1, 5, 4}, {3, 4, 2}}}};
+}
+Kinds examples(Of<ps::RoiAlignParams>) {
+    return {{ps::RoiAlignParams{}, 3, no_gradient, 0, {{1, 5, 4}, {1, 2, 4}, {1, 1, 2}}}};
+}
 Kinds examples(Of<ps::GatherParams>) { return {}; }  // row numbers are constants: it has a test of its own
 // Read nothing: no gradient passes them.
 Kinds examples(Of<ps::InputParams>) { return {}; }

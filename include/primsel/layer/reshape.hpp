@@ -195,8 +195,16 @@ enum class ResizeMode { nearest, linear, cubic };
 /// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
 /// - align_corners: x * (input size - 1) / (result size - 1);
 /// - asymmetric: x * scale;
-/// - affine: offset + x * scale, where offset and scale are given: a part of the image, or a place between others.
-enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric, affine };
+/// - affine: offset + x * scale, where offset and scale are given: a part of the image, or a place between others;
+/// - half_pixel_symmetric: half_pixel, moved so that the middles of both images are one where the scale is given.
+enum class ResizeCoordinates {
+    half_pixel,
+    pytorch_half_pixel,
+    align_corners,
+    asymmetric,
+    affine,
+    half_pixel_symmetric,
+};
 /// How a position between two pixels is rounded to the nearest pixel.
 enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
 

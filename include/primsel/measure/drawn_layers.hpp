@@ -375,6 +375,18 @@ inline constexpr LayerKind layer_kinds[] = {
     [](LayerDraw& draw) { return drawn_product(draw, true); },
     &drawn_standardize,
     &drawn_recurrent,
+    [](LayerDraw& draw) {
+        const Shape in = draw.image();
+        const GridSampleParams params{.mode = draw.any_of({ResizeMode::nearest, ResizeMode::linear})};
+        return drawn(params, {in, {in.h, in.w, 2}});
+    },
+    [](LayerDraw& draw) {
+        const Shape in = draw.image();
+        const int boxes = draw.any_of({8, 64, 256});
+        const RoiAlignParams params{.size = 7, .samples = draw.any_of({1, 2})};
+        if (1.0 * boxes * in.c > 2e4) return DrawnLayer{};
+        return drawn(params, {in, {1, boxes, 4}, {1, 1, boxes}});
+    },
 };
 
 }  // namespace detail

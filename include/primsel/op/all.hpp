@@ -17,6 +17,7 @@
 #include <primsel/op/gather.hpp>
 #include <primsel/op/gather_gradient.hpp>
 #include <primsel/op/global_pool.hpp>
+#include <primsel/op/grid_sample.hpp>
 #include <primsel/op/lrn.hpp>
 #include <primsel/op/lrn_gradient.hpp>
 #include <primsel/op/matmul.hpp>
@@ -34,6 +35,7 @@
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
 #include <primsel/op/resize_gradient.hpp>
+#include <primsel/op/roi_align.hpp>
 #include <primsel/op/softmax.hpp>
 #include <primsel/op/softmax_gradient.hpp>
 #include <primsel/op/standardize.hpp>

@@ -33,12 +33,15 @@ struct ResizeAxis {
     /// Returns the position of output x in the input. Integers are used where possible, so that a position halfway
     /// between two pixels is exact.
     [[nodiscard]] double place(int x) const {
+        const auto in_middle = [&] { return (2.0 * x + 1) * in / (2.0 * out) - 0.5; };
         switch (params.coordinates) {
             case ResizeCoordinates::pytorch_half_pixel:
                 if (out == 1) return 0;
                 [[fallthrough]];
             case ResizeCoordinates::half_pixel:
-                return scale > 0 ? (x + 0.5) * scale - 0.5 : (2.0 * x + 1) * in / (2.0 * out) - 0.5;
+                return scale > 0 ? (x + 0.5) * scale - 0.5 : in_middle();
+            case ResizeCoordinates::half_pixel_symmetric:
+                return scale > 0 ? (2.0 * x + 1 - out) * scale / 2 + (in - 1) / 2.0 : in_middle();
             case ResizeCoordinates::align_corners:
                 return out == 1 ? 0 : x * (in - 1.0) / (out - 1);
             case ResizeCoordinates::asymmetric:

@@ -79,6 +79,33 @@ inline void write_layer(LayerWriter& layer, GatherParams const&) {
     layer.refuse("it gives zeros for what is outside, which ONNX does not do");
 }
 
+inline void write_layer(LayerWriter& layer, GridSampleParams const& p) {
+    if (p.pixels || p.groups != 1) layer.refuse("its places are counted in pixels or differ from channel to channel");
+    const bool later = layer.opset() >= 20, volume = p.depth > 0;
+    if (layer.opset() < 16 || (volume && !later)) layer.refuse("GridSample needs opset 16, and 20 for volumes");
+    constexpr std::string_view modes[] = {"nearest", "linear", "cubic"}, before[] = {"nearest", "bilinear", "bicubic"},
+                               paddings[] = {"zeros", "border", "reflection"};
+    Names inputs{layer.image(), layer.image(1)};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (layer.value().varies && !layer.in(i).varies) inputs[i] = layer.for_each_image(inputs[i], false);
+    }
+    const Shape from = layer.in_shape(), places = layer.in_shape(1);
+    if (volume) {
+        inputs[0] = layer.reshape(inputs[0], Ints{from.c, p.depth, from.h / p.depth, from.w});
+        inputs[1] = layer.reshape(inputs[1], Ints{places.c, 1, places.h, 3});
+    }
+    const auto mode = static_cast<std::size_t>(p.mode);
+    const std::string y = layer.step("GridSample", inputs,
+                                     {{"mode", later ? modes[mode] : before[mode]},
+                                      {"padding_mode", paddings[static_cast<std::size_t>(p.padding)]},
+                                      {"align_corners", std::int64_t{p.align_corners}}});
+    if (volume) layer.reshape(y, layer.node().shape);
+}
+
+inline void write_layer(LayerWriter& layer, RoiAlignParams const&) {
+    layer.refuse("its images are channels of one, which ONNX does not have");
+}
+
 inline void write_layer(LayerWriter& layer, AsStridedParams const& p) {
     const auto box = strided_box(p, static_cast<std::int64_t>(layer.in_shape().size()));
     std::string x =
@@ -124,8 +151,8 @@ namespace detail {
 
 inline void write_layer(LayerWriter& layer, ResizeParams const& p) {
     constexpr std::string_view modes[] = {"nearest", "linear", "cubic"};
-    constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                                "tf_crop_and_resize"};
+    constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                                "asymmetric", "tf_crop_and_resize", "half_pixel_symmetric"};
     constexpr std::string_view roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
     Attributes attributes{{"mode", modes[static_cast<std::size_t>(p.mode)]},
                           {"coordinate_transformation_mode", coordinates[static_cast<std::size_t>(p.coordinates)]},
@@ -134,6 +161,8 @@ inline void write_layer(LayerWriter& layer, ResizeParams const& p) {
     if (p.mode == ResizeMode::cubic) attributes.push_back({"cubic_coeff_a", p.cubic_coefficient});
     if (p.mode == ResizeMode::cubic || p.antialias)
         attributes.push_back({"exclude_outside", std::int64_t{p.exclude_outside}});
+    if (p.coordinates == ResizeCoordinates::half_pixel_symmetric && layer.opset() < 19)
+        layer.refuse("half_pixel_symmetric needs opset 19");
     if (p.antialias) {
         if (!later) layer.refuse("antialiasing needs opset 18");
         attributes.push_back({"antialias", std::int64_t{1}});

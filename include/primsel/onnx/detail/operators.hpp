@@ -22,6 +22,7 @@
 #include <primsel/onnx/detail/reduce.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/resize.hpp>
+#include <primsel/onnx/detail/sampling.hpp>
 #include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/spectrum.hpp>
 
@@ -41,6 +42,7 @@ inline constexpr Operator operators[] = {
     {"Acos", translate_function},
     {"Acosh", translate_function},
     {"Add", translate_add},
+    {"AffineGrid", translate_affine_grid},
     {"And", translate_and},
     {"ArgMax", translate_arg_max},
     {"ArgMin", translate_arg_min},
@@ -56,6 +58,7 @@ inline constexpr Operator operators[] = {
     {"Ceil", translate_function},
     {"Celu", translate_celu},
     {"Clip", translate_clip},
+    {"Col2Im", translate_col2im},
     {"Concat", translate_concat},
     {"Constant", translate_constant},
     {"ConstantOfShape", translate_constant_of_shape},
@@ -66,6 +69,7 @@ inline constexpr Operator operators[] = {
     {"Cosh", translate_function},
     {"CumSum", translate_cum_sum},
     {"DFT", translate_dft},
+    {"DeformConv", translate_deform_conv},
     {"DepthToSpace", translate_depth_to_space, true},
     {"DequantizeLinear", translate_dequantize_linear},
     {"Div", translate_div},
@@ -90,6 +94,7 @@ inline constexpr Operator operators[] = {
     {"GlobalMaxPool", translate_global_max_pool},
     {"Greater", translate_greater},
     {"GreaterOrEqual", translate_greater_or_equal},
+    {"GridSample", translate_grid_sample},
     {"GroupNormalization", translate_group_norm},
     {"HardSigmoid", translate_hard_sigmoid},
     {"HardSwish", translate_hard_swish},
@@ -147,6 +152,7 @@ inline constexpr Operator operators[] = {
     {"Relu", translate_relu},
     {"Reshape", translate_reshape, true},
     {"Resize", translate_resize, true},
+    {"RoiAlign", translate_roi_align},
     {"Round", translate_function},
     {"STFT", translate_stft},
     {"ScatterElements", translate_scatter_elements},

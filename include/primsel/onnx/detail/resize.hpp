@@ -122,12 +122,7 @@ inline void take_part(ResizedAxis& axis, float start, float end) {
     if (name == "half_pixel_symmetric") {
         if (std::ranges::all_of(axes, [](ResizedAxis const& axis) { return axis.factor == 0.0F; }))
             return ResizeCoordinates::half_pixel;
-        return affine([](ResizedAxis& axis) {
-            // The middle of the image is that of the result.
-            const double lost = static_cast<double>(axis.in) - static_cast<double>(axis.out) * axis.inverse();
-            axis.offset = static_cast<float>(lost / 2 + axis.inverse() / 2 - 0.5);
-            axis.step = static_cast<float>(axis.inverse());
-        });
+        return ResizeCoordinates::half_pixel_symmetric;
     }
     if (name == "tf_half_pixel_for_nn") {
         if (read_mode(call) == ResizeMode::nearest) return ResizeCoordinates::half_pixel;
