@@ -205,6 +205,41 @@ class InOnnxRuntime(Cli):
         (scores,) = self.run_file(out)
         self.assertEqual(scores.shape, (2, 4, 128))
 
+    def test_open_sizes(self):
+        """Heights and widths that are open stay so, where nothing depends on them."""
+        random = numpy.random.default_rng(3)
+        constants = [("a.weight", random.normal(size=(16, 3, 3, 3)).astype("f4")),
+                     ("b.weight", random.normal(size=(4, 19, 1, 1)).astype("f4")), ("scales", numpy.array([1, 1, 2, 2], "f4")),
+                     ("shape", numpy.array([0, 4, 256]))]
+        nodes = [helper.make_node("Conv", ["image", "a.weight"], ["a"], name="a", pads=[1, 1, 1, 1]),
+                 helper.make_node("MaxPool", ["a"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+                 helper.make_node("Relu", ["p"], ["r"]), helper.make_node("Resize", ["r", "", "scales"], ["u"], mode="linear"),
+                 helper.make_node("Concat", ["u", "image"], ["c"], axis=1),
+                 helper.make_node("Conv", ["c", "b.weight"], ["scores"], name="b")]
+        image, scores = ["N", 3, "H", "W"], ["N", 4, "H", "W"]
+        out = self.folder / "out.onnx"
+
+        def run(path, h, w):
+            session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+            return session.run(None, {"image": numpy.random.default_rng(4).normal(size=(2, 3, h, w)).astype("f4")})[0]
+
+        file = self.save(nodes, [("image", TensorProto.FLOAT, image)], [("scores", TensorProto.FLOAT, scores)], constants[:3])
+        for command in (["export", file, out], ["prune", file, "--filters", 0.5, "--out", out]):
+            self.json(*command, "--size", "16x16")
+            onnx.checker.check_model(out, full_check=True)
+            self.assertEqual(self.signature(out), self.signature(file))
+            for h, w in ((16, 16), (24, 10)):
+                expected = run(file, h, w)
+                self.assertEqual(run(out, h, w).shape, expected.shape)
+                if command[0] == "export":
+                    numpy.testing.assert_allclose(run(out, h, w), expected, rtol=1e-4, atol=1e-4)
+        # A reshape to a number of pixels fixes them.
+        file = self.save(nodes + [helper.make_node("Reshape", ["scores", "shape"], ["rows"])],
+                         [("image", TensorProto.FLOAT, image)], [("rows", TensorProto.FLOAT, ["N", 4, "pixels"])], constants)
+        self.json("export", file, out, "--size", "16x16")
+        (value,) = onnx.load(out).graph.input
+        self.assertEqual([dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim], ["N", 3, 16, 16])
+
     def between(self, nodes, constants, channels, image=(1, 3, 8, 8), opset=21):
         """A convolution of 16 filters, of which half are zero, layers that read its result a and make r, and another."""
         random = numpy.random.default_rng(5)

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -158,6 +159,44 @@ TEST_CASE("results that are inputs, constants, given twice, whole numbers or not
     const ps::OnnxModel model = parse(bytes);
     CHECK(model.unread == std::vector<ps::OnnxValueInfo>{{"mask", {1, open}, DataType::int64}});
     CHECK(model.metadata.size() == 2);
+}
+
+TEST_CASE("other open sizes keep their names, and stay open where the file is the same for every size") {
+    const std::vector<std::string> names{"N", "", "H", "W"};
+    const auto file = [&](auto const& layers) {
+        File made({});
+        made.writer.value(onnx::GraphField::input, "x", DataType::float32, Ints{open, 2, open, open}, names);
+        layers(made);
+        made.writer.value(onnx::GraphField::output, "y", DataType::float32, Ints{open, 2, open, open}, names);
+        return made.writer.finish();
+    };
+    const auto at = [](std::string const& bytes, ps::Extent size, bool open_sizes) {
+        const ps::OnnxModel model = parse(bytes, {.image = size});
+        return ps::to_onnx(model.graph, model.weights, {.open_sizes = open_sizes, .signature = model});
+    };
+    const std::string resized = file([](File& made) {
+        made.node("Relu", {"x"}, {"r"})
+            .floats("factors", {4}, {1, 1, 2, 3})
+            .node("Resize", {"r", "", "factors"}, {"y"});
+    });
+    const std::map<std::size_t, std::string> sizes{{2, "H"}, {3, "W"}};
+    const ps::OnnxModel model = parse(resized, {.image = {4, 6}});
+    CHECK(model.inputs[0].open_sizes == sizes);
+    CHECK(model.outputs[0].open_sizes == sizes);
+    CHECK(model.outputs[0].dims == Ints{1, 2, 8, 18});
+    CHECK(at(resized, {4, 6}, true) == at(resized, {8, 9}, true));
+    const std::string written = at(resized, {4, 6}, true);
+    const ps::OnnxModel again = parse(written, {.image = {5, 7}});
+    CHECK(again.inputs[0].open_batch == "N");
+    CHECK(again.outputs[0].open_sizes == sizes);
+    CHECK(again.outputs[0].dims == Ints{1, 2, 10, 21});
+    // Unless it is asked for, sizes are those of loading.
+    CHECK(parse(at(resized, {4, 6}, false)).inputs[0].dims == Ints{1, 2, 4, 6});
+    // One that depends on the size gives other files.
+    const std::string fixed = file([](File& made) {
+        made.integers("sizes", {1, 2, 12, 12}).node("Resize", {"x", "", "", "sizes"}, {"y"});
+    });
+    CHECK(at(fixed, {4, 4}, true) != at(fixed, {8, 8}, true));
 }
 
 TEST_CASE("a signature of another graph is refused") {

@@ -33,12 +33,13 @@ void export_model(ExportOptions const& options) {
     }
     const bool quantised = !options.model.ranges.empty();
     // Without --batch the file takes any number of images, as far as the one that was read does.
-    const std::string file = ps::to_onnx(model.graph, model.weights,
-                                         {.opset = options.opset,
-                                          .open_batch = options.model.batch == 0,
-                                          .signature = with_metadata(model.signature, about),
-                                          .quantised = quantised,
-                                          .float_layers = std::move(float_layers)});
+    const std::string file = onnx_of_any_size(model, options.model,
+                                              {.opset = options.opset,
+                                               .open_batch = options.model.batch == 0,
+                                               .signature = with_metadata(model.signature, about),
+                                               .quantised = quantised,
+                                               .float_layers = std::move(float_layers)},
+                                              [](ModelOptions const& other) { return load_model(other); });
     ps::write_file(options.out, file);
     if (options.json) {
         ps::Json::Object result{{"model", model.name},

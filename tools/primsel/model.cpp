@@ -19,6 +19,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -252,6 +254,49 @@ std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights co
     }
     return ps::to_onnx(model.graph, weights,
                        {.open_batch = true, .signature = with_metadata(model.signature, metadata)});
+}
+
+namespace {
+
+/// With sizes that the file leaves open twice, three times, ... as large; equal names have equal factors. Nothing where
+/// none is.
+std::optional<ModelOptions> with_larger_sizes(Model const& model, ModelOptions options) {
+    std::map<std::string, int> factors;
+    int next = 2;
+    options.size.reset();
+    options.dims.clear();
+    for (ps::OnnxValueInfo const& input : model.signature.inputs) {
+        std::vector<std::int64_t> dims = input.dims;
+        for (auto const& [axis, name] : input.open_sizes) {
+            const auto known = name.empty() ? factors.end() : factors.find(name);
+            const int factor = known == factors.end() ? next++ : known->second;
+            if (!name.empty()) factors.emplace(name, factor);
+            dims[axis] *= factor;
+        }
+        options.dims.emplace_back(input.name, std::move(dims));
+    }
+    if (next == 2) return std::nullopt;
+    return options;
+}
+
+}  // namespace
+
+std::string onnx_of_any_size(Model const& model, ModelOptions const& from, ps::OnnxExportOptions const& options,
+                             std::function<Model(ModelOptions const&)> const& load) {
+    std::string fixed = ps::to_onnx(model.graph, model.weights, options);
+    const auto larger = with_larger_sizes(model, from);
+    if (!larger) return fixed;
+    ps::OnnxExportOptions open = options;
+    open.open_sizes = true;
+    std::string text = ps::to_onnx(model.graph, model.weights, open);
+    try {
+        const Model other = load(*larger);
+        open.signature.inputs = other.signature.inputs, open.signature.outputs = other.signature.outputs;
+        if (text == ps::to_onnx(other.graph, other.weights, open)) return text;
+    } catch (ps::error const&) {
+        return fixed;  // it is of these sizes alone
+    }
+    return fixed;
 }
 
 void set_default_batch(Model& model, ModelOptions const& from, int batch) {

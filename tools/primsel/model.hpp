@@ -10,10 +10,15 @@
 #include <primsel/plan/plan_options.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+struct OnnxExportOptions;
+}
 
 namespace cli {
 
@@ -98,6 +103,13 @@ void set_default_batch(Model& model, ModelOptions const& from, int batch);
 /// where each has a tensor of its own there, or else written anew; `from` says which it was. Throws error.
 [[nodiscard]] std::string onnx_of(Model const& model, ModelOptions const& from, ps::Weights const& weights,
                                   std::vector<std::pair<std::string, std::string>> const& metadata);
+
+/// The network written anew as an ONNX file. Heights, widths and lengths that its file leaves open stay open if the new
+/// file is the same, byte for byte, when the network is loaded with other sizes: `load` loads it as `model` was made.
+/// Throws error.
+[[nodiscard]] std::string onnx_of_any_size(Model const& model, ModelOptions const& from,
+                                           ps::OnnxExportOptions const& options,
+                                           std::function<Model(ModelOptions const&)> const& load);
 
 /// One of all networks that there are by name.
 struct ListedNetwork {

@@ -189,12 +189,25 @@ ps::Json to_json(Totals const& totals) {
                             {"filters", totals.filters}};
 }
 
-void write(PruneCommand const& options, Model const& thin) {
+/// The network without the channels.
+Model thinned(Model model, ps::prune::Coupling const& coupling, ps::prune::RemovedGroups const& choice) {
+    ps::prune::Pruned pruned = ps::prune::remove_channels(model.graph, model.weights, coupling, choice);
+    model.graph = std::move(pruned.graph), model.weights = std::move(pruned.weights);
+    return model;
+}
+
+void write(PruneCommand const& options, Model const& thin, ps::prune::RemovedGroups const& choice) {
     if (options.out.ends_with(".onnx")) {
         const auto about = metadata_of(normalise_of(thin, options.model.weights));
-        ps::write_file(options.out, ps::to_onnx(thin.graph, thin.weights,
-                                                {.open_batch = options.model.batch == 0,
-                                                 .signature = with_metadata(thin.signature, about)}));
+        const auto load = [&choice](ModelOptions const& other) {
+            Model whole = load_to_prune(other);
+            const ps::prune::Coupling coupling(whole.graph);
+            return thinned(std::move(whole), coupling, choice);
+        };
+        ps::write_file(options.out, onnx_of_any_size(thin, options.model,
+                                                     {.open_batch = options.model.batch == 0,
+                                                      .signature = with_metadata(thin.signature, about)},
+                                                     load));
     } else if (options.out.ends_with(".safetensors")) {
         ps::write_safetensors(options.out, thin.weights, metadata_of(normalise_of(thin, options.model.weights)));
     }
@@ -225,14 +238,12 @@ void prune(PruneCommand const& options) {
     const bool asked =
         options.sparsity > 0 || std::ranges::any_of(options.groups, [](auto const& group) { return group.second > 0; });
     if (choice.empty() && asked) ps::fail("prune: no filter goes: rounded down, the share is none of any layer");
-    Model thin = model;
-    ps::prune::Pruned pruned = ps::prune::remove_channels(model.graph, model.weights, coupling, choice);
-    thin.graph = std::move(pruned.graph), thin.weights = std::move(pruned.weights);
+    Model thin = thinned(model, coupling, choice);
     thin.simplified = ps::simplify(thin.graph);
     warn_of_kept(options, model.graph, thin.graph, rankings);
     const ps::Plan before = plan_for(model, options.planning, options.threads),
                    after = plan_for(thin, options.planning, options.threads);
-    write(options, thin);
+    write(options, thin, choice);
 
     const Totals whole = totals_of(model.graph, before.total_seconds),
                  left = totals_of(thin.graph, after.total_seconds);

@@ -179,7 +179,10 @@ inline void write_layer(LayerWriter& layer, ResizeParams const& p) {
         const float of_two[] = {top, left, bottom, right};
         part = later ? layer.floats("part", {4}, of_two) : layer.floats("part", {8}, of_all);
     }
-    if (scales && (p.scale_h > 0.0F || p.scale_w > 0.0F)) {
+    const bool has_factors = p.scale_h > 0.0F || p.scale_w > 0.0F;
+    // Whole factors are right for images of other sizes, too.
+    const bool is_whole = !affine && !has_factors && p.size.h % from.h == 0 && p.size.w % from.w == 0;
+    if ((scales && has_factors) || is_whole) {
         const float factors[] = {1.0F, 1.0F, detail::resize_factor(layer, p.scale_h, from.h, p.size.h),
                                  detail::resize_factor(layer, p.scale_w, from.w, p.size.w)};
         layer.step("Resize", {x, "", layer.floats("scales", {4}, factors)}, std::move(attributes));

@@ -136,7 +136,7 @@ public:
             results.push_back(layer_of_result(*value));
             const bool is_typed = output.type != OnnxType::undefined;
             infos.push_back({std::string(output.name), value->dims, is_typed ? output.type : value->type,
-                             open_batch(output, value->dims)});
+                             open_batch(output, value->dims), open_sizes(output, value->dims)});
         }
         OnnxModel result = remove_channels(results);
         result.outputs = std::move(infos);
@@ -151,7 +151,15 @@ private:
         if (dims.empty()) return std::nullopt;
         if (!info.has_shape || info.dims.size() != dims.size()) return "";
         if (info.dims[0]) return std::nullopt;
-        return std::string(info.batch);
+        return std::string(info.names[0]);
+    }
+    [[nodiscard]] static std::map<std::size_t, std::string> open_sizes(ValueInfoProto const& info, Sizes const& dims) {
+        std::map<std::size_t, std::string> open;
+        if (info.dims.size() != dims.size()) return open;
+        for (std::size_t axis = 1; axis < dims.size(); ++axis) {
+            if (!info.dims[axis]) open.emplace(axis, info.names[axis]);
+        }
+        return open;
     }
     void add_unread(OnnxModel& result) const {
         for (ValueInfoProto const& info : model_.inputs) {
@@ -159,7 +167,9 @@ private:
             if (std::ranges::find(result.inputs, info.name, &OnnxValueInfo::name) != result.inputs.end()) continue;
             Sizes dims;
             for (std::optional<std::int64_t> const& dim : info.dims) dims.push_back(dim.value_or(-1));
-            result.unread.push_back({std::string(info.name), std::move(dims), info.type, {}});
+            std::map<std::size_t, std::string> names = open_sizes(info, dims);
+            std::erase_if(names, [](auto const& open) { return open.second.empty(); });
+            result.unread.push_back({std::string(info.name), std::move(dims), info.type, {}, std::move(names)});
         }
     }
 
@@ -566,8 +576,8 @@ private:
             if (!input->node || editor.removed(*input->node)) continue;
             images.push_back(*input->node);
             const auto info = std::ranges::find(model_.inputs, input->name, &ValueInfoProto::name);
-            result.inputs.push_back(
-                {std::string(input->name), input->dims, input->type, open_batch(*info, input->dims)});
+            result.inputs.push_back({std::string(input->name), input->dims, input->type, open_batch(*info, input->dims),
+                                     open_sizes(*info, input->dims)});
         }
         result.graph = with_moved_ranges(editor.graph(images));
         for (std::size_t i = 0; i < editor.size(); ++i) {

@@ -29,6 +29,9 @@ struct OnnxExportOptions {
     int opset = 17;
     /// The file runs any number of images at once; else the graph's batch.
     bool open_batch = true;
+    /// Further sizes that the signature calls open stay open in the file. That is right only where the graph of the
+    /// network for other sizes gives the same file.
+    bool open_sizes = false;
     std::string producer = "primsel";
     /// The names, types and dimensions that the file shall have outside, as an OnnxModel has them; if it is empty,
     /// those of the graph. The batch is open then where both say so.
@@ -399,7 +402,14 @@ private:
         return dims;
     }
     void declare(GraphField input_or_output, OnnxValueInfo const& info) {
-        model_.value(input_or_output, info.name, info.type, written_dims(info), info.open_batch.value_or(""));
+        Ints dims = written_dims(info);
+        Names names(dims.size());
+        if (!names.empty()) names[0] = info.open_batch.value_or("");
+        for (auto const& [axis, name] : info.open_sizes) {
+            names.at(axis) = name;
+            if (options_.open_sizes) dims[axis] = open_dimension;
+        }
+        model_.value(input_or_output, info.name, info.type, dims, names);
     }
     /// The dimensions of the tensor that a layer gives.
     [[nodiscard]] Ints dims_of(Value const& value, Shape shape) const {

@@ -44,8 +44,8 @@ struct ValueInfoProto {
     bool is_tensor = false, has_shape = false;
     OnnxType type = OnnxType::undefined;
     std::vector<std::optional<std::int64_t>> dims;
-    /// The name of the first, where it has one.
-    std::string_view batch;
+    /// Their names; empty where they have none.
+    std::vector<std::string_view> names;
 };
 
 /// The bytes of a TensorProto, or of a SparseTensorProto, and its name: the rest is read for those that something
@@ -142,16 +142,18 @@ struct FunctionBody {
 namespace detail {
 inline void read_dimension(std::string_view bytes, ValueInfoProto& info) {
     std::optional<std::int64_t> value;
+    std::string_view name;
     for (Message<DimensionField> message(bytes); message.next();) {
         if (message.field() == DimensionField::dim_value)
             value = message.integer();
-        else if (message.field() == DimensionField::dim_param && info.dims.empty())
-            info.batch = message.bytes();
+        else if (message.field() == DimensionField::dim_param)
+            name = message.bytes();
         else
             message.skip();
     }
     // Some exporters write 0 or -1 for an open dimension.
     info.dims.push_back(value.value_or(0) < 1 ? std::nullopt : value);
+    info.names.push_back(name);
 }
 inline void read_tensor_type(std::string_view bytes, ValueInfoProto& info) {
     info.is_tensor = true;

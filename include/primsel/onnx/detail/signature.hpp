@@ -3,7 +3,9 @@
 
 #include <primsel/onnx/detail/tensor.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +22,8 @@ struct OnnxValueInfo {
     OnnxType type = OnnxType::float32;
     /// The name of the first dimension where the file leaves that open; empty where it has no name.
     std::optional<std::string> open_batch{};
+    /// The names of further dimensions that the file leaves open, by their places; empty where they have none.
+    std::map<std::size_t, std::string> open_sizes{};
 
     friend bool operator==(OnnxValueInfo const&, OnnxValueInfo const&) = default;
 };

@@ -100,6 +100,11 @@ public:
     /// An input or output of the graph; open dimensions have that name, or none.
     void value(GraphField input_or_output, std::string const& name, DataType type, std::span<const std::int64_t> dims,
                std::string const& open = "batch") {
+        value(input_or_output, name, type, dims, std::vector<std::string>(dims.size(), open));
+    }
+    /// Each has a name of its own.
+    void value(GraphField input_or_output, std::string const& name, DataType type, std::span<const std::int64_t> dims,
+               std::vector<std::string> const& open) {
         protozero::pbf_builder<ValueInfoField> info(graph_, input_or_output);
         info.add_string(ValueInfoField::name, name);
         protozero::pbf_builder<TypeField> type_of(info, ValueInfoField::type);
@@ -107,12 +112,12 @@ public:
         tensor.add_int32(TensorTypeField::elem_type, static_cast<std::int32_t>(type));
         // As text, so that what is empty is written too.
         std::string shape, dim;
-        for (const std::int64_t extent : dims) {
+        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
             protozero::pbf_builder<DimensionField> of(dim);
-            if (extent != open_dimension)
-                of.add_int64(DimensionField::dim_value, extent);
-            else if (!open.empty())
-                of.add_string(DimensionField::dim_param, open);
+            if (dims[axis] != open_dimension)
+                of.add_int64(DimensionField::dim_value, dims[axis]);
+            else if (!open[axis].empty())
+                of.add_string(DimensionField::dim_param, open[axis]);
             protozero::pbf_builder<TensorShapeField>(shape).add_message(TensorShapeField::dim, dim);
             dim.clear();
         }
