@@ -75,6 +75,30 @@ class Images(Cli):
         for name, reason in (("cut_off.webp", "damaged or cut off"), ("animated.webp", "only still ones are read")):
             self.refuse(1, [name, reason], "run", NET, "--size", SIZE, "--image", IMAGES / name)
 
+    def test_sizes(self):
+        # The expected files are what torchvision 0.14's Resize(14) and CenterCrop(12) make of the pictures, Resize(17) for
+        # the short side, Resize((12, 12)) when stretched, with Pillow 9.4.
+        def picture(h, w):
+            write_png(self.folder / "picture.png", w, h,
+                      [(31 * x * x + 17 * y * (c + 1) + x * y * 7 + c * 91) % 256
+                       for y in range(h) for x in range(w) for c in range(3)])
+            return self.folder / "picture.png"
+
+        for h, w, name, options in ((47, 29, "tall", []), (23, 64, "wide", []), (9, 7, "larger", []),
+                                    (47, 29, "short_side", ["--resize", 17]), (47, 29, "stretched", ["--resize", "stretch"])):
+            with self.subTest(name=name):
+                expected = self.pixels(f"resized_{name}.png", 3, 12, 12)
+                actual = self.pixels(picture(h, w), 3, 12, 12, *options)
+                # Machines may round a weight of 22 bits otherwise.
+                for channel in range(3):
+                    self.assertLessEqual(max(map(abs, map(int.__sub__, actual[channel], expected[channel]))), 1)
+        # One of the network's size stays as it is, unless it is asked for.
+        whole = self.pixels(picture(12, 12), 3, 12, 12)
+        self.assertEqual(whole[1][:3], [(31 * x * x + 91) % 256 for x in range(3)])
+        self.assertNotEqual(self.pixels(picture(12, 12), 3, 12, 12, "--resize", "crop"), whole)
+        self.refuse(2, ["--resize", "crop, stretch, exact"], "run", NET, "--image", IMAGES / "rgb.png", "--resize", "fit")
+        self.refuse(2, ["--resize", "--image"], "run", NET, "--resize", "crop")
+
     def check_turned(self, file, h, w, turn):
         stored = self.pixels(file, 3, h, w, "--no-exif")
         expected = [turn([channel[y * w:(y + 1) * w] for y in range(h)]) for channel in stored]

@@ -1,9 +1,11 @@
 """primsel run"""
 import math
+import pathlib
 import struct
 
 from command import NET, SIZE, Cli, noise, write_npy, write_png, write_tensor
 
+IMAGES = pathlib.Path(__file__).resolve().parent / "images"
 RUN_KEYS = ["model", "threads", "runs", "median_ms", "min_ms", "predicted_ms", "load_ms", "predict_ms", "solve_ms",
             "prepare_ms", "arena_bytes", "weight_bytes", "outputs"]
 
@@ -87,6 +89,26 @@ class Run(Cli):
         self.assert_near(self.output(*net, "--image", self.folder / "p.png"),
                          self.output(*net, "--input", self.folder / "u.npy"), 1e-5)
 
+    def test_labels(self):
+        names = self.folder / "names.txt"
+        names.write_text("".join(f"class {i}\n" for i in range(10)))
+        image = IMAGES / "rgb.jpg"
+        (output,) = self.json("run", "resnet56", "--image", image, "--image", image, "--labels", names)["outputs"]
+        self.assertEqual(len(output["largest"]), 2)
+        self.assertEqual(output["largest"][0], output["largest"][1])
+        values = [each["value"] for each in output["largest"][0]]
+        self.assertEqual(values, sorted(values, reverse=True))
+        self.assertEqual([f"class {each['class']}" for each in output["largest"][0]],
+                         [each["name"] for each in output["largest"][0]])
+        scores = struct.unpack("<10f", self.output("resnet56", "--image", image))
+        self.assertEqual(scores.index(max(scores)), output["largest"][0][0]["class"])
+        text = self.succeed("run", "resnet56", "--image", image, "--labels", names, "--repeat", 1)
+        self.assertIn(f"largest: {output['largest'][0][0]['name']} ", text)
+        names.write_text("one\ntwo")
+        self.refuse(1, ["names.txt", "names 2 classes", "resnet56"], "run", "resnet56", "--labels", names)
+        names.write_text("")
+        self.refuse(1, ["names.txt", "names no class"], "run", "resnet56", "--labels", names)
+
     def test_bad_inputs(self):
         write_npy(self.folder / "small.npy", [1, 3, 16, 16], noise(3 * 16 * 16))
         write_npy(self.folder / "good.npy", [1, 3, 32, 32], noise(3 * 32 * 32))
@@ -107,7 +129,8 @@ class Run(Cli):
         bad(["given twice"], *["--input", f"input={self.folder / 'good.npy'}"] * 2)
         bad(["missing.png", "cannot read"], "--image", self.folder / "missing.png")
         bad(["text.png", "no PNG, JPEG"], "--image", self.folder / "text.png")
-        bad(["small.png", "1x3x16x16", "1x3x32x32"], "--image", self.folder / "small.png")
+        bad(["small.png", "1x3x16x16", "1x3x32x32"], "--image", self.folder / "small.png", "--resize", "exact")
+        bad(["--resize 31", "32x32"], "--image", self.folder / "small.png", "--resize", "31")
         bad(["--mean", "2 numbers for 3 channels"], "--image", self.folder / "small.png", "--mean", "1,2")
         bad(["text.npy"], "--input", self.folder / "good.npy", "--output", self.folder / "text.npy" / "x")
         for option, value in (("--std", "0"), ("--std", "nan"), ("--mean", "nan"), ("--scale", "inf"), ("--max-error", "nan"),

@@ -1,7 +1,9 @@
 #include "files.hpp"
 
 #include <image.hpp>
+#include <resize.hpp>
 
+#include <primsel/core/read_number.hpp>
 #include <primsel/io/npy.hpp>
 #include <primsel/onnx/detail/read_tensor.hpp>
 
@@ -10,10 +12,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -69,13 +73,37 @@ void check_channels(const char* option, std::vector<float> const& numbers, int c
     }
 }
 
-/// Images of one size as batch x channels x height x width.
-ps::OnnxTensor read_images(ImageOptions const& options, int channels) {
+/// The image at the network's size.
+image::Image fitted(image::Image picture, ImageOptions const& options, Size size) {
+    const bool equal = picture.h == size.h && picture.w == size.w;
+    switch (options.resizing) {
+        case Resizing::exact:
+            return picture;
+        case Resizing::stretch:
+            return image::resized(picture, size.h, size.w);
+        case Resizing::crop_unless_equal:
+            if (equal) return picture;
+            break;
+        case Resizing::crop:
+            break;
+    }
+    const int network = std::min(size.h, size.w);
+    if (options.short_side != 0 && options.short_side < network) {
+        ps::fail("--resize ", options.short_side, ": the network's images are ", size.h, 'x', size.w);
+    }
+    const double factor = options.short_side == 0 ? 256.0 / 224.0 : static_cast<double>(options.short_side) / network;
+    const auto side = [factor](int own) { return static_cast<int>(std::lround(factor * own)); };
+    return image::cropped(picture, side(size.h), side(size.w), size.h, size.w);
+}
+
+/// Images of one size, that of the network where it is known, as batch x channels x height x width.
+ps::OnnxTensor read_images(ImageOptions const& options, int channels, std::optional<Size> size) {
     std::vector<float> values;
     int h = 0, w = 0;
     for (std::string const& file : options.files) {
-        const image::Image picture = image::read(
+        image::Image picture = image::read(
             file, channels, options.no_exif ? image::Orientation::as_stored : image::Orientation::from_exif);
+        if (size) picture = fitted(std::move(picture), options, *size);
         if (h != 0 && (picture.h != h || picture.w != w)) {
             ps::fail(file, ": ", picture.h, 'x', picture.w, ", but ", options.files[0], " is ", h, 'x', w);
         }
@@ -122,6 +150,29 @@ std::string names_of(std::vector<DeclaredInput> const& inputs) {
 }  // namespace
 
 void add_pixel_options(CLI::App& command, ImageOptions& options, CLI::Option* images) {
+    command
+        .add_option_function<std::string>(
+            "--resize",
+            [&options](std::string const& text) {
+                constexpr std::pair<std::string_view, Resizing> ways[] = {
+                    {"crop", Resizing::crop}, {"stretch", Resizing::stretch}, {"exact", Resizing::exact}};
+                for (auto const& [name, way] : ways) {
+                    if (text == name) options.resizing = way;
+                    if (text == name) return;
+                }
+                if (!ps::read_number(text, options.short_side) || options.short_side < 1 ||
+                    options.short_side > image::most_extent) {
+                    throw CLI::ValidationError("--resize",
+                                               "expected crop, stretch, exact or the pixels of the short "
+                                               "side before it is cropped, not " +
+                                                   text);
+                }
+                options.resizing = Resizing::crop;
+            },
+            "How images get the network's size: crop resizes the short side to 256 where the network has 224, or to N, "
+            "and takes the centre; stretch; exact refuses others (default: crop, unless they have the size)")
+        ->needs(images)
+        ->type_name("crop|stretch|exact|N");
     command.add_option("--mean", options.mean, "Taken from the scaled pixels, for each channel (default 0)")
         ->needs(images)
         ->check(finite_number)
@@ -167,7 +218,7 @@ std::vector<float> read_images(std::string const& path, ImageOptions options, ps
     std::ranges::sort(options.files);
     check_channels("--mean", options.mean, shape.c);
     check_channels("--std", options.std, shape.c);
-    const ps::OnnxTensor images = read_images(options, shape.c);
+    const ps::OnnxTensor images = read_images(options, shape.c, Size{shape.h, shape.w});
     check(images.dims);
     return {images.floats.begin(), images.floats.end()};
 }
@@ -214,7 +265,14 @@ std::vector<GivenInput> read_inputs(Source const& source, std::vector<std::strin
         }
         check_channels("--mean", images.mean, static_cast<int>(channels));
         check_channels("--std", images.std, static_cast<int>(channels));
-        ps::OnnxTensor values = read_images(images, static_cast<int>(channels));
+        std::optional<Size> size;
+        if (input.dims && input.dims->size() == 4 && (*input.dims)[2] && (*input.dims)[3]) {
+            const auto extent = [&](std::size_t axis) {
+                return static_cast<int>(std::clamp<std::int64_t>(*(*input.dims)[axis], 1, image::most_extent));
+            };
+            size = Size{extent(2), extent(3)};
+        }
+        ps::OnnxTensor values = read_images(images, static_cast<int>(channels), size);
         if (ps::onnx::is_float(input.type)) values.type = input.type;
         given.push_back({input.name, images.files[0], std::move(values)});
     }
