@@ -53,7 +53,7 @@ TEST_CASE("the epilogue adds bias and residual, then clamps") {
                 for (int with = 0; with < 4; ++with) {
                     CAPTURE(ps::to_string(shape));
                     CAPTURE(with);
-                    for_each_order(
+                    for_each_order_of_ops(
                         [&]<class L>(L) { check<L>(shape, batch, (with & 1) != 0, (with & 2) != 0, clamp); });
                     check<chw8c>(shape, batch, (with & 1) != 0, (with & 2) != 0, clamp);
                 }

@@ -21,7 +21,7 @@ TEST_CASE("a NaN is the maximum, wherever it is") {
     for (std::size_t at = 0; at < shape.size(); ++at) {
         std::vector<float> elements(shape.size(), 1.0F);
         elements[at] = std::nanf("");
-        for_each_order([&]<class L>(L) { CHECK(std::isnan(laws::run_one<L>(params, shape, elements)[0])); });
+        for_each_order_of_ops([&]<class L>(L) { CHECK(std::isnan(laws::run_one<L>(params, shape, elements)[0])); });
     }
 }
 

@@ -102,7 +102,7 @@ void check_step(Params const& params, Step const& step, Images const& expected, 
     CAPTURE(params.name());
     CAPTURE(ps::to_string(step.inputs[0][0].shape));
     CAPTURE(step.batch);
-    for_each_order([&]<class L>(L) {
+    for_each_order_of_ops([&]<class L>(L) {
         CAPTURE(L::name);
         check_images(run_step<L>(params, step, false, clamp), expected, tolerance);
         if constexpr (ps::Op<Params>::in_place)

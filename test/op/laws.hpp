@@ -221,7 +221,7 @@ void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeight
     CAPTURE(ps::to_string(inputs[0][0].shape));
     CAPTURE(inputs[0].size());
     const Images expected = expectation(params, inputs, weights, clamp);
-    for_each_order([&]<class L>(L) {
+    for_each_order_of_ops([&]<class L>(L) {
         if constexpr (std::same_as<L, ps::chw> || ps::runs_in<Params, ps::default_arch, L>) {
             CAPTURE(L::name);
             check_layout<L>(params, inputs, weights, expected, tolerance, clamp);

@@ -16,7 +16,7 @@ Image seed_of(double first, double second) {
 Images dropped(ps::RandomDropoutParams const& params, Images const& x, Image const& seed, std::size_t first = 0) {
     const laws::Step step{{x, {seed}}, static_cast<int>(x.size())};
     const Images y = laws::run_step<ps::chw>(params, step, false, {}, first);
-    for_each_order([&]<class L>(L) {
+    for_each_order_of_ops([&]<class L>(L) {
         for (const bool in_place : {false, true}) {
             const Images other = laws::run_step<L>(params, step, in_place, {}, first);
             for (std::size_t n = 0; n < y.size(); ++n) CHECK(other[n].data == y[n].data);
