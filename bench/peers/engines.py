@@ -11,8 +11,8 @@ but exit status 3, and the same command measures again what was noisy.
 
 What is measured is kept in --json, so that a command that was broken off goes on where it was; what was measured with
 other versions, settings or another build of primsel is measured again. report.py prints the tables from that file. An
-engine that is not to be had is a column of dashes, with the reason below. In int8 all are calibrated on the image that they
-run: primsel by itself, the others by ONNX Runtime's static quantiser (quantise_onnx.py).
+engine that is not to be had is a column of dashes, with the reason below. In int8 all load the same
+file, which ONNX Runtime's static quantiser calibrated on the image that they run (quantise_onnx.py).
 
 PyTorch and torchvision come from the interpreter --torch, 1.13 or newer (Debian: python3-torch, python3-torchvision).
 With --startup also the time from process start to first answer is measured, one thread, the files in the file cache.
@@ -147,7 +147,8 @@ class Bench:
         """A worker of that engine. Throws RuntimeError where the model cannot be converted."""
         if report.is_ours(engine):
             way = [word.replace("NET.json", f"{net}.json") for word in self.primsel[engine]]
-            model = self.options.onnx / f"{net}.onnx"
+            precision = "float32" if engine == "primsel:float32" or "--plan" in way else self.options.precision
+            model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net, precision)
             command = [self.program, model, self.image_of(net), threads, *way]
         else:
             python = self.options.torch if engine == "torchscript" else self.python

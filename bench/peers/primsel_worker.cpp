@@ -1,8 +1,6 @@
 // peers/primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs default|measured] [--plan FILE]
 // [--max-error E] [--precision float32|bf16|int8]
 //
-// With int8, the ranges of tensors are those of the input; finding them counts as loading.
-//
 // primsel among the engines that engines.py and layers.py compare: loads the model, plans, and runs it once on the
 // processors 0 to THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as
 // engine_worker.py does, which describes them.
@@ -10,7 +8,6 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/cost/semi_empirical.hpp>
-#include <primsel/engine/calibrate_ranges.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/engine/program.hpp>
@@ -113,9 +110,6 @@ struct Network {
         ps::OnnxOptions sizes;
         sizes.image = image;
         ps::OnnxModel file = ps::load_onnx(options.model, sizes);
-        if (options.planning.precision == ps::Precision::int8) {
-            file.graph = ps::with_ranges(file.graph, ps::calibrate_ranges(file.graph, file.weights, inputs[0].values));
-        }
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>();
         kernels.machine = &ps::measure::KeptSpeeds<ps::MeasuredInAllPrecisions>::speeds<ps::default_arch>;
