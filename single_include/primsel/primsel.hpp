@@ -3387,7 +3387,7 @@ struct RecurrentParams {
     GateFunction f = GateFunction::sigmoid, g = GateFunction::tanh, h = GateFunction::tanh;
     /// Those of F, G and H.
     std::array<float, 3> alpha{}, beta{};
-    /// What F and G get is clamped to [-clip, clip].
+    /// The bound of what F and G get: it is clamped to [-clip, clip].
     float clip = std::numeric_limits<float>::infinity();
     /// Begins at the last step of each sequence.
     bool reverse = false;
