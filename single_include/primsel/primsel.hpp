@@ -19438,15 +19438,22 @@ private:
         }
     };
 
-    /// A place without a weight adds nothing, whatever its pixel: that may be infinite.
     static void sum(Places const& of, int taps, std::size_t count, const float* src, float* dst) noexcept {
+        if (taps == 1) return sum<1>(of, count, src, dst);
+        if (taps == 4) return sum<4>(of, count, src, dst);
+        taps == 8 ? sum<8>(of, count, src, dst) : sum<16>(of, count, src, dst);
+    }
+    /// A place without a weight adds nothing, whatever its pixel: that may be infinite.
+    template <int taps>
+    static void sum(Places const& of, std::size_t count, const float* src, float* PRIMSEL_RESTRICT dst) noexcept {
         for (std::size_t i = 0; i < count; ++i) {
-            dst[i] = of.weight[0][i] == 0.0F ? 0.0F : of.weight[0][i] * src[of.at[0][i]];
-        }
-        for (int tap = 1; tap < taps; ++tap) {
-            for (std::size_t i = 0; i < count; ++i) {
-                dst[i] += of.weight[tap][i] == 0.0F ? 0.0F : of.weight[tap][i] * src[of.at[tap][i]];
+            float result = 0;
+            PRIMSEL_UNROLL
+            for (int tap = 0; tap < taps; ++tap) {
+                const float weight = of.weight[tap][i], part = weight * src[of.at[tap][i]];
+                result += weight == 0.0F ? 0.0F : part;
             }
+            dst[i] = result;
         }
     }
 
@@ -23319,21 +23326,34 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Samples each bin of each box for all channels of its image.
+/// A mean of linear samples is a product of weights down and weights across, which are the same for all channels. The
+/// largest part of a sample is found sample by sample.
 template <>
 struct Op<RoiAlignParams> {
     static constexpr bool in_place = false;
 
-    /// A sample has four pixels. Boxes of adaptive sampling are taken to be a quarter of the image's height and width.
+    /// Boxes of adaptive sampling are taken to be a quarter of the image's height and width.
     template <class Arch, StridedLayout L>
     [[nodiscard]] static OpCounts work(RoiAlignParams const& params, std::span<const Shape> inputs, Shape output) {
         const auto along = [&](int in, int out) {
             return params.samples > 0 ? params.samples : std::ceil(0.25 * in / out);
         };
-        const double samples = along(inputs[0].h, params.size.h) * along(inputs[0].w, params.size.w);
-        return {.scalars = 6 * samples * static_cast<double>(output.size()),
+        const double down = along(inputs[0].h, params.size.h), across = along(inputs[0].w, params.size.w),
+                     size = static_cast<double>(output.size());
+        if (params.kind == PoolKind::max)
+            return {.scalars = 60 * down * across * size, .bytes = 8 * size, .form = "max"};
+        const double row = params.size.w * (across + 1);
+        return {.operations = 2 * static_cast<double>(output.c) * output.h * (down + 1) * row,
+                .scalars = 2 * (across + 1) * size,
                 .rows = static_cast<double>(output.c) * output.h,
-                .bytes = 8.0 * static_cast<double>(output.size())};
+                .bytes = 8 * size};
+    }
+
+    /// The weights of a box and a row of the image, for each worker.
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(RoiAlignParams const& params, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        return params.kind == PoolKind::max ? 0 : workers * worker_floats(params, inputs[0]);
     }
 
     template <class Arch, StridedLayout L>
@@ -23342,30 +23362,57 @@ struct Op<RoiAlignParams> {
         const Shape in = args.src_shape[0];
         const auto boxes = static_cast<std::size_t>(args.src_shape[1].h),
                    channels = static_cast<std::size_t>(in.c / params.images);
-        const std::size_t pixels = in.pixels(), bins = args.dst_shape.pixels();
-        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * boxes * channels, 8 * bins,
-                               [=, &params, &args](std::size_t first, std::size_t last) {
-                                   for (std::size_t i = first; i < last; ++i) {
-                                       const std::size_t box = i / channels, channel = i % channels;
-                                       const float* const corners = args.src[1] + box * 4;
-                                       const float image = args.src[2][box];
-                                       const bool known = image >= 0 && image < static_cast<float>(params.images);
-                                       const Side across(params, corners[0], corners[2], params.size.w, in.w),
-                                           down(params, corners[1], corners[3], params.size.h, in.h);
-                                       float* const dst = args.dst + i * bins;
-                                       if (!known || !across.is_known || !down.is_known) {
-                                           std::fill_n(dst, bins, 0.0F);
-                                           continue;
-                                       }
-                                       const std::size_t batch = box / boxes * static_cast<std::size_t>(params.images),
-                                                         plane = (batch + static_cast<std::size_t>(image)) * channels +
-                                                                 channel;
-                                       pool(params.kind, down, across, args.src[0] + plane * pixels, dst);
-                                   }
-                               });
+        const std::size_t pixels = in.pixels(), bins = args.dst_shape.pixels(),
+                          groups = (channels + together - 1) / together;
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * boxes * groups, 8 * bins * together,
+            [=, &params, &args](std::size_t begin, std::size_t end, std::size_t worker) {
+                for (std::size_t i = begin; i < end; ++i) {
+                    const std::size_t box = i / groups, first = i % groups * together,
+                                      last = std::min(first + together, channels);
+                    const float* const corners = args.src[1] + box * 4;
+                    const float image = args.src[2][box];
+                    const bool known = image >= 0 && image < static_cast<float>(params.images);
+                    const Side across(params, corners[0], corners[2], params.size.w, in.w),
+                        down(params, corners[1], corners[3], params.size.h, in.h);
+                    float* dst = args.dst + (box * channels + first) * bins;
+                    if (!known || !across.is_known || !down.is_known) {
+                        std::fill_n(dst, (last - first) * bins, 0.0F);
+                        continue;
+                    }
+                    const std::size_t batch = box / boxes * static_cast<std::size_t>(params.images),
+                                      plane = (batch + static_cast<std::size_t>(image)) * channels;
+                    const float* src = args.src[0] + (plane + first) * pixels;
+                    if (params.kind == PoolKind::max) {
+                        for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
+                            largest(down, across, src, dst);
+                        }
+                        continue;
+                    }
+                    float* const room = args.scratch + worker * worker_floats(params, in);
+                    const Weights rows(down, room), columns(across, room + static_cast<std::size_t>(down.bins) *
+                                                                               (static_cast<std::size_t>(in.h) + 2));
+                    float* const mixed =
+                        room + worker_floats(params, in) - round_up_floats(static_cast<std::size_t>(in.w));
+                    for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
+                        mean(rows, columns, src, mixed, dst);
+                    }
+                }
+            });
     }
 
 private:
+    /// Channels that share the weights of a box.
+    static constexpr std::size_t together = 16;
+
+    [[nodiscard]] static std::size_t worker_floats(RoiAlignParams const& params, Shape in) {
+        const auto side = [](int bins, int size) {
+            return static_cast<std::size_t>(bins) * (static_cast<std::size_t>(size) + 2);
+        };
+        return round_up_floats(side(params.size.h, in.h) + side(params.size.w, in.w)) +
+               round_up_floats(static_cast<std::size_t>(in.w));
+    }
+
     /// A box along one axis: its bins and their samples.
     struct Side {
         int bins, pixels;
@@ -23417,13 +23464,65 @@ private:
         }
     };
 
-    static void pool(PoolKind kind, Side const& down, Side const& across, const float* src, float* dst) noexcept {
-        const bool is_max = kind == PoolKind::max;
+    /// The weights of pixels along one axis for each bin: a row of them, between the first pixel and the last.
+    struct Weights {
+        int bins, pixels, first, last;
+        int* range;
+        float* of_bin;
+
+        Weights(Side const& side, float* room)
+            : bins(side.bins),
+              pixels(side.pixels),
+              first(side.pixels),
+              last(0),
+              range(reinterpret_cast<int*>(room)),
+              of_bin(room + 2 * static_cast<std::size_t>(side.bins)) {
+            for (int bin = 0; bin < bins; ++bin) {
+                float* const weight = of_bin + static_cast<std::size_t>(bin) * static_cast<std::size_t>(pixels);
+                std::fill_n(weight, pixels, 0.0F);
+                int low = pixels, high = 0;
+                (void)side.each(bin, [&](double at) {
+                    const Pair pair(at, pixels);
+                    const auto each = static_cast<float>(1 / side.samples);
+                    weight[pair.low] += each * (1 - pair.share), weight[pair.high] += each * pair.share;
+                    low = std::min(low, static_cast<int>(pair.low)),
+                    high = std::max(high, static_cast<int>(pair.high) + 1);
+                });
+                range[2 * bin] = low, range[2 * bin + 1] = high;
+                first = std::min(first, low), last = std::max(last, high);
+            }
+        }
+        [[nodiscard]] const float* operator[](int bin) const {
+            return of_bin + static_cast<std::size_t>(bin) * static_cast<std::size_t>(pixels);
+        }
+    };
+
+    static void mean(Weights const& rows, Weights const& columns, const float* src, float* mixed, float* dst) noexcept {
+        for (int y = 0; y < rows.bins; ++y) {
+            std::fill(mixed + std::min(columns.first, columns.last), mixed + columns.last, 0.0F);
+            for (int row = rows.range[2 * y]; row < rows.range[2 * y + 1]; ++row) {
+                // A sample's pixels alone count: others may be infinite.
+                const float weight = rows[y][row];
+                if (weight == 0.0F) continue;
+                const float* const pixels =
+                    src + static_cast<std::size_t>(row) * static_cast<std::size_t>(columns.pixels);
+                for (int x = columns.first; x < columns.last; ++x) mixed[x] += weight * pixels[x];
+            }
+            for (int x = 0; x < columns.bins; ++x) {
+                float sum = 0;
+                for (int i = columns.range[2 * x]; i < columns.range[2 * x + 1]; ++i) {
+                    if (columns[x][i] != 0.0F) sum += columns[x][i] * mixed[i];
+                }
+                *dst++ = sum;
+            }
+        }
+    }
+
+    static void largest(Side const& down, Side const& across, const float* src, float* dst) noexcept {
         const auto width = static_cast<std::size_t>(across.pixels);
-        const float count = static_cast<float>(std::max(down.samples * across.samples, 1.0));
         for (int y = 0; y < down.bins; ++y) {
             for (int x = 0; x < across.bins; ++x) {
-                float sum = 0, most = 0;
+                float most = 0;
                 bool any = false;
                 const auto outside = [&] {
                     most = any ? std::max(most, 0.0F) : 0.0F;
@@ -23435,18 +23534,17 @@ private:
                     const bool some = across.each(x, [&](double at_x) {
                         const Pair columns(at_x, across.pixels);
                         const float upper = 1 - rows.share, left = 1 - columns.share;
-                        const float parts[] = {
-                            upper * left * above[columns.low], upper * columns.share * above[columns.high],
-                            rows.share * left * below[columns.low], rows.share * columns.share * below[columns.high]};
-                        sum += (parts[0] + parts[1]) + (parts[2] + parts[3]);
-                        const float best = std::max(std::max(parts[0], parts[1]), std::max(parts[2], parts[3]));
+                        const float best = std::max(
+                            std::max(upper * left * above[columns.low], upper * columns.share * above[columns.high]),
+                            std::max(rows.share * left * below[columns.low],
+                                     rows.share * columns.share * below[columns.high]));
                         most = any ? std::max(most, best) : best;
                         any = true;
                     });
                     if (some) outside();
                 });
                 if (some_down && across.samples > 0) outside();
-                *dst++ = is_max ? most : sum / count;
+                *dst++ = most;
             }
         }
     }

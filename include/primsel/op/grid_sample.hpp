@@ -94,15 +94,22 @@ private:
         }
     };
 
-    /// A place without a weight adds nothing, whatever its pixel: that may be infinite.
     static void sum(Places const& of, int taps, std::size_t count, const float* src, float* dst) noexcept {
+        if (taps == 1) return sum<1>(of, count, src, dst);
+        if (taps == 4) return sum<4>(of, count, src, dst);
+        taps == 8 ? sum<8>(of, count, src, dst) : sum<16>(of, count, src, dst);
+    }
+    /// A place without a weight adds nothing, whatever its pixel: that may be infinite.
+    template <int taps>
+    static void sum(Places const& of, std::size_t count, const float* src, float* PRIMSEL_RESTRICT dst) noexcept {
         for (std::size_t i = 0; i < count; ++i) {
-            dst[i] = of.weight[0][i] == 0.0F ? 0.0F : of.weight[0][i] * src[of.at[0][i]];
-        }
-        for (int tap = 1; tap < taps; ++tap) {
-            for (std::size_t i = 0; i < count; ++i) {
-                dst[i] += of.weight[tap][i] == 0.0F ? 0.0F : of.weight[tap][i] * src[of.at[tap][i]];
+            float result = 0;
+            PRIMSEL_UNROLL
+            for (int tap = 0; tap < taps; ++tap) {
+                const float weight = of.weight[tap][i], part = weight * src[of.at[tap][i]];
+                result += weight == 0.0F ? 0.0F : part;
             }
+            dst[i] = result;
         }
     }
 
