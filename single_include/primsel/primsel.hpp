@@ -2068,6 +2068,29 @@ struct GatherParams {
     friend constexpr bool operator==(GatherParams const&, GatherParams const&) = default;
 };
 
+/// How a channel is changed: by one that takes its place, or elementwise. A maximum or minimum with NaN is NaN.
+enum class ScatterKind { replace, add, multiply, maximum, minimum };
+
+/// The first input, c x h x w, with some channels changed by those of the third, n x h x w. The second input, n
+/// elements of any shape, has the number of the channel that each of these changes; fractions are truncated. They come
+/// one after the other: of several that replace one channel, the last stays. A number that is out of range or NaN
+/// changes nothing.
+struct ScatterParams {
+    ScatterKind kind = ScatterKind::replace;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "scatter"; }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 3) return Fault::wrong_input_count;
+        const Shape changes = inputs[2];
+        const bool fits = changes.h == inputs[0].h && changes.w == inputs[0].w &&
+                          static_cast<std::size_t>(changes.c) == inputs[1].size();
+        return fits ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ScatterParams const&, ScatterParams const&) = default;
+};
+
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/gradient.hpp
 // Gradients: what a training step computes from the gradient of a layer's result, dy. Each gives the gradient of that
@@ -3751,17 +3774,16 @@ struct RandomDropoutParams {
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer =
-    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
-                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
-                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
-                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
-                 TopKParams, NonMaxSuppressionParams, GatherParams, GridSampleParams, RoiAlignParams, ParameterParams,
-                 PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams,
-                 BatchStatisticsParams, NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams,
-                 SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams,
-                 RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams, DenseRowsParams,
-                 StandardizeParams, RecurrentParams, OwnLayerParams>;
+using AnyLayer = std::variant<
+    InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams, ScaleParams,
+    DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams, PadParams, ChannelShuffleParams,
+    SliceParams, ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams, ResizeParams,
+    MaxPoolIndicesParams, ConvTransposeParams, TopKParams, NonMaxSuppressionParams, GatherParams, ScatterParams,
+    GridSampleParams, RoiAlignParams, ParameterParams, PoolGradientParams, GlobalPoolGradientParams,
+    ActivationGradientParams, LrnGradientParams, BatchStatisticsParams, NormalizeParams, NormalizeSumsParams,
+    NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams,
+    ConvWeightGradientParams, RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams,
+    DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
@@ -23546,6 +23568,86 @@ private:
                 if (some_down && across.samples > 0) outside();
                 *dst++ = most;
             }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/scatter.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each strip of columns is copied, and then changed in the order of the changes: no two threads change one element.
+template <>
+struct Op<ScatterParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ScatterParams const&, std::span<const Shape> inputs, Shape output) {
+        const double strips = static_cast<double>(strips_of(output)), changes = inputs[2].c,
+                     size = static_cast<double>(inputs[2].size());
+        return {.scalars = 4 * strips * changes + size,
+                .rows = strips * (output.c + changes),
+                .bytes = 8.0 * static_cast<double>(output.size()) + 12.0 * size};
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ScatterParams const& params, OpArgs const& args) noexcept {
+        const Shape shape = args.dst_shape;
+        const std::size_t c = static_cast<std::size_t>(shape.c), inner = shape.size() / c, n = args.src_shape[1].size(),
+                          strips = strips_of(shape);
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * strips,
+                               std::min(inner, strip) * (c + n),
+                               [&params, &args, c, inner, n, strips](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t image = item / strips, begin = item % strips * strip,
+                                                         columns = std::min(strip, inner - begin);
+                                       const float* const src = args.src[0] + image * c * inner + begin;
+                                       float* const dst = args.dst + image * c * inner + begin;
+                                       for (std::size_t i = 0; i < c; ++i)
+                                           std::copy_n(src + i * inner, columns, dst + i * inner);
+                                       for (std::size_t i = 0; i < n; ++i) {
+                                           const float at = args.src[1][image * n + i];
+                                           if (!(at > -1.0F && at < static_cast<float>(c))) continue;
+                                           change(params.kind, columns, args.src[2] + (image * n + i) * inner + begin,
+                                                  dst + static_cast<std::size_t>(at) * inner);
+                                       }
+                                   }
+                               });
+    }
+
+private:
+    static constexpr std::size_t strip = 512;
+    [[nodiscard]] static std::size_t strips_of(Shape const& shape) {
+        return (shape.size() / static_cast<std::size_t>(shape.c) + strip - 1) / strip;
+    }
+
+    static void change(ScatterKind kind, std::size_t count, const float* src, float* dst) noexcept {
+        switch (kind) {
+            case ScatterKind::replace:
+                std::copy_n(src, count, dst);
+                break;
+            case ScatterKind::add:
+                for (std::size_t i = 0; i < count; ++i) dst[i] += src[i];
+                break;
+            case ScatterKind::multiply:
+                for (std::size_t i = 0; i < count; ++i) dst[i] *= src[i];
+                break;
+            case ScatterKind::maximum:
+                for (std::size_t i = 0; i < count; ++i) {
+                    if (src[i] > dst[i] || is_nan(src[i])) dst[i] = src[i];
+                }
+                break;
+            case ScatterKind::minimum:
+                for (std::size_t i = 0; i < count; ++i) {
+                    if (src[i] < dst[i] || is_nan(src[i])) dst[i] = src[i];
+                }
+                break;
         }
     }
 };

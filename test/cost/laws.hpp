@@ -101,6 +101,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::GatherParams{}, 2);
     add_on(ps::GridSampleParams{}, {shape, {shape.h, shape.w, 2}});
     add_on(ps::RoiAlignParams{.size = 2}, {shape, {1, 5, 4}, {1, 1, 5}});
+    add_on(ps::ScatterParams{}, {shape, {2, 1, 1}, {2, shape.h, shape.w}});
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
     add(ps::MaxPoolIndicesParams{});
     add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});

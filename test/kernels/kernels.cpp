@@ -147,7 +147,8 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                 const bool chw_only = is_one_of(
                     ps::TypeList<ps::ReshapeParams, ps::AsStridedParams, ps::MatMulParams, ps::MaxPoolIndicesParams,
                                  ps::ConvTransposeParams, ps::TopKParams, ps::NonMaxSuppressionParams, ps::GatherParams,
-                                 ps::GridSampleParams, ps::RoiAlignParams, ps::DenseRowsParams, ps::RecurrentParams>{});
+                                 ps::GridSampleParams, ps::RoiAlignParams, ps::ScatterParams, ps::DenseRowsParams,
+                                 ps::RecurrentParams>{});
                 const bool trains =
                     std::visit([]<class Params>(Params const&) { return ps::trains<Params>; }, layer.params);
                 const bool runs = strided && !trains && (!chw_only || kernels.layouts[layout].name == "chw") &&

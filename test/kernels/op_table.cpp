@@ -24,7 +24,8 @@ void check_table() {
         const bool chw_only =
             is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{}, ps::MaxPoolIndicesParams{},
                ps::ConvTransposeParams{}, ps::TopKParams{}, ps::NonMaxSuppressionParams{}, ps::GatherParams{},
-               ps::GridSampleParams{}, ps::RoiAlignParams{}, ps::DenseRowsParams{}, ps::RecurrentParams{});
+               ps::GridSampleParams{}, ps::RoiAlignParams{}, ps::ScatterParams{}, ps::DenseRowsParams{},
+               ps::RecurrentParams{});
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
         CHECK(has(table[i].work) == has(table[i].run));
         CHECK(has(table[i].pack) == has(table[i].packed_bytes));

@@ -55,4 +55,14 @@ TEST_CASE("a gather has a row for each index") {
     CHECK(check(GatherParams{}, {{3, 100, 4}, {1 << 20, 1 << 10, 1}}) == Fault::too_large);
 }
 
+TEST_CASE("a scatter has a channel for each number") {
+    using ps::ScatterParams;
+    CHECK(ScatterParams{}.name() == "scatter");
+    CHECK(output(ScatterParams{}, {{5, 3, 4}, {1, 2, 1}, {2, 3, 4}}) == ps::Shape{5, 3, 4});
+    CHECK(check(ScatterParams{}, {{5, 3, 4}, {1, 2, 1}, {2, 3, 4}}) == Fault::none);
+    CHECK(check(ScatterParams{}, {{5, 3, 4}, {1, 3, 1}, {2, 3, 4}}) == Fault::shapes_differ);
+    CHECK(check(ScatterParams{}, {{5, 3, 4}, {1, 2, 1}, {2, 4, 3}}) == Fault::shapes_differ);
+    CHECK(check(ScatterParams{}, {{5, 3, 4}, {1, 2, 1}}) == Fault::wrong_input_count);
+}
+
 }  // namespace

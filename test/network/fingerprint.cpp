@@ -137,6 +137,14 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                        {.kind = gru, .gives_last = true},
                                        {.kind = gru, .gives_all = false, .gives_last = true}});
     check_differ<ps::GatherParams>({{true}, {false}, {true, true}}, 2);
+    const auto scatter_print = [](ps::ScatterParams const& params) {
+        ps::Graph graph;
+        graph.add("x", ps::InputParams{{2, 3, 4}}, {});
+        graph.add("places", ps::InputParams{{2, 1, 1}}, {});
+        graph.add("layer", params, {0, 1, 0});
+        return ps::fingerprint(graph);
+    };
+    CHECK(scatter_print({}) != scatter_print({ps::ScatterKind::add}));
     const auto boxes_print = [](ps::NonMaxSuppressionParams const& params) {
         ps::Graph graph;
         graph.add("boxes", ps::InputParams{{2, 9, 4}}, {});

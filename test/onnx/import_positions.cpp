@@ -92,7 +92,7 @@ TEST_CASE("running sums along any axis, in either direction, with or without the
             }
         }
     }
-    // What is not finite reaches only the sums behind it.
+    // An infinity reaches only the sums behind it.
     const std::vector<double> sums =
         run(parse(Model({5}, 14).integers("i", {0}).node("CumSum", {"x", "i"}, {"y"}).bytes()), {1, 2, infinity, 3, 4});
     CHECK(sums[0] == 1);

@@ -483,6 +483,35 @@ inline Image run(ps::GatherParams const& p, Images const& inputs, ps::OpWeights 
     });
 }
 
+inline Image run(ps::ScatterParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    return build(output, [&](int c, int h, int w) {
+        double x = inputs[0](c, h, w);
+        for (int i = 0; i < inputs[2].shape.c; ++i) {
+            if (std::trunc(inputs[1].data[static_cast<std::size_t>(i)]) != c) continue;
+            const double y = inputs[2](i, h, w);
+            const bool is_nan = std::isnan(x) || std::isnan(y);
+            switch (p.kind) {
+                case ps::ScatterKind::replace:
+                    x = y;
+                    break;
+                case ps::ScatterKind::add:
+                    x += y;
+                    break;
+                case ps::ScatterKind::multiply:
+                    x *= y;
+                    break;
+                case ps::ScatterKind::maximum:
+                    x = is_nan ? x + y : std::max(x, y);
+                    break;
+                case ps::ScatterKind::minimum:
+                    x = is_nan ? x + y : std::min(x, y);
+                    break;
+            }
+        }
+        return x;
+    });
+}
+
 /// The offset in this image.
 inline Image run(ps::MaxPoolIndicesParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];

@@ -220,6 +220,9 @@ Kinds examples(Of<ps::RoiAlignParams>) {
     return {{ps::RoiAlignParams{}, 3, no_gradient, 0, {{1, 5, 4}, {1, 2, 4}, {1, 1, 2}}}};
 }
 Kinds examples(Of<ps::GatherParams>) { return {}; }  // row numbers are constants: it has a test of its own
+Kinds examples(Of<ps::ScatterParams>) {
+    return {{ps::ScatterParams{}, 3, "this kind of layer has no gradient here", 0, {{3, 5, 7}, {2, 1, 1}, {2, 5, 7}}}};
+}
 // Read nothing: no gradient passes them.
 Kinds examples(Of<ps::InputParams>) { return {}; }
 Kinds examples(Of<ps::ConstantParams>) { return {}; }

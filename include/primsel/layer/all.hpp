@@ -25,17 +25,16 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer =
-    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
-                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
-                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
-                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
-                 TopKParams, NonMaxSuppressionParams, GatherParams, GridSampleParams, RoiAlignParams, ParameterParams,
-                 PoolGradientParams, GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams,
-                 BatchStatisticsParams, NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams,
-                 SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams,
-                 RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams, DenseRowsParams,
-                 StandardizeParams, RecurrentParams, OwnLayerParams>;
+using AnyLayer = std::variant<
+    InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams, ScaleParams,
+    DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams, PadParams, ChannelShuffleParams,
+    SliceParams, ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams, ResizeParams,
+    MaxPoolIndicesParams, ConvTransposeParams, TopKParams, NonMaxSuppressionParams, GatherParams, ScatterParams,
+    GridSampleParams, RoiAlignParams, ParameterParams, PoolGradientParams, GlobalPoolGradientParams,
+    ActivationGradientParams, LrnGradientParams, BatchStatisticsParams, NormalizeParams, NormalizeSumsParams,
+    NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams,
+    ConvWeightGradientParams, RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams,
+    DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>

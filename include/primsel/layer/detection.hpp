@@ -77,4 +77,27 @@ struct GatherParams {
     friend constexpr bool operator==(GatherParams const&, GatherParams const&) = default;
 };
 
+/// How a channel is changed: by one that takes its place, or elementwise. A maximum or minimum with NaN is NaN.
+enum class ScatterKind { replace, add, multiply, maximum, minimum };
+
+/// The first input, c x h x w, with some channels changed by those of the third, n x h x w. The second input, n
+/// elements of any shape, has the number of the channel that each of these changes; fractions are truncated. They come
+/// one after the other: of several that replace one channel, the last stays. A number that is out of range or NaN
+/// changes nothing.
+struct ScatterParams {
+    ScatterKind kind = ScatterKind::replace;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "scatter"; }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 3) return Fault::wrong_input_count;
+        const Shape changes = inputs[2];
+        const bool fits = changes.h == inputs[0].h && changes.w == inputs[0].w &&
+                          static_cast<std::size_t>(changes.c) == inputs[1].size();
+        return fits ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ScatterParams const&, ScatterParams const&) = default;
+};
+
 }  // namespace primsel::inline PRIMSEL_ABI

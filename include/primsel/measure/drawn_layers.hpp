@@ -371,6 +371,12 @@ inline constexpr LayerKind layer_kinds[] = {
         const Shape in = draw.image();
         return drawn(GatherParams{}, {in, {1, 1, draw.any_of({1, 8, 64, 256})}});
     },
+    [](LayerDraw& draw) {
+        const Shape in = draw.image();
+        const int count = draw.any_of({1, 8, 64, 256});
+        const ScatterKind kind = draw.one_in(2) ? ScatterKind::replace : ScatterKind::add;
+        return drawn(ScatterParams{kind}, {in, {count, 1, 1}, {count, in.h, in.w}});
+    },
     [](LayerDraw& draw) { return drawn_product(draw, true); },
     [](LayerDraw& draw) { return drawn_product(draw, true); },
     &drawn_standardize,

@@ -36,6 +36,7 @@
 #include <primsel/op/resize.hpp>
 #include <primsel/op/resize_gradient.hpp>
 #include <primsel/op/roi_align.hpp>
+#include <primsel/op/scatter.hpp>
 #include <primsel/op/softmax.hpp>
 #include <primsel/op/softmax_gradient.hpp>
 #include <primsel/op/standardize.hpp>

@@ -117,7 +117,7 @@ private:
         if (call_.input(3).type != OnnxType::boolean) return mask;
         return minus_infinity_where(emit_not(build_, mask));
     }
-    /// Of each query and key, a function of their positions.
+    /// A matrix with f of the positions of each query and key.
     template <class F>
     [[nodiscard]] Operand by_positions(F const& f) const {
         (void)elements({rows_, keys_});

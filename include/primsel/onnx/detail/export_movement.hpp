@@ -106,6 +106,25 @@ inline void write_layer(LayerWriter& layer, RoiAlignParams const&) {
     layer.refuse("its images are channels of one, which ONNX does not have");
 }
 
+inline void write_layer(LayerWriter& layer, ScatterParams const& p) {
+    if (layer.batch() != 1 && layer.value().varies)
+        layer.refuse("its numbers are those of one image: export a batch of 1");
+    const Shape shape = layer.in_shape();
+    const auto reshaped = [&layer](std::string const& x, Ints const& dims) {
+        return layer.step("Reshape", {x, layer.ints("shape", dims)});
+    };
+    const std::string places = layer.step("Cast", {reshaped(layer.read(1), {-1, 1})}, {whole("to", 7)}),
+                      data = reshaped(layer.read(0), {shape.c, shape.h, shape.w}),
+                      changes = reshaped(layer.read(2), {-1, shape.h, shape.w});
+    Attributes attributes;
+    constexpr std::string_view reductions[] = {"none", "add", "mul", "max", "min"};
+    if (p.kind != ScatterKind::replace)
+        attributes.push_back({"reduction", reductions[static_cast<std::size_t>(p.kind)]});
+    const int needed = p.kind == ScatterKind::replace ? 11 : p.kind <= ScatterKind::multiply ? 16 : 18;
+    if (layer.opset() < needed) layer.refuse("it needs opset ", needed, ", not ", layer.opset());
+    reshaped(layer.step("ScatterND", {data, places, changes}, std::move(attributes)), {1, shape.c, shape.h, shape.w});
+}
+
 inline void write_layer(LayerWriter& layer, AsStridedParams const& p) {
     const auto box = strided_box(p, static_cast<std::int64_t>(layer.in_shape().size()));
     std::string x =

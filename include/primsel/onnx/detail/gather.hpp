@@ -237,27 +237,6 @@ inline void give_places(Call& call, Sizes const& places, Sizes dims) {
     const Operand flat = call.build.reshape(src, {elements(src.dims)});
     call.give(emit_gather(call.build, flat, 0, places, std::move(dims)));
 }
-/// The first input with elements of the third in the given places.
-inline void give_scattered(Call& call, Sizes const& places) {
-    if (call.has_attribute("reduction") && call.text("reduction", "none") != "none") {
-        fail("its reduction ", call.text("reduction", "none"), " is not supported");
-    }
-    const Operand data = call.operand(0), updates = call.operand(2);
-    const std::int64_t size = elements(data.dims), count = elements(updates.dims);
-    if (static_cast<std::size_t>(count) != places.size()) fail(count, " updates of ", places.size(), " elements");
-    call.build.constants.take(static_cast<std::size_t>(size), sizeof(std::int64_t));
-    Sizes from(static_cast<std::size_t>(size));
-    std::iota(from.begin(), from.end(), std::int64_t{0});
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        from[static_cast<std::size_t>(places[i])] = size + static_cast<std::int64_t>(i);
-    }
-    Builder& build = call.build;
-    const Shape all{.c = static_cast<int>(size), .h = 1, .w = 1}, fresh{.c = static_cast<int>(count), .h = 1, .w = 1};
-    const std::size_t left = build.view(data, all), right = build.view(updates, fresh);
-    (void)elements({size + count});
-    const Operand both = build.operand(build.emit(ConcatParams{Axis::c}, {left, right}), {size + count});
-    call.give(emit_gather(build, both, 0, from, data.dims));
-}
 /// Only the whole tensor: its first axis is that of the indices.
 inline void require_whole(Call const& call) {
     if (!call.build.is_whole()) throw MixesImages{"its indices may name other images"};
@@ -281,16 +260,6 @@ inline void translate_gather_nd(Call& call) {
     Sizes dims(indices.dims.begin(), indices.dims.end() - 1);
     dims.insert(dims.end(), from.begin() + indices.dims.back(), from.end());
     detail::give_places(call, places, std::move(dims));
-}
-inline void translate_scatter_elements(Call& call) {
-    detail::require_whole(call);
-    const std::size_t axis = axis_index(call.integer("axis", 0), call.rank(0));
-    detail::give_scattered(call, detail::places_of_elements(detail::known_indices(call), call.dims(0), axis));
-}
-inline void translate_scatter_nd(Call& call) {
-    detail::require_whole(call);
-    detail::give_scattered(call,
-                           detail::places_of_rows(detail::known_indices(call), call.dims(0), call.build.constants));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -394,7 +394,10 @@ private:
         const auto is_open = [&](OnnxValueInfo const& info) {
             return info.open_batch && !info.dims.empty() && info.dims[0] == graph_.batch();
         };
-        return std::ranges::all_of(signature_.inputs, is_open) && std::ranges::all_of(signature_.outputs, is_open);
+        // The numbers of a scatter are those of one image.
+        const auto mixes = [](Node const& node) { return std::holds_alternative<ScatterParams>(node.layer); };
+        return std::ranges::none_of(graph_.nodes(), mixes) && std::ranges::all_of(signature_.inputs, is_open) &&
+               std::ranges::all_of(signature_.outputs, is_open);
     }
     [[nodiscard]] Ints written_dims(OnnxValueInfo const& info) const {
         Ints dims = info.dims;

@@ -23,6 +23,7 @@
 #include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/resize.hpp>
 #include <primsel/onnx/detail/sampling.hpp>
+#include <primsel/onnx/detail/scatter.hpp>
 #include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/spectrum.hpp>
 
@@ -155,6 +156,7 @@ inline constexpr Operator operators[] = {
     {"RoiAlign", translate_roi_align},
     {"Round", translate_function},
     {"STFT", translate_stft},
+    {"Scatter", translate_scatter_elements},
     {"ScatterElements", translate_scatter_elements},
     {"ScatterND", translate_scatter_nd},
     {"Selu", translate_selu},
