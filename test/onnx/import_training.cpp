@@ -4,6 +4,7 @@
 #include <primsel/network/weight_specs.hpp>
 #include <primsel/onnx/export.hpp>
 #include <primsel/onnx/replace_weights.hpp>
+#include <primsel/train/differentiate.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -211,6 +212,26 @@ TEST_CASE("a matrix that is transposed twice is itself, and shared with who read
     Model twice({2, 6});
     twice.floats("t", {5, 6}, numbers(30)).node("Transpose", {"t"}, {"u"}).node("MatMul", {"x", "u"}, {"y"}, {}, "m");
     CHECK(parse(twice.bytes(), to_train).origins.at("m.weight").tensor == "t");
+}
+
+TEST_CASE("rows of a table that are looked up several times stay one weight") {
+    const auto file = [](Ints const& rows) {
+        Model model({1, 3, 2});
+        model.floats("table", {4, 2}, numbers(8)).integers("rows", rows);
+        model.node("Gather", {"table", "rows"}, {"r"}).node("Add", {"x", "r"}, {"y"});
+        return model.bytes();
+    };
+    const ps::OnnxModel shared = parse(file({1, 3, 1}), to_train);
+    CHECK(shared.origins.at("table").tensor == "table");
+    CHECK(ps::differentiate(shared.graph).weights[0].weight == "table");
+    const ps::OnnxModel once = parse(file({1, 3, 1}));
+    CHECK(once.graph.size() < shared.graph.size());
+    CHECK(is_close(run(shared, numbers(6, 2)), run(once, numbers(6, 2))));
+    // So do those that are looked up by numbers of the input.
+    Model words({1, 2});
+    words.floats("table", {4, 3}, numbers(12)).node("Cast", {"x"}, {"n"}, {{"to", std::int64_t{7}}});
+    words.node("Gather", {"table", "n"}, {"y"});
+    CHECK(ps::differentiate(parse(words.bytes(), to_train).graph).weights[0].weight == "table");
 }
 
 TEST_CASE("a file of one image is trained by several, and comes back open") {

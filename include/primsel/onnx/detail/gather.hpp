@@ -113,9 +113,17 @@ inline Operand emit_gather(Builder& build, Operand const& src, std::size_t axis,
     if (!call.build.is_whole()) throw MixesImages{"its indices may name other images"};
     return call.operand(1);
 }
+/// Whether training changes rows of the tensor that several indices name: as copies they would become different.
+[[nodiscard]] inline bool shares_weights(Call const& call, OnnxTensor const& table, OnnxTensor const& indices) {
+    if (!call.build.is_whole() || table.name.empty() || !call.build.is_weight(table)) return false;
+    std::vector<std::int64_t> sorted(indices.integers.begin(), indices.integers.end());
+    std::ranges::sort(sorted);
+    return std::ranges::adjacent_find(sorted) != sorted.end();
+}
 /// The first input's rows along an axis by such indices.
 inline void give_computed_rows(Call& call, std::size_t axis) {
-    const Operand indices = computed_indices(call), src = call.operand(0);
+    // A table whose rows are looked up is a weight.
+    const Operand indices = computed_indices(call), src = call.build.trained(call.operand(0));
     (void)elements(src.dims);
     const Shape rows{.c = product(src.dims, 0, axis),
                      .h = static_cast<int>(src.dims[axis]),
@@ -159,6 +167,7 @@ inline void translate_gather(Call& call) {
     OnnxTensor const& indices = call.constant(1, "indices");
     if (indices.is_float()) fail("its indices are of ", to_string(indices.type));
     if (const OnnxTensor* known = call.known(0)) {
+        if (detail::shares_weights(call, *known, indices)) return detail::give_computed_rows(call, axis);
         return call.give(detail::gather_constant(call, *known, indices, axis));
     }
     if (indices.size() == 0) fail("without indices");
