@@ -208,9 +208,13 @@ Kinds examples(Of<ps::StandardizeParams>) {
          {{4, 6, 5}, {4, 1, 1}, {4, 1, 1}}}};
 }
 Kinds examples(Of<ps::RecurrentParams>) {
-    const std::string_view refused = "this kind of layer has no gradient here";
-    return {{ps::RecurrentParams{}, 1, refused, 0, {{3, 2, 8}}},
-            {ps::RecurrentParams{.kind = ps::RecurrentKind::rnn}, 1, refused}};
+    Kinds result;
+    for (const ps::RecurrentKind kind : {ps::RecurrentKind::lstm, ps::RecurrentKind::gru, ps::RecurrentKind::rnn}) {
+        const int gates = kind == ps::RecurrentKind::lstm ? 4 : kind == ps::RecurrentKind::gru ? 3 : 1;
+        result.push_back(
+            {ps::RecurrentParams{.kind = kind}, 1, "its weights cannot be trained", 0, {{3, 2, 2 * gates}}});
+    }
+    return result;
 }
 constexpr std::string_view no_gradient = "this kind of layer has no gradient here";
 Kinds examples(Of<ps::GridSampleParams>) {
