@@ -1,6 +1,8 @@
 #pragma once
 
 #include <primsel/onnx/detail/constant.hpp>
+#include <primsel/onnx/detail/join.hpp>
+#include <primsel/onnx/detail/matmul.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/window.hpp>
 
@@ -66,9 +68,51 @@ inline Operand emit_convolution(Call const& call, AnyLayer layer, Kernels const&
 }  // namespace detail
 
 namespace detail {
+/// A convolution whose weight is computed: its matrix times one that has a column for each pixel of the result.
+[[nodiscard]] inline Operand emit_conv_of_computed(Call& call) {
+    Builder& build = call.build;
+    if (!build.is_whole()) throw MixesImages{"its weight is computed"};
+    const Operand x = call.operand(0), weight = call.operand(1);
+    const Extent image = image_size(x.dims);
+    const std::int64_t n = x.dims[0], c = x.dims[1];
+    if (weight.dims.size() != x.dims.size()) {
+        fail("a weight of ", to_string(weight.dims), " for a tensor of ", x.dims.size(), " dimensions");
+    }
+    const std::int64_t k = weight.dims[0], each = weight.dims[1],
+                       groups = bounded(call.integer("group", 1), 1, largest_tensor, "a number of groups");
+    if (each * groups != c || k % groups != 0) {
+        fail("a weight of ", to_string(weight.dims), " with ", groups, " groups for ", c, " channels");
+    }
+    const Window window = read_window(call, x.dims, {weight.dims.begin() + 2, weight.dims.end()});
+    Padding const& pad = window.padding;
+    const std::int64_t h = std::int64_t{image.h} + pad.top + pad.bottom,
+                       w = std::int64_t{image.w} + pad.left + pad.right,
+                       span_h = std::int64_t{window.kernel.h - 1} * window.dilation.h + 1,
+                       span_w = std::int64_t{window.kernel.w - 1} * window.dilation.w + 1;
+    if (span_h > h || span_w > w) fail("its kernel is larger than the padded image");
+    const std::int64_t rows = (h - span_h) / window.stride.h + 1, columns = (w - span_w) / window.stride.w + 1;
+    const Operand padded = emit_pad(build, build.reshape(x, {n, c, image.h, image.w}), {0, 0, pad.top, pad.left},
+                                    {0, 0, pad.bottom, pad.right}, PadMode::constant, 0.0F);
+    const Strided taps{
+        {n, c, window.kernel.h, window.kernel.w, rows, columns},
+        {c * h * w, h * w, window.dilation.h * w, window.dilation.w, window.stride.h * w, window.stride.w}};
+    const std::int64_t depth = each * window.kernel.h * window.kernel.w;
+    Operand result = emit_matmul(build, build.reshape(weight, {groups, k / groups, depth}),
+                                 build.strided(padded, taps, {n, groups, depth, rows * columns}));
+    if (call.has(2)) {
+        if (call.dims(2) != Sizes{k}) fail("a bias of ", to_string(call.dims(2)), " for ", k, " channels");
+        const Operand bias = build.reshape(call.operand(2), {k, 1});
+        result = emit_binary(build, BinaryKind::add, build.reshape(result, {n, k, rows * columns}), bias);
+    }
+    Sizes dims = x.dims;
+    dims[1] = k;
+    set_image_size(dims, dims.size() - 2, {static_cast<int>(rows), static_cast<int>(columns)});
+    return build.reshape(result, std::move(dims));
+}
 [[nodiscard]] inline Operand emit_conv(Call& call) {
     Sizes const& dims = call.dims(0);
     (void)image_size(dims);
+    if (call.known(1) == nullptr && call.input(1).given == nullptr) return emit_conv_of_computed(call);
     if (dims.size() == 4) require_one_image(call.build, dims);
     const Kernels kernels = read_kernels(call, dims[1], false);
     const Window window = read_window(call, dims, {kernels.weight.dims.begin() + 2, kernels.weight.dims.end()});
