@@ -106,7 +106,7 @@ struct Network {
     std::vector<std::vector<float>> results;
 
     /// Loads a file for images of this extent, where it leaves extents open.
-    static Network load(Options const& options, ps::Extent image, std::vector<ps::NpyArray> const& inputs) {
+    static Network load(Options const& options, ps::Extent image) {
         ps::OnnxOptions sizes;
         sizes.image = image;
         ps::OnnxModel file = ps::load_onnx(options.model, sizes);
@@ -167,7 +167,7 @@ void work(Options const& options) {
     reset_peak();
     const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");
     const double start = now();
-    Network network = Network::load(options, image, inputs);
+    Network network = Network::load(options, image);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (inputs.size() != network.program.in_shapes().size() ||
             inputs[i].values.size() != network.program.in_floats(i))
