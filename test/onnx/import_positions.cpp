@@ -103,7 +103,8 @@ TEST_CASE("running sums along any axis, in either direction, with or without the
 TEST_CASE("one-hot vectors, also for indices from the end and of nothing") {
     const std::vector<float> indices{0, 2, -1, -3, 3, -4};
     for (const std::int64_t axis : {-1, 0, 1, 2}) {
-        for (auto const& [off, on] : {std::pair{0.0F, 1.0F}, {0.0F, 5.0F}, {2.0F, 5.0F}, {-infinity, 0.1F}}) {
+        for (auto const& values : {std::pair{0.0F, 1.0F}, {0.0F, 5.0F}, {2.0F, 5.0F}, {-infinity, 0.1F}}) {
+            const float off = values.first, on = values.second;
             CAPTURE(axis);
             CAPTURE(on);
             Model file({2, 3}, 11);
