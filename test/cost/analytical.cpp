@@ -189,7 +189,9 @@ TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
                 // These kernels may lack an op, such as one of a training step: its arithmetic is not known then.
                 const bool known = std::holds_alternative<ps::ConvParams>(*queries[i].layer) ||
                                    all_kernels.op(*queries[i].layer, queries[i].layout).work != nullptr;
-                if (known && !moves_nothing(queries[i])) CHECK(pass[i] < pass_more[i]);
+                // RoiAlign takes as long as its boxes have samples.
+                const bool grows = !std::holds_alternative<ps::RoiAlignParams>(*queries[i].layer);
+                if (known && grows && !moves_nothing(queries[i])) CHECK(pass[i] < pass_more[i]);
                 compared += known ? 1U : 0U;
             }
         }

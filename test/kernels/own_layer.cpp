@@ -242,9 +242,10 @@ TEST_CASE("training refuses it by name") {
         return error_of(
             [&] { (void)ps::differentiate(network(), [=](std::string_view weight) { return weight == trained; }); });
     };
-    CHECK(step("conv.weight") ==
-          "train: layer gate (gate) stands between a trained weight and the result: this kind of layer has no gradient "
-          "here");
+    CHECK(
+        step("conv.weight") ==
+        "train: layer gate (gate) stands between a trained weight and the result: a layer of your own has no gradient "
+        "here");
     CHECK(step("gate.gain") == "train: no weight is trained");
     CHECK(step("last.weight").empty());
 }

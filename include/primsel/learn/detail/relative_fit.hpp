@@ -70,6 +70,8 @@ template <std::size_t n>
         }
         result = least_not_negative(products, targets, result);
     }
+    // The rounding of sums leaves coefficients of 1e-20, which another compiler makes otherwise.
+    for (double& value : result) value = value < 1e-15 ? 0 : value;
     return result;
 }
 
