@@ -421,14 +421,17 @@ inline Image run(ps::SliceParams const& p, Images const& inputs, ps::OpWeights c
 }
 
 inline Image run(ps::TopKParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
-    return build(output, [&](int c, int h, int w) {
-        std::vector<int> order(static_cast<std::size_t>(inputs[0].shape.w));
+    std::vector<int> order(static_cast<std::size_t>(inputs[0].shape.w));
+    const auto sort_row = [&](int c, int h) {
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
         std::ranges::stable_sort(order, [&](int i, int j) {
             const double a = inputs[0](c, h, i), b = inputs[0](c, h, j);
             if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
             return p.largest ? a > b : a < b;
         });
+    };
+    return build(output, [&](int c, int h, int w) {
+        if (w == 0) sort_row(c, h);
         const int at = order[static_cast<std::size_t>(w)];
         return p.positions ? static_cast<double>(at) : inputs[0](c, h, at);
     });
