@@ -67,7 +67,7 @@ TEST_CASE("a few samples whose counts are a hundred times too large do not make 
     ps::learn::OpRegression::Terms const coefficients{0, 0, 0, 0, 9e-9, 0};
     std::vector<Sample> samples = made_by(coefficients, 24, "max_pool");
     for (Sample& sample : samples) {
-        for (const std::size_t j : {1, 2, 3, 5}) sample.terms[j] *= 1e-3;
+        for (const std::size_t j : {1UL, 2UL, 3UL, 5UL}) sample.terms[j] *= 1e-3;
         sample.terms[4] *= 1e3, sample.seconds = coefficients[4] * sample.terms[4];
     }
     std::vector<Sample> all = samples;
