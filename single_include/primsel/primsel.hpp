@@ -3398,9 +3398,8 @@ enum class GateFunction {
 /// products of h, the hidden state of the step before. With x and s the gate's rows of both products:
 /// - lstm, gates i, o, f, c (Hochreiter and Schmidhuber 1997; Gers, Schmidhuber and Cummins 2000): i = F(x + s), the
 ///   same for o and f, new cell = f * cell + i * G(x + s), h = o * H(new cell);
-/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is of
-/// r
-///   * h, or, if `resets_product`, r times that of h;
+/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is the
+///   product of the gated state, r times h, or, if `resets_product`, r times the product of h;
 /// - rnn, one gate (Elman 1990): h = F(x + s).
 /// Further inputs, those that the flags name, in their order. Output: n columns, a row for each sequence; its channels
 /// are the results that the flags name, in their order.
@@ -14365,8 +14364,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
 }
 
 /// Computes a tile for an A that is stored transposed: its rows are neighbours. The steps of the depth may be too long
-/// for the processor to prefetch, so the lines of the next rows are fetched here: 1.5 to 4 times as fast where A is not
-/// in L2.
+/// for the processor to prefetch, so the lines of the next rows are fetched here, which counts where A is not in L2.
 template <class Arch, int rows, int vectors>
 void tile_transposed(TileArgs const& t) noexcept {
     constexpr int width = vectors * lanes<Arch>, line = static_cast<int>(alignment / sizeof(float));
@@ -33327,7 +33325,7 @@ private:
     }
 
     /// Fills with values that are ordinary ones for bfloat16, too: both halves of a float have the same bits. Otherwise
-    /// half of the values would be huge or none, and some functions take twenty times as long for those.
+    /// half of the values would be huge or none, for which some functions take another way.
     static void fill(std::span<float> values) {
         unsigned state = 1;
         for (float& value : values) {

@@ -227,8 +227,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
 }
 
 /// Computes a tile for an A that is stored transposed: its rows are neighbours. The steps of the depth may be too long
-/// for the processor to prefetch, so the lines of the next rows are fetched here: 1.5 to 4 times as fast where A is not
-/// in L2.
+/// for the processor to prefetch, so the lines of the next rows are fetched here, which counts where A is not in L2.
 template <class Arch, int rows, int vectors>
 void tile_transposed(TileArgs const& t) noexcept {
     constexpr int width = vectors * lanes<Arch>, line = static_cast<int>(alignment / sizeof(float));

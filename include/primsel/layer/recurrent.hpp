@@ -33,9 +33,8 @@ enum class GateFunction {
 /// products of h, the hidden state of the step before. With x and s the gate's rows of both products:
 /// - lstm, gates i, o, f, c (Hochreiter and Schmidhuber 1997; Gers, Schmidhuber and Cummins 2000): i = F(x + s), the
 ///   same for o and f, new cell = f * cell + i * G(x + s), h = o * H(new cell);
-/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is of
-/// r
-///   * h, or, if `resets_product`, r times that of h;
+/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is the
+///   product of the gated state, r times h, or, if `resets_product`, r times the product of h;
 /// - rnn, one gate (Elman 1990): h = F(x + s).
 /// Further inputs, those that the flags name, in their order. Output: n columns, a row for each sequence; its channels
 /// are the results that the flags name, in their order.

@@ -79,7 +79,7 @@ private:
     }
 
     /// Fills with values that are ordinary ones for bfloat16, too: both halves of a float have the same bits. Otherwise
-    /// half of the values would be huge or none, and some functions take twenty times as long for those.
+    /// half of the values would be huge or none, for which some functions take another way.
     static void fill(std::span<float> values) {
         unsigned state = 1;
         for (float& value : values) {
