@@ -93,8 +93,9 @@ private:
 /// Calls f with the elements, floats or integers; a tensor of the vector that it gives back.
 template <class F>
 [[nodiscard]] OnnxTensor map_elements(OnnxTensor const& tensor, Sizes dims, F const& f) {
-    return tensor.is_float() ? own_elements(std::move(dims), tensor.type, f(std::span<const float>(tensor.floats)))
-                             : own_elements(std::move(dims), tensor.type, f(tensor.integers));
+    return tensor.is_float()
+               ? own_elements(std::move(dims), tensor.type, f(std::span<const float>(tensor.floats)))
+               : own_elements(std::move(dims), tensor.type, f(std::span<const std::int64_t>(tensor.integers)));
 }
 
 /// Calls f(offset of a, offset of b) for each element of a result, in its order.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,9 +23,9 @@ public:
         std::vector<float> scales;
         std::vector<std::int32_t> zero_points;
     };
-    /// The bytes of int8 are shifted by 128, like their zero points.
-    DequantisedBytes(std::vector<std::uint8_t> bytes, Steps steps)
-        : bytes_(std::move(bytes)), steps_(std::move(steps)) {}
+    /// `owner` keeps the bytes alive.
+    DequantisedBytes(std::span<const std::byte> bytes, bool is_signed, std::shared_ptr<const void> owner, Steps steps)
+        : bytes_(bytes), is_signed_(is_signed), owner_(std::move(owner)), steps_(std::move(steps)) {}
 
     void read(std::size_t offset, std::span<std::byte> dst) const override {
         std::size_t from = offset / sizeof(float);
@@ -36,7 +37,9 @@ public:
             const float scale = steps_.scales[place];
             const std::int32_t zero = steps_.zero_points[place];
             for (std::size_t i = 0; i < count; ++i, to += sizeof(float)) {
-                const float value = static_cast<float>(bytes_[from + i] - zero) * scale;
+                const auto byte = std::to_integer<std::uint8_t>(bytes_[from + i]);
+                const std::int32_t q = is_signed_ ? static_cast<std::int8_t>(byte) : std::int32_t{byte};
+                const float value = static_cast<float>(q - zero) * scale;
                 std::memcpy(to, &value, sizeof(float));
             }
             from += count;
@@ -44,7 +47,9 @@ public:
     }
 
 private:
-    std::vector<std::uint8_t> bytes_;
+    std::span<const std::byte> bytes_;
+    bool is_signed_;
+    std::shared_ptr<const void> owner_;
     Steps steps_;
 };
 

@@ -129,16 +129,25 @@ void for_scaled(Sizes const& dims, Scales const& scales, F const& f) {
 }
 /// The real numbers of bytes with a scale for the tensor or for each place of an axis.
 [[nodiscard]] inline StoredFloats dequantised_bytes(OnnxTensor const& tensor, Scales const& scales) {
-    const int shift = tensor.type == OnnxType::int8 ? 128 : 0;
-    const auto shifted = [shift](std::int64_t q) { return static_cast<std::uint8_t>(q + shift); };
-    std::vector<std::uint8_t> bytes(tensor.size());
-    std::ranges::transform(tensor.integers, bytes.begin(), shifted);
     DequantisedBytes::Steps steps{.run = tensor.size(), .scales = {}, .zero_points = {}};
     if (!scales.is_one()) steps.run = count_of({tensor.dims.begin() + scales.axis + 1, tensor.dims.end()});
     steps.scales.assign(scales.scale.floats.begin(), scales.scale.floats.end());
-    for (std::size_t i = 0; i < steps.scales.size(); ++i) steps.zero_points.push_back(shifted(scales.zero(i)));
-    return StoredFloats::of_file(std::make_shared<const DequantisedBytes>(std::move(bytes), std::move(steps)), 0,
-                                 tensor.size());
+    for (std::size_t i = 0; i < steps.scales.size(); ++i) {
+        steps.zero_points.push_back(static_cast<std::int32_t>(scales.zero(i)));
+    }
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner = tensor.owner;
+    if (tensor.integers.is_bytes()) {
+        bytes = tensor.integers.bytes();
+    } else {  // the result of other constants
+        auto own = std::make_shared<std::vector<std::byte>>(tensor.size());
+        const auto narrow = [](std::int64_t q) { return static_cast<std::byte>(q & 255); };
+        std::ranges::transform(tensor.integers, own->begin(), narrow);
+        bytes = *own, owner = std::move(own);
+    }
+    auto real = std::make_shared<const DequantisedBytes>(bytes, tensor.type == OnnxType::int8, std::move(owner),
+                                                         std::move(steps));
+    return StoredFloats::of_file(std::move(real), 0, tensor.size());
 }
 
 /// The real numbers of known integers.

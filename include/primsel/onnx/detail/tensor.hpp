@@ -4,13 +4,13 @@
 #include <primsel/core/error.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/onnx/detail/proto.hpp>
+#include <primsel/onnx/detail/stored_integers.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -45,11 +45,11 @@ struct OnnxTensor {
     std::string name;
     std::vector<std::int64_t> dims;
     /// As in the file. Elements of float32, float16, bfloat16 and float64 are held as float (float64 rounded), those of
-    /// the integer types and of boolean as std::int64_t.
+    /// the integer types and of boolean as std::int64_t, or as the bytes that the file has.
     OnnxType type = OnnxType::float32;
     /// One of the two is filled.
     StoredFloats floats;
-    std::span<const std::int64_t> integers;
+    StoredIntegers integers;
     /// Keeps the elements alive.
     std::shared_ptr<const void> owner;
 

@@ -104,7 +104,7 @@ void with_type(OnnxType type, F const& f) {
     return own_elements(std::move(dims), type, std::move(values));
 }
 
-/// The elements that lie at `raw`, as the file has them. float32 is not copied but shares `owner`.
+/// The elements that lie at `raw`, as the file has them. float32 and many bytes are not copied but share `owner`.
 [[nodiscard]] inline OnnxTensor read_raw(std::vector<std::int64_t> dims, OnnxType type, std::string_view raw,
                                          std::shared_ptr<const void> const& owner) {
     if (type == OnnxType::int4 || type == OnnxType::uint4) return read_nibbles(std::move(dims), type, raw);
@@ -119,6 +119,16 @@ void with_type(OnnxType type, F const& f) {
                 .type = type,
                 .floats = StoredFloats::of_bytes(std::as_bytes(std::span(raw))),
                 .integers = {},
+                .owner = owner};
+    }
+    // Copies of so many as wider numbers are felt.
+    const bool is_signed = type == OnnxType::int8;
+    if ((is_signed || type == OnnxType::uint8) && count >= std::size_t{1} << 14) {
+        return {.name = {},
+                .dims = std::move(dims),
+                .type = type,
+                .floats = {},
+                .integers = StoredIntegers::of_bytes(std::as_bytes(std::span(raw)), is_signed),
                 .owner = owner};
     }
     OnnxTensor tensor;
