@@ -47,7 +47,8 @@ constexpr std::array networks{Network{"demo", &fashion::Net::graph, 0.2},
 constexpr int at_once = 16;
 constexpr std::size_t calibration_images = 256;
 
-constexpr std::array methods{ps::RangeMethod::min_max, ps::RangeMethod::percentile, ps::RangeMethod::mse};
+constexpr std::array methods{ps::RangeMethod::min_max, ps::RangeMethod::percentile, ps::RangeMethod::mse,
+                             ps::RangeMethod::kl};
 
 /// Prices by which plans compute convolutions in this precision wherever they can, whether that is faster here or not.
 template <ps::Precision precision>

@@ -39,7 +39,7 @@ class Quantise(Cli):
         result = self.quantise("--images", self.images(), "--out", out)
         self.assertEqual(list(result), ["model", "images", "tried", "chosen", "file"])
         self.assertEqual((result["images"], result["file"]), (2, str(out)))
-        self.assertEqual([row["ranges"] for row in result["tried"]], ["none (float32)", "min-max", "percentile", "mse"])
+        self.assertEqual([row["ranges"] for row in result["tried"]], ["none (float32)", "min-max", "percentile", "mse", "kl"])
         self.assertEqual(result["tried"][0]["error"], 0)
         errors = {row["ranges"]: row["error"] for row in result["tried"][1:]}
         self.assertEqual(errors[result["chosen"]], min(errors.values()))

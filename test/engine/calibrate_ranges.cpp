@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <span>
@@ -57,6 +58,72 @@ TEST_CASE("ranges of the values themselves, without the rarest, and with the lea
     CHECK(best.scale < all.at("image").scale);
     CHECK(squared_error(values, best) < 0.9 * squared_error(values, all.at("image")));
     CHECK(squared_error(values, best) < squared_error(values, usual));
+
+    // Far fewer levels are spent on the outlier, and of values of one sign all 256 reach up to the bound.
+    const ps::TensorRanges close = statistics.ranges(ps::RangeMethod::kl);
+    CHECK(close.at("image").scale < 0.5F * all.at("image").scale);
+    CHECK(close.at("image").scale > 2 * 2.5F / 255);
+    CHECK(close.at("relu").zero_point == 0);
+    CHECK(close.at("relu").scale < close.at("image").scale);
+}
+
+/// Distribution by distribution, bin by bin.
+double divergence(std::vector<double> bins, std::size_t reach, std::size_t levels) {
+    bins[0] = bins[1];
+    std::vector<double> p(bins.begin(), bins.begin() + static_cast<std::ptrdiff_t>(reach)), q(reach, 0.0);
+    for (std::size_t i = reach; i < bins.size(); ++i) p.back() += bins[i];
+    for (std::size_t level = 0; level < levels; ++level) {
+        std::vector<std::size_t> filled;
+        double count = 0;
+        for (std::size_t i = 0; i < reach; ++i) {
+            if (i * levels / reach != level) continue;
+            count += bins[i];
+            if (bins[i] > 0) filled.push_back(i);
+        }
+        for (const std::size_t i : filled) q[i] = count / static_cast<double>(filled.size());
+    }
+    double all_p = 0, all_q = 0, sum = 0;
+    for (std::size_t i = 0; i < reach; ++i) all_p += p[i], all_q += q[i];
+    if (all_q == 0) return std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < reach; ++i) {
+        if (p[i] == 0) continue;
+        if (q[i] == 0) return std::numeric_limits<double>::infinity();
+        sum += p[i] / all_p * std::log(p[i] / all_p / (q[i] / all_q));
+    }
+    return sum;
+}
+
+TEST_CASE("the least divergence is that of all numbers of bins") {
+    std::mt19937 bits(11);
+    for (const std::size_t count : {9U, 40U, 131U}) {
+        for (const std::size_t levels : {4U, 7U, 8U}) {
+            for (int round = 0; round < 12; ++round) {
+                CAPTURE(count);
+                CAPTURE(levels);
+                CAPTURE(round);
+                // Half a bell of some width with a spike at zero, empty bins and an outlier.
+                std::normal_distribution<double> bell(0, static_cast<double>(count) / (2 + round));
+                std::vector<std::uint64_t> bins(count, 0);
+                for (int i = 0; i < 1000; ++i) {
+                    const auto bin = static_cast<std::size_t>(std::abs(bell(bits)));
+                    if (bin < count && (round % 3 != 0 || bin % 5 != 3)) ++bins[bin];
+                }
+                bins[0] += 500, ++bins[count - 1];
+                const std::vector<double> exact(bins.begin(), bins.end());
+                double least = std::numeric_limits<double>::infinity();
+                for (std::size_t reach = levels; reach <= count; ++reach) {
+                    least = std::min(least, divergence(exact, reach, levels));
+                }
+                const std::size_t found = ps::engine::detail::least_divergence(bins, levels);
+                CHECK(divergence(exact, found, levels) <= least + 1e-12);
+                for (std::size_t reach = found + 1; reach <= count; ++reach) {
+                    CHECK(divergence(exact, reach, levels) > least - 1e-12);
+                }
+            }
+        }
+    }
+    const std::vector<std::uint64_t> empty(16, 0);
+    CHECK(ps::engine::detail::least_divergence(empty, 8) == 16);
 }
 
 TEST_CASE("tensors that share their values share a range") {

@@ -44,7 +44,8 @@ struct QuantiseCommand : Options {
     [[nodiscard]] bool has_budget() const { return error || agreement || accuracy_loss; }
 };
 
-constexpr std::array methods{ps::RangeMethod::min_max, ps::RangeMethod::percentile, ps::RangeMethod::mse};
+constexpr std::array methods{ps::RangeMethod::min_max, ps::RangeMethod::percentile, ps::RangeMethod::mse,
+                             ps::RangeMethod::kl};
 
 std::string in_percent(double share) {
     char text[32];
@@ -478,8 +479,8 @@ void add_quantise(CLI::App& app) {
                                                 if (name == to_string_view(each)) options->method = each;
                                             }
                                         },
-                                        "min-max, percentile or mse (default: the one with the least error)")
-                                    ->check(CLI::IsMember({"min-max", "percentile", "mse"}))
+                                        "min-max, percentile, mse or kl (default: the one with the least error)")
+                                    ->check(CLI::IsMember({"min-max", "percentile", "mse", "kl"}))
                                     ->type_name("NAME");
     constexpr double any = std::numeric_limits<double>::max();
     add_share(

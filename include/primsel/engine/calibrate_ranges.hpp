@@ -1,6 +1,7 @@
 // The ranges of a network's tensors, from images like those that it will see.
 #pragma once
 
+#include <primsel/engine/detail/least_divergence.hpp>
 #include <primsel/engine/engine.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/ranges.hpp>
@@ -20,12 +21,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The values that a tensor's bytes reach: all that were seen; all but 0.01 % at either end; or those for which bytes
-/// differ least from the values, in the sum of squares.
-enum class RangeMethod { min_max, percentile, mse };
+/// The values that a tensor's bytes reach: all that were seen; all but 0.01 % at either end; those for which bytes
+/// differ least from the values, in the sum of squares; or those within the magnitude for which the distribution of
+/// bytes diverges least from that of the values, in the sense of Kullback and Leibler.
+enum class RangeMethod { min_max, percentile, mse, kl };
 
 [[nodiscard]] constexpr std::string_view to_string_view(RangeMethod method) {
-    constexpr std::string_view names[] = {"min-max", "percentile", "mse"};
+    constexpr std::string_view names[] = {"min-max", "percentile", "mse", "kl"};
     return names[static_cast<std::size_t>(method)];
 }
 
@@ -48,16 +50,32 @@ public:
             const double part = (static_cast<double>(value) - static_cast<double>(low_)) * scale;
             ++counts_[std::min(static_cast<std::size_t>(part), parts - 1)];
         }
+        const double to_bin = largest() > 0 ? static_cast<double>(bins) / largest() : 0;
+        for (const float value : values) {
+            const double bin = std::abs(static_cast<double>(value)) * to_bin;
+            ++magnitudes_[std::min(static_cast<std::size_t>(bin), bins - 1)];
+        }
     }
     /// The lowest and the highest value that bytes should reach.
     [[nodiscard]] std::pair<float, float> bounds(RangeMethod method) const {
         if (method == RangeMethod::percentile) return percentiles(1e-4);
         if (method == RangeMethod::mse) return least_error();
+        if (method == RangeMethod::kl) return within_magnitude();
         return {low_, high_};
     }
 
 private:
-    static constexpr std::size_t parts = 4096;
+    static constexpr std::size_t parts = 4096, bins = 2048;
+
+    [[nodiscard]] double largest() const {
+        return std::max(std::abs(static_cast<double>(low_)), std::abs(static_cast<double>(high_)));
+    }
+    /// Bytes of one sign have 256 levels, of both half of them.
+    [[nodiscard]] std::pair<float, float> within_magnitude() const {
+        const std::size_t levels = low_ < 0 && high_ > 0 ? 128 : 256, reach = least_divergence(magnitudes_, levels);
+        const auto bound = static_cast<float>(largest() * static_cast<double>(reach) / static_cast<double>(bins));
+        return {std::max(low_, -bound), std::min(high_, bound)};
+    }
 
     [[nodiscard]] float border(std::size_t part) const {
         const double share = static_cast<double>(part) / parts;
@@ -100,7 +118,9 @@ private:
 
     float low_ = std::numeric_limits<float>::infinity(), high_ = -std::numeric_limits<float>::infinity();
     bool finite_ = true;
-    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(parts, 0);
+    /// By value between the bounds, and by magnitude.
+    std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(parts, 0),
+                               magnitudes_ = std::vector<std::uint64_t>(bins, 0);
 };
 
 }  // namespace engine::detail
