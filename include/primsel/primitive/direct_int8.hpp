@@ -99,7 +99,7 @@ struct Int8Numbers {
         /// The panel's sums end as those of `count` pixels from `pixel` on.
         PRIMSEL_INLINE void operator()(const std::int32_t* sums, std::size_t pixel, int count) const {
             if constexpr (narrows) {
-                for (int i = 0; i < count; i += ByteStore<Arch>::runs) store_bytes(sums, pixel, i, count - 1);
+                residual == nullptr ? store_bytes<false>(sums, pixel, count) : store_bytes<true>(sums, pixel, count);
             } else {
                 for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) {
                     End::store_pixel(pixel * step, [this, sums](int v) { return value(sums + v * lanes<Arch>, v); });
@@ -114,32 +114,43 @@ struct Int8Numbers {
         PRIMSEL_INLINE V value(const std::int32_t* sums, int v) const {
             return rounded_product<Arch>(load_integers<Arch>(sums), factor[v]) + bias[v];
         }
-        /// Stores the pixels of a few runs from the i-th on, up to the last one, which may be stored several times.
-        PRIMSEL_INLINE void store_bytes(const std::int32_t* sums, std::size_t pixel, int i, int last) const {
+        template <bool adds>
+        PRIMSEL_INLINE void store_bytes(const std::int32_t* sums, std::size_t pixel, int count) const {
+            // Copies stay in registers: stores of bytes may change members.
             constexpr int runs = ByteStore<Arch>::runs;
-            V values[runs * vectors];
-            Element* to[runs];
+            const ByteStore<Arch> store = bytes;
+            const V zero = residual_zero, by = residual_factor;
+            const int run_bytes = stored;
+            V factors[vectors], biases[vectors];
             PRIMSEL_UNROLL
-            for (int run = 0; run < runs; ++run) {
-                const int row = std::min(i + run, last);
-                const std::size_t at = (pixel + static_cast<std::size_t>(row)) * step;
-                to[run] = dst + at;
-                const Element* added = residual == nullptr ? nullptr : residual + at;
-                Element some[gemm::dot_columns];
-                if (residual != nullptr && stored < gemm::dot_columns) {
-                    std::copy_n(added, stored, some);
-                    added = some;
-                }
+            for (int v = 0; v < vectors; ++v) factors[v] = factor[v], biases[v] = bias[v];
+            std::size_t at = pixel * step;
+            for (int i = 0; i < count; i += runs) {
+                V values[runs * vectors];
+                Element* to[runs];
                 PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) {
-                    const int column = v * lanes<Arch>;
-                    V& result = values[run * vectors + v];
-                    result = value(sums + row * gemm::dot_columns + column, v);
-                    if (added == nullptr) continue;
-                    result += rounded_product<Arch>(load_bytes<Arch>(added + column) - residual_zero, residual_factor);
+                for (int run = 0; run < runs; ++run) {
+                    // The last pixel may be stored twice.
+                    if (run == 0 || i + run < count) {
+                        to[run] = dst + at, at += step;
+                    } else {
+                        to[run] = to[run - 1], sums -= gemm::dot_columns;
+                    }
+                    const Element* added = adds ? residual + (to[run] - dst) : nullptr;
+                    Element some[gemm::dot_columns];
+                    if (adds && run_bytes < gemm::dot_columns) {
+                        std::copy_n(added, run_bytes, some);
+                        added = some;
+                    }
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v, sums += lanes<Arch>) {
+                        V& result = values[run * vectors + v];
+                        result = rounded_product<Arch>(load_integers<Arch>(sums), factors[v]) + biases[v];
+                        if (adds) result += rounded_product<Arch>(load_bytes<Arch>(added + v * lanes<Arch>) - zero, by);
+                    }
                 }
+                store.store_runs(values, to, run_bytes);
             }
-            bytes.store_runs(values, to, stored);
         }
     };
 };
