@@ -34,7 +34,7 @@ struct Int8Numbers {
     /// Sums of this many products, and of as many with the zero point, fit 32 bits.
     static constexpr int deepest = 32768;
     /// On a Xeon with AVX-512 VNNI.
-    static constexpr double end_of_product = 15;
+    static constexpr double end_of_product = 12;
     /// A weight's scale and the sum of the weights.
     static constexpr std::size_t tail_floats = 2;
 
