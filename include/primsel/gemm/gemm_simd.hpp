@@ -6,14 +6,14 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// primsel's own matrix multiplication: register tiles over packed panels of B, packed at every call. If B has no more
-/// columns than A has rows, all of B is packed first; otherwise each panel is packed before its use.
+/// columns than A has rows, all of B is packed first; otherwise a few panels are packed before their use.
 struct SimdGemm {
     static constexpr FixedString id = "simd";
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(int m, int n, int k, std::size_t workers) {
         if (pack_at_first(m, n)) return gemm::packed_size<Arch>(k, n);
-        return workers * panel_floats<Arch>(k);
+        return workers * (is_spread(m, n) ? panels_at_once<Arch>(k) : 1) * panel_floats<Arch>(k);
     }
 
     template <class Arch>
@@ -43,6 +43,19 @@ private:
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panel_floats(int k) {
         return round_up_floats(static_cast<std::size_t>(k) * static_cast<std::size_t>(gemm::panel_width<Arch>));
+    }
+
+    /// The panels that may be packed together: as many as take a quarter of L2.
+    template <class Arch>
+    [[nodiscard]] static std::size_t panels_at_once(int k) {
+        return std::clamp<std::size_t>(l2_floats / 4 / panel_floats<Arch>(k), 1, 16);
+    }
+    /// Whether rows of C are so many and so long that a processor does not find all their pages quickly, which are
+    /// small where the caller owns C: some 1500 of 4 KiB, and sixty of these at once. Then only a few rows are written
+    /// at a time, each in a longer run. A result of 320 rows of 49 KiB took four times as long by whole columns.
+    [[nodiscard]] static constexpr bool is_spread(int m, int n) {
+        constexpr std::size_t pages = 1500, page_floats = 1024;
+        return static_cast<std::size_t>(m) * static_cast<std::size_t>(n) > pages * page_floats;
     }
 
     [[nodiscard]] static gemm::TileArgs tile_args(GemmArgs const& args) {
@@ -101,13 +114,28 @@ private:
 
     template <class Arch>
     static void run_by_panels(GemmArgs const& args) noexcept {
-        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n));
-        args.executor.parallel_for(panels, [&args](std::size_t panel, std::size_t worker) {
-            const int first = static_cast<int>(panel) * gemm::panel_width<Arch>;
-            const int columns = gemm::panel_columns<Arch>(first, args.n);
-            float* packed = args.scratch + worker * panel_floats<Arch>(args.k);
-            gemm::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns, packed);
-            run_panel<Arch>(args, 0, args.m, first, packed);
+        constexpr int width = gemm::panel_width<Arch>;
+        const bool spread = is_spread(args.m, args.n);
+        const int rows = spread ? 28 / gemm::tile_rows<Arch> * gemm::tile_rows<Arch> : args.m;
+        const std::size_t panel_size = panel_floats<Arch>(args.k), threads = args.executor.concurrency(),
+                          panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n)),
+                          most = spread ? panels_at_once<Arch>(args.k) : 1,
+                          at_once = std::min(most, (panels + threads - 1) / threads);
+        args.executor.parallel_for((panels + at_once - 1) / at_once, [&](std::size_t group, std::size_t worker) {
+            const std::size_t begin = group * at_once, end = std::min(begin + at_once, panels);
+            float* const packed = args.scratch + worker * most * panel_size;
+            const auto first = [](std::size_t panel) { return static_cast<int>(panel) * width; };
+            for (std::size_t panel = begin; panel < end; ++panel) {
+                const int columns = gemm::panel_columns<Arch>(first(panel), args.n);
+                gemm::pack_panel(args.b, args.k, first(panel), std::min(columns, args.n - first(panel)), columns,
+                                 packed + (panel - begin) * panel_size);
+            }
+            for (int row = 0; row < args.m; row += rows) {
+                for (std::size_t panel = begin; panel < end; ++panel) {
+                    run_panel<Arch>(args, row, std::min(row + rows, args.m), first(panel),
+                                    packed + (panel - begin) * panel_size);
+                }
+            }
         });
     }
 };
