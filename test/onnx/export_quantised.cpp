@@ -61,7 +61,8 @@ ps::Graph network(int batch) {
     const std::size_t hidden =
         add("hidden_relu", ps::ActivationParams{relu}, {add("hidden", ps::DenseParams{.k = 7}, {small})});
     const std::size_t scores = add("scores", ps::DenseParams{.k = 10, .bias = false}, {hidden});
-    graph.set_outputs({scores, up});
+    const std::size_t rows = add("rows", ps::DenseRowsParams{.k = 6, .bias = false}, {up});
+    graph.set_outputs({scores, up, rows});
     return graph;
 }
 
@@ -75,6 +76,26 @@ Both again(ps::Graph const& graph, ps::Weights const& weights, ps::OnnxExportOpt
     ps::OnnxModel model = imported::parse(ps::to_onnx(graph, weights, options), {.batch = graph.batch()});
     ps::Graph read = ps::simplify(model.graph);
     return {ps::simplify(graph), std::move(model), std::move(read)};
+}
+/// The number of outputs of a layer that multiplies integers, and 0 for others.
+int outputs_of(ps::Node const& node) {
+    if (std::holds_alternative<ps::DenseRowsParams>(node.layer)) return node.shape.w;
+    const bool multiplies = std::holds_alternative<ps::DenseParams>(node.layer) ||
+                            std::holds_alternative<ps::ConvParams>(node.layer) ||
+                            std::holds_alternative<ps::ConvTransposeParams>(node.layer);
+    return multiplies ? node.shape.c : 0;
+}
+std::vector<float> weights_of_output(ps::Node const& node, std::span<const float> kernel, std::size_t output) {
+    const auto outputs = static_cast<std::size_t>(outputs_of(node));
+    std::size_t inner = kernel.size() / outputs;  // a row for each output
+    if (std::holds_alternative<ps::DenseRowsParams>(node.layer)) inner = 1;
+    const auto* up = std::get_if<ps::ConvTransposeParams>(&node.layer);
+    if (up != nullptr) inner = static_cast<std::size_t>(up->kernel.h) * static_cast<std::size_t>(up->kernel.w);
+    std::vector<float> result;
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+        if (i / inner % outputs == output) result.push_back(kernel[i]);
+    }
+    return result;
 }
 /// Whether the tensor is a result alone: it stays floats, and so has no range.
 bool is_read(ps::Graph const& graph, std::size_t i) {
@@ -102,30 +123,32 @@ TEST_CASE(
             CHECK(to.epilogue.clamp == from.epilogue.clamp);
             CHECK(to.epilogue.residual == from.epilogue.residual);
             CHECK(to.range == (is_read(written, i) ? from.range : TensorRange{}));
-            const bool is_dense = std::holds_alternative<ps::DenseParams>(from.layer);
-            if (!is_dense && !std::holds_alternative<ps::ConvParams>(from.layer)) continue;
+            const auto k = static_cast<std::size_t>(outputs_of(from));
+            if (k == 0) continue;
             ++in_integers;
             const ps::PreparedWeights exact = ps::prepare_weights(from, weights),
                                       rounded = ps::prepare_weights(to, model.weights);
             REQUIRE(rounded.kernel.size() == exact.kernel.size());
             REQUIRE(rounded.bias.size() == exact.bias.size());
-            const auto k = static_cast<std::size_t>(from.shape.c), depth = exact.kernel.size() / k;
             const float of_input = written[from.inputs[0]].range.scale;
             for (std::size_t at = 0; at < k; ++at) {
-                ps::gemm::Int8Weights right(exact.kernel.data() + at * depth, depth),
-                    here(rounded.kernel.data() + at * depth, depth);
+                const std::vector<float> exact_row = weights_of_output(from, exact.kernel, at),
+                                         rounded_row = weights_of_output(to, rounded.kernel, at);
+                ps::gemm::Int8Weights right(exact_row.data(), exact_row.size()),
+                    here(rounded_row.data(), rounded_row.size());
                 bool same = true;
-                for (std::size_t j = at * depth; j < (at + 1) * depth; ++j) {
-                    same = same && right.rounded(exact.kernel[j]) == here.rounded(rounded.kernel[j]);
+                for (std::size_t j = 0; j < exact_row.size(); ++j) {
+                    same = same && right.rounded(exact_row[j]) == here.rounded(rounded_row[j]);
                 }
                 CHECK(same);
                 CHECK(here.scale() == doctest::Approx(right.scale()).epsilon(1e-6));
+                CHECK(!std::ranges::equal(exact_row, rounded_row));
                 if (exact.bias.empty()) continue;
                 const float step = of_input * right.scale();
                 CHECK(std::abs(rounded.bias[at] - exact.bias[at]) <= 0.5F * step + 1e-6F * std::abs(exact.bias[at]));
             }
         }
-        CHECK(in_integers == 7);
+        CHECK(in_integers == 9);
     }
 }
 
@@ -267,6 +290,34 @@ TEST_CASE("weights that layers share are written once") {
     CHECK(std::ranges::count_if(file.initializers, [](auto const& each) { return each.second.type == 3; }) == 2);
     const Both both = again(graph, weights);
     CHECK(both.read.shared().contains("b.weight"));
+}
+
+TEST_CASE("transposed convolutions in groups have float weights, and weights that are not finite are refused") {
+    ps::Graph graph;
+    graph.add("x", ps::InputParams{{4, 3, 3}}, {});
+    graph.add("up", ps::ConvTransposeParams{.k = 6, .kernel = {2}, .stride = {2}, .groups = 2}, {0});
+    graph.add("rows", ps::DenseRowsParams{.k = 5}, {1});
+    graph.set_range(0, ps::range_of(-1, 1));
+    graph.set_range(1, ps::range_of(-1, 1));
+    ps::Weights weights = ps::random_weights(graph);
+    const Both both = again(graph, weights);
+    const auto is_exact = [&](std::size_t i) {
+        const ps::PreparedWeights exact = ps::prepare_weights(both.written[i], weights),
+                                  here = ps::prepare_weights(both.read[i], both.model.weights);
+        return std::ranges::equal(here.kernel, exact.kernel);
+    };
+    CHECK(is_exact(1));
+    CHECK(!is_exact(2));
+
+    std::vector<float> values(30, 0.5F);
+    values[7] = std::numeric_limits<float>::quiet_NaN();
+    ps::Weights broken;
+    for (auto const& [name, tensor] : weights) {
+        if (name != "rows.weight") broken.add(name, tensor);
+    }
+    broken.add("rows.weight", {6, 5}, std::move(values));
+    CHECK_THROWS_WITH_AS((void)ps::to_onnx(graph, broken, {.quantised = true}),
+                         "ONNX export: layer rows (dense_rows): its weights are too large for 8 bits", ps::error);
 }
 
 TEST_CASE("a network without ranges cannot be written in 8 bits") {
