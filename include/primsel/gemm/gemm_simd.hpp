@@ -1,7 +1,11 @@
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/gemm/gemm.hpp>
 #include <primsel/gemm/panel.hpp>
+
+#include <algorithm>
+#include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -13,7 +17,7 @@ struct SimdGemm {
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(int m, int n, int k, std::size_t workers) {
         if (pack_at_first(m, n)) return gemm::packed_size<Arch>(k, n);
-        return workers * (is_spread(m, n) ? panels_at_once<Arch>(k) : 1) * panel_floats<Arch>(k);
+        return workers * panels_at_once<Arch>(m, n, k) * panel_floats<Arch>(k);
     }
 
     template <class Arch>
@@ -29,13 +33,25 @@ struct SimdGemm {
     [[nodiscard]] static Work work(int m, int n, int k) {
         const double rows = m, columns = gemm::padded_columns<Arch>(n), depth = k;
         const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
+        // Where a panel writes a few lines of every row, and C is beyond L2, that takes half as long again.
+        const bool is_scattered =
+            !pack_at_first(m, n) && c > sizeof(float) * l2_floats && panels_at_once<Arch>(m, n, k) == 1;
         return Work{}  // The cost of calling a product and of its set-up.
             .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8})
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
             .add({.rate = Rate::gemm,
                   .operations = gemm::tile_operations<Arch>(rows, n, depth),
-                  .bytes = a + packed + 2 * c,
+                  .bytes = a + packed + (is_scattered ? 3 : 2) * c,
                   .working_set = a + packed + c});
+    }
+
+    /// The panels that are packed together: as many as take a quarter of L2 where C takes twice as much. A panel writes
+    /// a few lines of every row of C, which nothing prefetches, and in small pages looks up each row's page again; with
+    /// several panels a few rows are written in longer runs. In L2, one panel at a time is faster.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t panels_at_once(int m, int n, int k) {
+        if (static_cast<std::size_t>(m) * static_cast<std::size_t>(n) <= 2 * l2_floats) return 1;
+        return std::clamp<std::size_t>(l2_floats / 4 / panel_floats<Arch>(k), 1, 16);
     }
 
 private:
@@ -43,19 +59,6 @@ private:
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panel_floats(int k) {
         return round_up_floats(static_cast<std::size_t>(k) * static_cast<std::size_t>(gemm::panel_width<Arch>));
-    }
-
-    /// The panels that may be packed together: as many as take a quarter of L2.
-    template <class Arch>
-    [[nodiscard]] static std::size_t panels_at_once(int k) {
-        return std::clamp<std::size_t>(l2_floats / 4 / panel_floats<Arch>(k), 1, 16);
-    }
-    /// Whether rows of C are so many and so long that a processor does not find all their pages quickly, which are
-    /// small where the caller owns C: some 1500 of 4 KiB, and sixty of these at once. Then only a few rows are written
-    /// at a time, each in a longer run. A result of 320 rows of 49 KiB took four times as long by whole columns.
-    [[nodiscard]] static constexpr bool is_spread(int m, int n) {
-        constexpr std::size_t pages = 1500, page_floats = 1024;
-        return static_cast<std::size_t>(m) * static_cast<std::size_t>(n) > pages * page_floats;
     }
 
     [[nodiscard]] static gemm::TileArgs tile_args(GemmArgs const& args) {
@@ -115,12 +118,11 @@ private:
     template <class Arch>
     static void run_by_panels(GemmArgs const& args) noexcept {
         constexpr int width = gemm::panel_width<Arch>;
-        const bool spread = is_spread(args.m, args.n);
-        const int rows = spread ? 28 / gemm::tile_rows<Arch> * gemm::tile_rows<Arch> : args.m;
         const std::size_t panel_size = panel_floats<Arch>(args.k), threads = args.executor.concurrency(),
                           panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n)),
-                          most = spread ? panels_at_once<Arch>(args.k) : 1,
+                          most = panels_at_once<Arch>(args.m, args.n, args.k),
                           at_once = std::min(most, (panels + threads - 1) / threads);
+        const int rows = most > 1 ? 28 / gemm::tile_rows<Arch> * gemm::tile_rows<Arch> : args.m;
         args.executor.parallel_for((panels + at_once - 1) / at_once, [&](std::size_t group, std::size_t worker) {
             const std::size_t begin = group * at_once, end = std::min(begin + at_once, panels);
             float* const packed = args.scratch + worker * most * panel_size;

@@ -1,7 +1,6 @@
 // A convolution as one product of the kernel and a matrix of patches, for im2 and conv-1x1.
 #pragma once
 
-#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/gemm/gemm.hpp>
 #include <primsel/primitive/primitive.hpp>
@@ -60,13 +59,8 @@ struct FormTraits {
         const Sizes size = sizes(s);
         Work of_group = G::template work<Arch>(size.m, size.n, size.k);
         const double others = s.groups - 1, result = 4.0 * static_cast<double>(s.out_pixels()) * s.group_k();
-        // A panel writes a few lines of every plane of the result. In planes beyond L2 nothing prefetches lines so few,
-        // which takes half as long again.
-        const bool is_scattered = kernel_is_a && s.groups * result > sizeof(float) * l2_floats;
         for (Phase& phase : of_group.phases) {
-            if (phase.rate != Rate::gemm) continue;
-            phase.working_set += others * (result + beside);
-            if (is_scattered) phase.bytes += result;
+            if (phase.rate == Rate::gemm) phase.working_set += others * (result + beside);
         }
         return Work{}.append(of_group, s.groups);
     }
