@@ -2474,6 +2474,132 @@ struct Reduce {
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/recurrent.hpp
+
+#include <array>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+enum class RecurrentKind { lstm, gru, rnn };
+
+/// The functions that gates of recurrent layers may have, as ONNX has them. With alpha and beta: affine is alpha * x +
+/// beta; leaky_relu alpha * x below zero; thresholded_relu x from alpha on, else 0; scaled_tanh alpha * tanh(beta * x);
+/// hard_sigmoid alpha * x + beta, clamped to [0, 1]; elu alpha * (exp(x) - 1) below zero. The others ignore them.
+enum class GateFunction {
+    sigmoid,
+    tanh,
+    relu,
+    affine,
+    leaky_relu,
+    thresholded_relu,
+    scaled_tanh,
+    hard_sigmoid,
+    elu,
+    softsign,
+    softplus,
+};
+
+/// One direction of a recurrent layer with n hidden units. Its first input has the products of each step's input and
+/// the input weights, with their bias: steps x sequences x (gates * n), as a dense layer on rows gives it. An image has
+/// one or more sequences. Weights: `<name>.weight`, of (gates * n) x n, and `<name>.bias`, of gates * n, for the
+/// products of h, the hidden state of the step before. With x and s the gate's rows of both products:
+/// - lstm, gates i, o, f, c (Hochreiter and Schmidhuber 1997; Gers, Schmidhuber and Cummins 2000): i = F(x + s), the
+///   same for o and f, new cell = f * cell + i * G(x + s), h = o * H(new cell);
+/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is the
+///   product of the gated state, r times h, or, if `resets_product`, r times the product of h;
+/// - rnn, one gate (Elman 1990): h = F(x + s).
+/// Further inputs, those that the flags name, in their order. Output: n columns, a row for each sequence; its channels
+/// are the results that the flags name, in their order.
+struct RecurrentParams {
+    RecurrentKind kind = RecurrentKind::lstm;
+    /// F of the gates that open and close, G of what enters, H of the cell.
+    GateFunction f = GateFunction::sigmoid, g = GateFunction::tanh, h = GateFunction::tanh;
+    /// Those of F, G and H.
+    std::array<float, 3> alpha{}, beta{};
+    /// The bound of what F and G get: it is clamped to [-clip, clip].
+    float clip = std::numeric_limits<float>::infinity();
+    /// Begins at the last step of each sequence.
+    bool reverse = false;
+    bool bias = true;
+    /// lstm: f = 1 - i; the weights of f are not read.
+    bool couples_gates = false;
+    /// gru: see above. PyTorch's.
+    bool resets_product = false;
+    /// h and, of an lstm, the cell before the first step, sequences x n each; they are 0 if there is no such input.
+    bool starts_h = false, starts_cell = false;
+    /// How many steps each sequence has. Its results of later steps are 0, and all of those of a sequence of no steps.
+    bool has_lengths = false;
+    /// lstm: peepholes of i, o and f, n each, by which the cell is added to what these gates get; o's sees the new
+    /// cell.
+    bool has_peepholes = false;
+    /// The last inputs are the weight and the bias, as vectors of the batch: in a training step, where they change.
+    bool reads_weights = false;
+    /// The results: h of every step, h of the last step, the cell of the last step.
+    bool gives_all = true, gives_last = false, gives_cell = false;
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == RecurrentKind::lstm ? "lstm" : kind == RecurrentKind::gru ? "gru" : "rnn";
+    }
+    constexpr void each_field(auto const& visit) const {
+        visit("kind", kind), visit("f", f), visit("g", g), visit("h", h), visit("alpha", alpha), visit("beta", beta),
+            visit("clip", clip), visit("reverse", reverse), visit("bias", bias), visit("couples_gates", couples_gates),
+            visit("resets_product", resets_product), visit("starts_h", starts_h), visit("starts_cell", starts_cell),
+            visit("has_lengths", has_lengths), visit("has_peepholes", has_peepholes),
+            visit("reads_weights", reads_weights), visit("gives_all", gives_all), visit("gives_last", gives_last),
+            visit("gives_cell", gives_cell);
+    }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        if (reads_weights) return;
+        visit("weight", WeightDims{input.w, hidden(input)}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{input.w}, WeightValues::finite);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != input_count()) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const Shape in = inputs[0];
+        if (in.w % gates() != 0) return Fault::groups_do_not_divide;
+        const std::int64_t n = hidden(in), state = in.h * n;
+        if (bounded_product({in.c + std::int64_t{2}, in.h, in.w}) > max_extent) return Fault::too_large;
+        if (bounded_product({in.w, n}) > max_floats) return Fault::too_large;
+        std::size_t at = 1;
+        const auto fits = [&](bool is_there, std::int64_t size) {
+            return !is_there || static_cast<std::int64_t>(inputs[at++].size()) == size;
+        };
+        const bool fit = fits(starts_h, state) && fits(starts_cell, state) && fits(has_lengths, in.h) &&
+                         fits(has_peepholes, 3 * n) && fits(reads_weights, in.w * n) &&
+                         fits(reads_weights && bias, in.w);
+        return fit ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        const bool is_lstm = kind == RecurrentKind::lstm;
+        if (!is_lstm && (couples_gates || starts_cell || has_peepholes || gives_cell))
+            return "only an lstm has a cell, peepholes and gates that may be coupled";
+        if (resets_product && kind != RecurrentKind::gru) return "only a gru resets a product";
+        if (!(clip > 0.0F)) return "the clip must be above 0";
+        for (const float value : {alpha[0], alpha[1], alpha[2], beta[0], beta[1], beta[2]}) {
+            if (!is_finite(value)) return "alpha and beta must be finite";
+        }
+        return gives_all || gives_last || gives_cell ? "" : "there must be a result";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = (gives_all ? inputs[0].c : 0) + (gives_last ? 1 : 0) + (gives_cell ? 1 : 0),
+                .h = inputs[0].h,
+                .w = hidden(inputs[0])};
+    }
+    [[nodiscard]] constexpr int gates() const {
+        return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
+    }
+    /// The hidden units, given the shape of the first input.
+    [[nodiscard]] constexpr int hidden(Shape const& input) const { return input.w / gates(); }
+    [[nodiscard]] constexpr std::size_t input_count() const {
+        return std::size_t{1} + (starts_h ? 1 : 0) + (starts_cell ? 1 : 0) + (has_lengths ? 1 : 0) +
+               (has_peepholes ? 1 : 0) + (reads_weights ? bias ? 2 : 1 : 0);
+    }
+    friend constexpr bool operator==(RecurrentParams const&, RecurrentParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/reshape.hpp
 
 // primsel/tensor/dims.hpp
@@ -2865,6 +2991,108 @@ public:
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/sampling.hpp
+// Layers that read an image at computed places.
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The value of a place outside the image: 0, that of the nearest pixel of the border, or that of the image mirrored
+/// at its borders, again and again.
+enum class SamplePadding { zeros, border, reflection };
+
+/// Reads the first input, c x h x w, at the places in the second: ONNX's GridSample. The second input has the places of
+/// a x b pixels in its rows, (a * groups) x b x 2: x along the width, then y. Output: c x a x b. If the image is a
+/// volume, its h are `depth` slices of h / depth rows, and places have a third number, z. Channels are divided into
+/// groups; each has a places of its own.
+struct GridSampleParams {
+    /// Linear and cubic means are those of ResizeParams, with a coefficient of -0.75. A nearest pixel halfway between
+    /// two is the even one.
+    ResizeMode mode = ResizeMode::linear;
+    SamplePadding padding = SamplePadding::zeros;
+    /// -1 and 1 are the middles of the first and last pixels. Otherwise they are the image's borders.
+    bool align_corners = false;
+    /// Places are counted in pixels, from the middle of the first.
+    bool pixels = false;
+    /// Slices of a volume; 0: an image.
+    int depth = 0;
+    int groups = 1;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "grid_sample"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("mode", mode), visit("padding", padding), visit("align_corners", align_corners), visit("pixels", pixels),
+            visit("depth", depth), visit("groups", groups);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (inputs[1].w != (depth > 0 ? 3 : 2)) return Fault::shapes_differ;
+        if (depth > 0 && inputs[0].h % depth != 0) return Fault::shapes_differ;
+        if (inputs[0].c % groups != 0 || inputs[1].c % groups != 0) return Fault::groups_do_not_divide;
+        // Pixels of an image are counted in 32 bits.
+        if (bounded_product({inputs[0].h, inputs[0].w}) > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!layer::detail::is_size(groups)) return "the groups must be from 1 to 2^29";
+        if (!layer::detail::is_size_or_0(depth)) return "the depth must be from 0 to 2^29";
+        return depth > 0 && mode == ResizeMode::cubic ? "a volume has no cubic means" : "";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = inputs[1].c / groups, .w = inputs[1].h};
+    }
+    friend constexpr bool operator==(GridSampleParams const&, GridSampleParams const&) = default;
+};
+
+/// Pools boxes of images to one size (He et al. 2017): ONNX's RoiAlign. Inputs: images, (images * c) x h x w; the
+/// corners (x, y, x, y) of n boxes, 1 x n x 4; the number of the image of each, n elements. Output: (n * c) x size. A
+/// bin of the result is the mean of linear samples within it, or the largest of the weighted pixels that such samples
+/// are sums of. Samples more than a pixel outside are 0. So is a box that names no image, or reaches 2^31 pixels.
+struct RoiAlignParams {
+    Extent size{1};
+    PoolKind kind = PoolKind::average;
+    int images = 1;
+    /// Samples of a bin along each axis; 0: one a pixel of the image, rounded up.
+    int samples = 0;
+    /// The image's size / the size in which boxes are measured.
+    float scale = 1.0F;
+    /// The middle of the first pixel is at 0.5. Otherwise it is at 0, and boxes are at least one pixel wide.
+    bool half_pixel = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "roi_align"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("size", size), visit("kind", kind), visit("images", images), visit("samples", samples),
+            visit("scale", scale), visit("half_pixel", half_pixel);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 3) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const Shape boxes = inputs[1];
+        if (boxes.c != 1 || boxes.w != 4 || inputs[2].size() != static_cast<std::size_t>(boxes.h)) {
+            return Fault::shapes_differ;
+        }
+        if (inputs[0].c % images != 0) return Fault::groups_do_not_divide;
+        return within_bounds(std::int64_t{inputs[0].c} / images * boxes.h, size.h, size.w) ? Fault::none
+                                                                                           : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
+        if (!layer::detail::is_size(images)) return "the images must be from 1 to 2^29";
+        if (samples < 0 || samples > 1024) return "the samples of a bin must be from 0 to 1024";
+        return is_finite(scale) ? "" : "the scale must be finite";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c / images * inputs[1].h, .h = size.h, .w = size.w};
+    }
+    friend constexpr bool operator==(RoiAlignParams const&, RoiAlignParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -3065,28 +3293,119 @@ struct ResizeGradientParams {
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
 };
 
-/// The gradient of Gather on an image of the given shape: each row of the image gets the sum of the rows of dy that
-/// were taken from it. Inputs: the row numbers, dy.
-struct GatherGradientParams {
-    GatherParams gather{};
-    Shape input{};
+/// A layer that reads or changes elements at the places that an input names: its parameters and its shapes.
+struct PlacedLayer {
+    std::variant<GatherParams, ScatterParams, GridSampleParams, RoiAlignParams> params{};
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return core::visit([](auto const& of) { return std::string_view(of.name()); }, params);
+    }
+    constexpr void each_field(auto const& visit) const {
+        visit("layer", static_cast<int>(params.index()));
+        core::visit([&](auto const& of) { of.each_field(visit); }, params);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return core::visit([&](auto const& of) { return of.check(inputs); }, params);
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return core::visit([&](auto const& of) { return of.output(inputs); }, params);
+    }
+    friend constexpr bool operator==(PlacedLayer const&, PlacedLayer const&) = default;
+};
+
+/// The gradient of an input of such a layer. Inputs: those of the layer, then dy; the first of them, of the given
+/// shape, is left out where its values do not matter (see reads_image). Each element of the image gets the sum of dy
+/// over the places that read it, each change the dy of the element that it makes. Of a maximum or minimum, dy goes to
+/// the first that equals it.
+struct PlacedGradientParams {
+    PlacedLayer layer{};
+    Shape image{};
+    /// The number of the input.
+    int of = 0;
     static constexpr bool training = true;
 
-    [[nodiscard]] static constexpr std::string_view name() { return "gather_gradient"; }
-    constexpr void each_field(auto const& visit) const { visit("gather", gather), visit("input", input); }
+    [[nodiscard]] static constexpr std::string_view name() { return "placed_gradient"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("layer", layer), visit("image", image), visit("of", of);
+    }
+    /// Whether the gradient depends on the values of the first input.
+    [[nodiscard]] constexpr bool reads_image() const {
+        if (const auto* scatter = std::get_if<ScatterParams>(&layer.params)) {
+            return scatter->kind != ScatterKind::replace && scatter->kind != ScatterKind::add;
+        }
+        const auto* align = std::get_if<RoiAlignParams>(&layer.params);
+        return align != nullptr ? align->kind == PoolKind::max : of > 0;
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 2) return Fault::wrong_input_count;
+        const std::size_t count =
+            std::holds_alternative<GatherParams>(layer.params) || std::holds_alternative<GridSampleParams>(layer.params)
+                ? 2
+                : 3;
+        if (inputs.size() != count + (reads_image() ? 1 : 0)) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
-        if (!within_bounds(input)) return Fault::too_large;
-        const Shape read[] = {input, inputs[0]};
-        if (const Fault fault = gather.check(read); fault != Fault::none) return fault;
-        return inputs[1] == gather.output(read) ? Fault::none : Fault::shapes_differ;
+        if (!within_bounds(image)) return Fault::too_large;
+        const ReadShapes read(*this, inputs);
+        if (reads_image() && inputs[0] != image) return Fault::shapes_differ;
+        if (const Fault fault = layer.check(read.shapes()); fault != Fault::none) return fault;
+        return inputs.back() == layer.output(read.shapes()) ? Fault::none : Fault::shapes_differ;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return layer::detail::is_size(input) ? "" : layer::detail::impossible_shape;
+        if (!layer::detail::is_size(image)) return layer::detail::impossible_shape;
+        // Row numbers and boxes have no gradient.
+        const bool exists = of == 0 || (of == 1 && std::holds_alternative<GridSampleParams>(layer.params)) ||
+                            (of == 2 && std::holds_alternative<ScatterParams>(layer.params));
+        return exists ? "" : "the input has no gradient";
     }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
-    friend constexpr bool operator==(GatherGradientParams const&, GatherGradientParams const&) = default;
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return of == 0 ? image : inputs[static_cast<std::size_t>(of) - (reads_image() ? 0 : 1)];
+    }
+    friend constexpr bool operator==(PlacedGradientParams const&, PlacedGradientParams const&) = default;
+
+private:
+    /// The shapes of the layer's own inputs.
+    struct ReadShapes {
+        std::array<Shape, 3> all{};
+        std::size_t count = 0;
+        constexpr ReadShapes(PlacedGradientParams const& of, std::span<const Shape> inputs) {
+            all[count++] = of.image;
+            for (std::size_t i = of.reads_image() ? 1 : 0; i + 1 < inputs.size(); ++i) all[count++] = inputs[i];
+        }
+        [[nodiscard]] constexpr std::span<const Shape> shapes() const { return {all.data(), count}; }
+    };
+};
+
+/// The gradients of a recurrent layer that reads its weights. Inputs: those of the layer, then dy. The result's channel
+/// of a step has a row for each sequence. First, gate by gate, dx: the gradients of what the gates get. A gru's row
+/// goes on with n columns: if the layer resets the product, the gradients of the product of h of its last gate, else
+/// the gated state r * h. The last n columns are h before the step. The gradients of the weights are products of these.
+/// One more channel has the gradients of the first h, of the first cell, and of the peepholes, as far as there are any,
+/// of n, n and 3 * n columns, for each sequence.
+struct RecurrentGradientParams {
+    RecurrentParams recurrent{.reads_weights = true};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "recurrent_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("recurrent", recurrent); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != recurrent.input_count() + 1) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const std::span<const Shape> read = inputs.first(inputs.size() - 1);
+        if (const Fault fault = recurrent.check(read); fault != Fault::none) return fault;
+        if (inputs.back() != recurrent.output(read)) return Fault::shapes_differ;
+        const Shape in = inputs[0];
+        return within_bounds(in.c + std::int64_t{1}, in.h, in.w + std::int64_t{2} * recurrent.hidden(in))
+                   ? Fault::none
+                   : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return recurrent.reads_weights ? recurrent.impossible() : "the layer must read its weights";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        const Shape in = inputs[0];
+        const int further = recurrent.kind == RecurrentKind::gru ? 2 : 1;
+        return {.c = in.c + 1, .h = in.h, .w = in.w + further * recurrent.hidden(in)};
+    }
+    friend constexpr bool operator==(RecurrentGradientParams const&, RecurrentGradientParams const&) = default;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3366,223 +3685,6 @@ struct Own {
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/recurrent.hpp
-
-#include <array>
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-enum class RecurrentKind { lstm, gru, rnn };
-
-/// The functions that gates of recurrent layers may have, as ONNX has them. With alpha and beta: affine is alpha * x +
-/// beta; leaky_relu alpha * x below zero; thresholded_relu x from alpha on, else 0; scaled_tanh alpha * tanh(beta * x);
-/// hard_sigmoid alpha * x + beta, clamped to [0, 1]; elu alpha * (exp(x) - 1) below zero. The others ignore them.
-enum class GateFunction {
-    sigmoid,
-    tanh,
-    relu,
-    affine,
-    leaky_relu,
-    thresholded_relu,
-    scaled_tanh,
-    hard_sigmoid,
-    elu,
-    softsign,
-    softplus,
-};
-
-/// One direction of a recurrent layer with n hidden units. Its first input has the products of each step's input and
-/// the input weights, with their bias: steps x sequences x (gates * n), as a dense layer on rows gives it. An image has
-/// one or more sequences. Weights: `<name>.weight`, of (gates * n) x n, and `<name>.bias`, of gates * n, for the
-/// products of h, the hidden state of the step before. With x and s the gate's rows of both products:
-/// - lstm, gates i, o, f, c (Hochreiter and Schmidhuber 1997; Gers, Schmidhuber and Cummins 2000): i = F(x + s), the
-///   same for o and f, new cell = f * cell + i * G(x + s), h = o * H(new cell);
-/// - gru, gates z, r, h (Cho et al. 2014): z = F(x + s), the same for r, h = (1 - z) * G(x + s) + z * h, where s is the
-///   product of the gated state, r times h, or, if `resets_product`, r times the product of h;
-/// - rnn, one gate (Elman 1990): h = F(x + s).
-/// Further inputs, those that the flags name, in their order. Output: n columns, a row for each sequence; its channels
-/// are the results that the flags name, in their order.
-struct RecurrentParams {
-    RecurrentKind kind = RecurrentKind::lstm;
-    /// F of the gates that open and close, G of what enters, H of the cell.
-    GateFunction f = GateFunction::sigmoid, g = GateFunction::tanh, h = GateFunction::tanh;
-    /// Those of F, G and H.
-    std::array<float, 3> alpha{}, beta{};
-    /// The bound of what F and G get: it is clamped to [-clip, clip].
-    float clip = std::numeric_limits<float>::infinity();
-    /// Begins at the last step of each sequence.
-    bool reverse = false;
-    bool bias = true;
-    /// lstm: f = 1 - i; the weights of f are not read.
-    bool couples_gates = false;
-    /// gru: see above. PyTorch's.
-    bool resets_product = false;
-    /// h and, of an lstm, the cell before the first step, sequences x n each; they are 0 if there is no such input.
-    bool starts_h = false, starts_cell = false;
-    /// How many steps each sequence has. Its results of later steps are 0, and all of those of a sequence of no steps.
-    bool has_lengths = false;
-    /// lstm: peepholes of i, o and f, n each, by which the cell is added to what these gates get; o's sees the new
-    /// cell.
-    bool has_peepholes = false;
-    /// The results: h of every step, h of the last step, the cell of the last step.
-    bool gives_all = true, gives_last = false, gives_cell = false;
-
-    [[nodiscard]] constexpr std::string_view name() const {
-        return kind == RecurrentKind::lstm ? "lstm" : kind == RecurrentKind::gru ? "gru" : "rnn";
-    }
-    constexpr void each_field(auto const& visit) const {
-        visit("kind", kind), visit("f", f), visit("g", g), visit("h", h), visit("alpha", alpha), visit("beta", beta),
-            visit("clip", clip), visit("reverse", reverse), visit("bias", bias), visit("couples_gates", couples_gates),
-            visit("resets_product", resets_product), visit("starts_h", starts_h), visit("starts_cell", starts_cell),
-            visit("has_lengths", has_lengths), visit("has_peepholes", has_peepholes), visit("gives_all", gives_all),
-            visit("gives_last", gives_last), visit("gives_cell", gives_cell);
-    }
-    constexpr void each_weight(Shape const& input, auto const& visit) const {
-        visit("weight", WeightDims{input.w, hidden(input)}, WeightValues::finite);
-        if (bias) visit("bias", WeightDims{input.w}, WeightValues::finite);
-    }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != input_count()) return Fault::wrong_input_count;
-        if (!impossible().empty()) return Fault::impossible_parameter;
-        const Shape in = inputs[0];
-        if (in.w % gates() != 0) return Fault::groups_do_not_divide;
-        const std::int64_t n = hidden(in), state = in.h * n;
-        if (bounded_product({in.c + std::int64_t{2}, in.h, in.w}) > max_extent) return Fault::too_large;
-        if (bounded_product({in.w, n}) > max_floats) return Fault::too_large;
-        std::size_t at = 1;
-        const auto fits = [&](bool is_there, std::int64_t size) {
-            return !is_there || static_cast<std::int64_t>(inputs[at++].size()) == size;
-        };
-        const bool fit =
-            fits(starts_h, state) && fits(starts_cell, state) && fits(has_lengths, in.h) && fits(has_peepholes, 3 * n);
-        return fit ? Fault::none : Fault::shapes_differ;
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const {
-        const bool is_lstm = kind == RecurrentKind::lstm;
-        if (!is_lstm && (couples_gates || starts_cell || has_peepholes || gives_cell))
-            return "only an lstm has a cell, peepholes and gates that may be coupled";
-        if (resets_product && kind != RecurrentKind::gru) return "only a gru resets a product";
-        if (!(clip > 0.0F)) return "the clip must be above 0";
-        for (const float value : {alpha[0], alpha[1], alpha[2], beta[0], beta[1], beta[2]}) {
-            if (!is_finite(value)) return "alpha and beta must be finite";
-        }
-        return gives_all || gives_last || gives_cell ? "" : "there must be a result";
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = (gives_all ? inputs[0].c : 0) + (gives_last ? 1 : 0) + (gives_cell ? 1 : 0),
-                .h = inputs[0].h,
-                .w = hidden(inputs[0])};
-    }
-    [[nodiscard]] constexpr int gates() const {
-        return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
-    }
-    /// The hidden units, given the shape of the first input.
-    [[nodiscard]] constexpr int hidden(Shape const& input) const { return input.w / gates(); }
-    [[nodiscard]] constexpr std::size_t input_count() const {
-        return std::size_t{1} + (starts_h ? 1 : 0) + (starts_cell ? 1 : 0) + (has_lengths ? 1 : 0) +
-               (has_peepholes ? 1 : 0);
-    }
-    friend constexpr bool operator==(RecurrentParams const&, RecurrentParams const&) = default;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/sampling.hpp
-// Layers that read an image at computed places.
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The value of a place outside the image: 0, that of the nearest pixel of the border, or that of the image mirrored
-/// at its borders, again and again.
-enum class SamplePadding { zeros, border, reflection };
-
-/// Reads the first input, c x h x w, at the places in the second: ONNX's GridSample. The second input has the places of
-/// a x b pixels in its rows, (a * groups) x b x 2: x along the width, then y. Output: c x a x b. If the image is a
-/// volume, its h are `depth` slices of h / depth rows, and places have a third number, z. Channels are divided into
-/// groups; each has a places of its own.
-struct GridSampleParams {
-    /// Linear and cubic means are those of ResizeParams, with a coefficient of -0.75. A nearest pixel halfway between
-    /// two is the even one.
-    ResizeMode mode = ResizeMode::linear;
-    SamplePadding padding = SamplePadding::zeros;
-    /// -1 and 1 are the middles of the first and last pixels. Otherwise they are the image's borders.
-    bool align_corners = false;
-    /// Places are counted in pixels, from the middle of the first.
-    bool pixels = false;
-    /// Slices of a volume; 0: an image.
-    int depth = 0;
-    int groups = 1;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "grid_sample"; }
-    constexpr void each_field(auto const& visit) const {
-        visit("mode", mode), visit("padding", padding), visit("align_corners", align_corners), visit("pixels", pixels),
-            visit("depth", depth), visit("groups", groups);
-    }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 2) return Fault::wrong_input_count;
-        if (!impossible().empty()) return Fault::impossible_parameter;
-        if (inputs[1].w != (depth > 0 ? 3 : 2)) return Fault::shapes_differ;
-        if (depth > 0 && inputs[0].h % depth != 0) return Fault::shapes_differ;
-        if (inputs[0].c % groups != 0 || inputs[1].c % groups != 0) return Fault::groups_do_not_divide;
-        // Pixels of an image are counted in 32 bits.
-        if (bounded_product({inputs[0].h, inputs[0].w}) > max_extent) return Fault::too_large;
-        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!layer::detail::is_size(groups)) return "the groups must be from 1 to 2^29";
-        if (!layer::detail::is_size_or_0(depth)) return "the depth must be from 0 to 2^29";
-        return depth > 0 && mode == ResizeMode::cubic ? "a volume has no cubic means" : "";
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = inputs[0].c, .h = inputs[1].c / groups, .w = inputs[1].h};
-    }
-    friend constexpr bool operator==(GridSampleParams const&, GridSampleParams const&) = default;
-};
-
-/// Pools boxes of images to one size (He et al. 2017): ONNX's RoiAlign. Inputs: images, (images * c) x h x w; the
-/// corners (x, y, x, y) of n boxes, 1 x n x 4; the number of the image of each, n elements. Output: (n * c) x size. A
-/// bin of the result is the mean of linear samples within it, or the largest of the weighted pixels that such samples
-/// are sums of. Samples more than a pixel outside are 0. So is a box that names no image, or reaches 2^31 pixels.
-struct RoiAlignParams {
-    Extent size{1};
-    PoolKind kind = PoolKind::average;
-    int images = 1;
-    /// Samples of a bin along each axis; 0: one a pixel of the image, rounded up.
-    int samples = 0;
-    /// The image's size / the size in which boxes are measured.
-    float scale = 1.0F;
-    /// The middle of the first pixel is at 0.5. Otherwise it is at 0, and boxes are at least one pixel wide.
-    bool half_pixel = true;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "roi_align"; }
-    constexpr void each_field(auto const& visit) const {
-        visit("size", size), visit("kind", kind), visit("images", images), visit("samples", samples),
-            visit("scale", scale), visit("half_pixel", half_pixel);
-    }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 3) return Fault::wrong_input_count;
-        if (!impossible().empty()) return Fault::impossible_parameter;
-        const Shape boxes = inputs[1];
-        if (boxes.c != 1 || boxes.w != 4 || inputs[2].size() != static_cast<std::size_t>(boxes.h)) {
-            return Fault::shapes_differ;
-        }
-        if (inputs[0].c % images != 0) return Fault::groups_do_not_divide;
-        return within_bounds(std::int64_t{inputs[0].c} / images * boxes.h, size.h, size.w) ? Fault::none
-                                                                                           : Fault::too_large;
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const {
-        if (!layer::detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
-        if (!layer::detail::is_size(images)) return "the images must be from 1 to 2^29";
-        if (samples < 0 || samples > 1024) return "the samples of a bin must be from 0 to 1024";
-        return is_finite(scale) ? "" : "the scale must be finite";
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = inputs[0].c / images * inputs[1].h, .h = size.h, .w = size.w};
-    }
-    friend constexpr bool operator==(RoiAlignParams const&, RoiAlignParams const&) = default;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/training.hpp
 // Layers that only a training step has: trainable parameters, normalisation by the statistics of the batch, and sums
 // over the batch. A layer with of_batch has one result for the whole batch, not one an image. Vectors of the batch have
@@ -3781,8 +3883,8 @@ using AnyLayer = std::variant<
     GridSampleParams, RoiAlignParams, ParameterParams, PoolGradientParams, GlobalPoolGradientParams,
     ActivationGradientParams, LrnGradientParams, BatchStatisticsParams, NormalizeParams, NormalizeSumsParams,
     NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams,
-    ConvWeightGradientParams, RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams,
-    DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
+    ConvWeightGradientParams, RepeatParams, AsStridedGradientParams, ResizeGradientParams, PlacedGradientParams,
+    RecurrentGradientParams, DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>
@@ -9335,6 +9437,7 @@ private:
             }
             return settled(dst, node);
         }
+        if (bytes == 0) return nullptr;  // the weights are inputs
         const auto pack = [&](float* dst) {
             if (op.outputs_apart != 0) return pack_parts(step, op, graph, weights, dst, packing);
             const PreparedWeights prepared = prepare_weights(node, weights);
@@ -18558,56 +18661,6 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/gather_gradient.hpp
-
-#include <algorithm>
-#include <concepts>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Adds the rows of dy in their order, channel by channel.
-template <>
-struct Op<GatherGradientParams> {
-    static constexpr bool in_place = false;
-
-    template <class Arch, StridedLayout L>
-    [[nodiscard]] static OpCounts work(GatherGradientParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::element_counts<L>(static_cast<double>(inputs[1].size()), inputs, output);
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(GatherGradientParams const& params, OpArgs const& args) noexcept {
-        const auto c = static_cast<std::size_t>(args.dst_shape.c), h = static_cast<std::size_t>(args.dst_shape.h),
-                   w = static_cast<std::size_t>(args.dst_shape.w), n = static_cast<std::size_t>(args.src_shape[1].h);
-        const GatherParams gather = params.gather;
-        op::detail::for_ranges(
-            args.executor, static_cast<std::size_t>(args.batch) * c, (h + n) * w,
-            [=, indices = args.src[0], dy = args.src[1], dx = args.dst](std::size_t first, std::size_t last) {
-                for (std::size_t channel = first; channel < last; ++channel) {
-                    const float* const from = dy + channel * n * w;
-                    float* const to = dx + channel * h * w;
-                    std::fill_n(to, h * w, 0.0F);
-                    if (gather.elements) {
-                        const float* const at = indices + channel * n * w;
-                        for (std::size_t i = 0; i < n * w; ++i) {
-                            const std::size_t row = op::detail::gathered_row(gather, at[i], h);
-                            if (row < h) to[row * w + i % w] += from[i];
-                        }
-                    } else {
-                        const float* const at = indices + channel / c * n;
-                        for (std::size_t i = 0; i < n; ++i) {
-                            const std::size_t row = op::detail::gathered_row(gather, at[i], h);
-                            for (std::size_t x = 0; x < w && row < h; ++x) to[row * w + x] += from[i * w + x];
-                        }
-                    }
-                }
-            });
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/global_pool.hpp
 
 // primsel/op/detail/rows.hpp
@@ -19456,6 +19509,8 @@ struct Op<GridSampleParams> {
     }
 
 private:
+    template <class>
+    friend struct Op;  // its gradient
     /// The places taken at a time.
     static constexpr std::size_t some = 64;
 
@@ -19506,7 +19561,9 @@ private:
         }
     }
 
-    [[nodiscard]] static Taps taps_at(GridSampleParams const& params, float position, int size) {
+    /// The pixels of a place, and their weights. `slopes`: those of the weights, where they are asked for.
+    [[nodiscard]] static Taps taps_at(GridSampleParams const& params, float position, int size,
+                                      float* slopes = nullptr) {
         const double end = size - 1.0, share = static_cast<double>(position);
         double at = params.pixels ? share : params.align_corners ? (share + 1) / 2 * end : ((share + 1) * size - 1) / 2;
         // No image reaches so far; NaN is outside, too.
@@ -19514,41 +19571,50 @@ private:
         if (is_nan(at) || at < -far) at = -far;
         if (at > far) at = far;
         const bool cubic = params.mode == ResizeMode::cubic;
-        if (!cubic) at = held(params, at, end);
+        // Pixels of the image by which a place moves.
+        double rate = params.pixels ? 1 : (params.align_corners ? end : size) / 2;
+        if (!cubic) at = held(params, at, end, &rate);
         const double below = params.mode == ResizeMode::nearest ? std::nearbyint(at) : std::floor(at),
                      past = at - below;
         Taps taps{params.mode == ResizeMode::nearest ? 1 : cubic ? 4 : 2, {}, {}};
-        const auto set = [&](int tap, double pixel, double weight) {
+        const auto set = [&](int tap, double pixel, double weight, double slope) {
             if (cubic) pixel = held(params, pixel, end);
             const bool inside = pixel >= 0 && pixel <= end;
             taps.at[tap] = inside ? static_cast<int>(pixel) : 0;
             taps.weight[tap] = inside ? static_cast<float>(weight) : 0.0F;
+            if (slopes != nullptr) slopes[tap] = inside ? static_cast<float>(slope * rate) : 0.0F;
         };
         if (params.mode == ResizeMode::nearest) {
-            set(0, below, 1);
+            set(0, below, 1, 0);
         } else if (!cubic) {
-            set(0, below, 1 - past), set(1, below + 1, past);
+            set(0, below, 1 - past, -1), set(1, below + 1, past, 1);
         } else {
             constexpr double a = -0.75;
             const auto near = [](double far_from) { return ((a + 2) * far_from - (a + 3)) * far_from * far_from + 1; };
             const auto outer = [](double far_from) {
                 return ((a * far_from - 5 * a) * far_from + 8 * a) * far_from - 4 * a;
             };
-            set(0, below - 1, outer(past + 1)), set(1, below, near(past));
-            set(2, below + 1, near(1 - past)), set(3, below + 2, outer(2 - past));
+            const auto slope_near = [](double far_from) { return (3 * (a + 2) * far_from - 2 * (a + 3)) * far_from; };
+            const auto slope_outer = [](double far_from) { return (3 * far_from - 10) * a * far_from + 8 * a; };
+            set(0, below - 1, outer(past + 1), slope_outer(past + 1)), set(1, below, near(past), slope_near(past));
+            set(2, below + 1, near(1 - past), -slope_near(1 - past));
+            set(3, below + 2, outer(2 - past), -slope_outer(2 - past));
         }
         return taps;
     }
-    /// The place inside that stands for one outside.
-    [[nodiscard]] static double held(GridSampleParams const& params, double at, double end) {
+    /// The place inside that stands for one outside. `rate` is multiplied by how far it moves as that one does.
+    [[nodiscard]] static double held(GridSampleParams const& params, double at, double end, double* rate = nullptr) {
         if (params.padding == SamplePadding::zeros) return at;
         if (params.padding == SamplePadding::reflection) {
             // Mirrors are the middles of the first and last pixels, or their outer borders.
             const double low = params.align_corners ? 0 : -0.5, span = params.align_corners ? end : end + 1;
+            if (rate != nullptr && (span == 0 || at < low)) *rate = span == 0 ? 0 : -*rate;
             if (span == 0) return 0;
             const double beyond = std::fmod(std::abs(at - low), 2 * span);
+            if (rate != nullptr && beyond >= span) *rate = -*rate;
             at = (beyond < span ? beyond : 2 * span - beyond) + low;
         }
+        if (rate != nullptr && (at < 0 || at > end)) *rate = 0;
         return std::clamp(at, 0.0, end);
     }
 };
@@ -20725,6 +20791,636 @@ private:
             dst = std::fill_n(dst, back, params.value);
         }
         std::fill_n(dst, static_cast<std::size_t>(params.padding.right) * pixel, params.value);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/placed_gradient.hpp
+
+// primsel/op/roi_align.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A mean of linear samples is a product of weights down and weights across, which are the same for all channels. The
+/// largest part of a sample is found sample by sample.
+template <>
+struct Op<RoiAlignParams> {
+    static constexpr bool in_place = false;
+
+    /// Boxes of adaptive sampling are taken to be a quarter of the image's height and width.
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RoiAlignParams const& params, std::span<const Shape> inputs, Shape output) {
+        const auto along = [&](int in, int out) {
+            return params.samples > 0 ? params.samples : std::ceil(0.25 * in / out);
+        };
+        const double down = along(inputs[0].h, params.size.h), across = along(inputs[0].w, params.size.w),
+                     size = static_cast<double>(output.size());
+        if (params.kind == PoolKind::max)
+            return {.scalars = 60 * down * across * size, .bytes = 8 * size, .form = "max"};
+        const double row = params.size.w * (across + 1);
+        return {.operations = 2 * static_cast<double>(output.c) * output.h * (down + 1) * row,
+                .scalars = 2 * (across + 1) * size,
+                .rows = static_cast<double>(output.c) * output.h,
+                .bytes = 8 * size};
+    }
+
+    /// The weights of a box and a row of the image, for each worker.
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(RoiAlignParams const& params, std::span<const Shape> inputs,
+                                                    std::size_t workers) {
+        return params.kind == PoolKind::max ? 0 : workers * worker_floats(params, inputs[0]);
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(RoiAlignParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0];
+        const auto boxes = static_cast<std::size_t>(args.src_shape[1].h),
+                   channels = static_cast<std::size_t>(in.c / params.images);
+        const std::size_t pixels = in.pixels(), bins = args.dst_shape.pixels(),
+                          groups = (channels + together - 1) / together;
+        op::detail::for_ranges(
+            args.executor, static_cast<std::size_t>(args.batch) * boxes * groups, 8 * bins * together,
+            [=, &params, &args](std::size_t begin, std::size_t end, std::size_t worker) {
+                for (std::size_t i = begin; i < end; ++i) {
+                    const std::size_t box = i / groups, first = i % groups * together,
+                                      last = std::min(first + together, channels);
+                    const float* const corners = args.src[1] + box * 4;
+                    const float image = args.src[2][box];
+                    const bool known = image >= 0 && image < static_cast<float>(params.images);
+                    const Side across(params, corners[0], corners[2], params.size.w, in.w),
+                        down(params, corners[1], corners[3], params.size.h, in.h);
+                    float* dst = args.dst + (box * channels + first) * bins;
+                    if (!known || !across.is_known || !down.is_known) {
+                        std::fill_n(dst, (last - first) * bins, 0.0F);
+                        continue;
+                    }
+                    const std::size_t batch = box / boxes * static_cast<std::size_t>(params.images),
+                                      plane = (batch + static_cast<std::size_t>(image)) * channels;
+                    const float* src = args.src[0] + (plane + first) * pixels;
+                    if (params.kind == PoolKind::max) {
+                        for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
+                            largest(down, across, src, dst);
+                        }
+                        continue;
+                    }
+                    float* const room = args.scratch + worker * worker_floats(params, in);
+                    const Weights rows(down, room), columns(across, room + static_cast<std::size_t>(down.bins) *
+                                                                               (static_cast<std::size_t>(in.h) + 2));
+                    float* const mixed =
+                        room + worker_floats(params, in) - round_up_floats(static_cast<std::size_t>(in.w));
+                    for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
+                        mean(rows, columns, src, mixed, dst);
+                    }
+                }
+            });
+    }
+
+private:
+    template <class>
+    friend struct Op;  // its gradient
+    /// Channels that share the weights of a box.
+    static constexpr std::size_t together = 16;
+
+    [[nodiscard]] static std::size_t worker_floats(RoiAlignParams const& params, Shape in) {
+        const auto side = [](int bins, int size) {
+            return static_cast<std::size_t>(bins) * (static_cast<std::size_t>(size) + 2);
+        };
+        return round_up_floats(side(params.size.h, in.h) + side(params.size.w, in.w)) +
+               round_up_floats(static_cast<std::size_t>(in.w));
+    }
+
+    /// A box along one axis: its bins and their samples.
+    struct Side {
+        int bins, pixels;
+        double start, bin, samples, step;
+        bool is_known;
+
+        Side(RoiAlignParams const& params, float low, float high, int out, int in) : bins(out), pixels(in) {
+            const double scale = static_cast<double>(params.scale), shift = params.half_pixel ? 0.5 : 0;
+            start = static_cast<double>(low) * scale - shift;
+            double size = static_cast<double>(high) * scale - shift - start;
+            if (!params.half_pixel) size = std::max(size, 1.0);
+            constexpr double most = 1U << 31;
+            is_known = is_finite(start) && is_finite(size) && std::abs(start) < most && std::abs(size) < most;
+            bin = size / out;
+            samples = params.samples > 0 ? params.samples : std::max(std::ceil(bin), 0.0);
+            step = bin / samples;
+        }
+        /// Calls use(the place of a sample) for those of a bin that are not outside, in their order, and returns
+        /// whether there are others.
+        template <class Use>
+        bool each(int at, Use const& use) const {
+            if (samples == 0) return false;
+            const double begin = start + at * bin + step / 2;
+            double first = 0, last = samples;
+            // Boxes may be far larger than the image; steps are then of half a pixel at least.
+            if (step > 0) {
+                first = std::clamp(std::ceil((-1 - begin) / step) - 1, 0.0, samples);
+                last = std::clamp(std::floor((pixels - begin) / step) + 2, first, samples);
+            }
+            bool others = first > 0 || last < samples;
+            for (double i = first; i < last; ++i) {
+                const double place = begin + i * step;
+                if (place < -1 || place > pixels)
+                    others = true;
+                else
+                    use(place);
+            }
+            return others;
+        }
+    };
+    /// A sample's two pixels along an axis, and the share of the second.
+    struct Pair {
+        std::size_t low, high;
+        float share;
+        Pair(double place, int pixels) {
+            const double end = pixels - 1.0, held = std::clamp(place, 0.0, end), below = std::floor(held);
+            low = static_cast<std::size_t>(below), high = static_cast<std::size_t>(std::min(below + 1, end));
+            share = static_cast<float>(held - below);
+        }
+    };
+
+    /// The weights of pixels along one axis for each bin: a row of them, between the first pixel and the last.
+    struct Weights {
+        int bins, pixels, first, last;
+        int* range;
+        float* of_bin;
+
+        Weights(Side const& side, float* room)
+            : bins(side.bins),
+              pixels(side.pixels),
+              first(side.pixels),
+              last(0),
+              range(reinterpret_cast<int*>(room)),
+              of_bin(room + 2 * static_cast<std::size_t>(side.bins)) {
+            for (int bin = 0; bin < bins; ++bin) {
+                float* const weight = of_bin + static_cast<std::size_t>(bin) * static_cast<std::size_t>(pixels);
+                std::fill_n(weight, pixels, 0.0F);
+                int low = pixels, high = 0;
+                (void)side.each(bin, [&](double at) {
+                    const Pair pair(at, pixels);
+                    const auto each = static_cast<float>(1 / side.samples);
+                    weight[pair.low] += each * (1 - pair.share), weight[pair.high] += each * pair.share;
+                    low = std::min(low, static_cast<int>(pair.low)),
+                    high = std::max(high, static_cast<int>(pair.high) + 1);
+                });
+                range[2 * bin] = low, range[2 * bin + 1] = high;
+                first = std::min(first, low), last = std::max(last, high);
+            }
+        }
+        [[nodiscard]] const float* operator[](int bin) const {
+            return of_bin + static_cast<std::size_t>(bin) * static_cast<std::size_t>(pixels);
+        }
+    };
+
+    static void mean(Weights const& rows, Weights const& columns, const float* src, float* mixed, float* dst) noexcept {
+        for (int y = 0; y < rows.bins; ++y) {
+            std::fill(mixed + std::min(columns.first, columns.last), mixed + columns.last, 0.0F);
+            for (int row = rows.range[2 * y]; row < rows.range[2 * y + 1]; ++row) {
+                // A sample's pixels alone count: others may be infinite.
+                const float weight = rows[y][row];
+                if (weight == 0.0F) continue;
+                const float* const pixels =
+                    src + static_cast<std::size_t>(row) * static_cast<std::size_t>(columns.pixels);
+                for (int x = columns.first; x < columns.last; ++x) mixed[x] += weight * pixels[x];
+            }
+            for (int x = 0; x < columns.bins; ++x) {
+                float sum = 0;
+                for (int i = columns.range[2 * x]; i < columns.range[2 * x + 1]; ++i) {
+                    if (columns[x][i] != 0.0F) sum += columns[x][i] * mixed[i];
+                }
+                *dst++ = sum;
+            }
+        }
+    }
+
+    static void largest(Side const& down, Side const& across, const float* src, float* dst) noexcept {
+        const auto width = static_cast<std::size_t>(across.pixels);
+        for (int y = 0; y < down.bins; ++y) {
+            for (int x = 0; x < across.bins; ++x) {
+                float most = 0;
+                bool any = false;
+                const auto outside = [&] {
+                    most = any ? std::max(most, 0.0F) : 0.0F;
+                    any = true;
+                };
+                const bool some_down = down.each(y, [&](double at_y) {
+                    const Pair rows(at_y, down.pixels);
+                    const float *const above = src + rows.low * width, *const below = src + rows.high * width;
+                    const bool some = across.each(x, [&](double at_x) {
+                        const Pair columns(at_x, across.pixels);
+                        const float upper = 1 - rows.share, left = 1 - columns.share;
+                        const float best = std::max(
+                            std::max(upper * left * above[columns.low], upper * columns.share * above[columns.high]),
+                            std::max(rows.share * left * below[columns.low],
+                                     rows.share * columns.share * below[columns.high]));
+                        most = any ? std::max(most, best) : best;
+                        any = true;
+                    });
+                    if (some) outside();
+                });
+                if (some_down && across.samples > 0) outside();
+                *dst++ = most;
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/scatter.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each strip of columns is copied, and then changed in the order of the changes: no two threads change one element.
+template <>
+struct Op<ScatterParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(ScatterParams const&, std::span<const Shape> inputs, Shape output) {
+        const double strips = static_cast<double>(strips_of(output)), changes = inputs[2].c,
+                     size = static_cast<double>(inputs[2].size());
+        return {.scalars = 4 * strips * changes + size,
+                .rows = strips * (output.c + changes),
+                .bytes = 8.0 * static_cast<double>(output.size()) + 12.0 * size};
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ScatterParams const& params, OpArgs const& args) noexcept {
+        const Shape shape = args.dst_shape;
+        const std::size_t c = static_cast<std::size_t>(shape.c), inner = shape.size() / c, n = args.src_shape[1].size(),
+                          strips = strips_of(shape);
+        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * strips,
+                               std::min(inner, strip) * (c + n),
+                               [&params, &args, c, inner, n, strips](std::size_t first, std::size_t last) {
+                                   for (std::size_t item = first; item < last; ++item) {
+                                       const std::size_t image = item / strips, begin = item % strips * strip,
+                                                         columns = std::min(strip, inner - begin);
+                                       const float* const src = args.src[0] + image * c * inner + begin;
+                                       float* const dst = args.dst + image * c * inner + begin;
+                                       for (std::size_t i = 0; i < c; ++i)
+                                           std::copy_n(src + i * inner, columns, dst + i * inner);
+                                       for (std::size_t i = 0; i < n; ++i) {
+                                           const float at = args.src[1][image * n + i];
+                                           if (!(at > -1.0F && at < static_cast<float>(c))) continue;
+                                           change(params.kind, columns, args.src[2] + (image * n + i) * inner + begin,
+                                                  dst + static_cast<std::size_t>(at) * inner);
+                                       }
+                                   }
+                               });
+    }
+
+private:
+    template <class>
+    friend struct Op;  // its gradient
+    static constexpr std::size_t strip = 512;
+    [[nodiscard]] static std::size_t strips_of(Shape const& shape) {
+        return (shape.size() / static_cast<std::size_t>(shape.c) + strip - 1) / strip;
+    }
+
+    static void change(ScatterKind kind, std::size_t count, const float* src, float* dst) noexcept {
+        switch (kind) {
+            case ScatterKind::replace:
+                std::copy_n(src, count, dst);
+                break;
+            case ScatterKind::add:
+                for (std::size_t i = 0; i < count; ++i) dst[i] += src[i];
+                break;
+            case ScatterKind::multiply:
+                for (std::size_t i = 0; i < count; ++i) dst[i] *= src[i];
+                break;
+            case ScatterKind::maximum:
+                for (std::size_t i = 0; i < count; ++i) {
+                    if (src[i] > dst[i] || is_nan(src[i])) dst[i] = src[i];
+                }
+                break;
+            case ScatterKind::minimum:
+                for (std::size_t i = 0; i < count; ++i) {
+                    if (src[i] < dst[i] || is_nan(src[i])) dst[i] = src[i];
+                }
+                break;
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Adds dy to the elements of which each place's result was made, place by place: no two threads change one element.
+template <>
+struct Op<PlacedGradientParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(PlacedGradientParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
+        // The operations of each element of dy.
+        double each = 1;
+        if (const auto* sample = std::get_if<GridSampleParams>(&params.layer.params)) {
+            each = 2.0 * Op<GridSampleParams>::taps_of(*sample) + 60.0 / std::max(1, params.image.c);
+        } else if (const auto* align = std::get_if<RoiAlignParams>(&params.layer.params)) {
+            OpCounts forward = Op<RoiAlignParams>::work<Arch, L>(
+                *align, std::array{params.image, inputs[inputs.size() - 3], inputs[inputs.size() - 2]}, inputs.back());
+            forward.scalars += forward.operations;
+            forward.operations = 0;
+            forward.bytes += 4 * static_cast<double>(output.size());
+            return forward;
+        }
+        OpCounts counts{.scalars = each * static_cast<double>(inputs.back().size()),
+                        .rows = op::image_rows<L>(inputs, output),
+                        .bytes = sizeof(float) * static_cast<double>(output.size())};
+        for (Shape const& input : inputs) counts.bytes += sizeof(float) * static_cast<double>(input.size());
+        if (std::holds_alternative<GatherParams>(params.layer.params)) std::swap(counts.operations, counts.scalars);
+        return counts;
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(PlacedGradientParams const& params, std::span<const Shape>,
+                                                    std::size_t workers) {
+        if (std::holds_alternative<ScatterParams>(params.layer.params)) {
+            return params.of == 0 && !params.reads_image() ? 0 : 2 * workers * strip_floats(params.image);
+        }
+        const auto* align = std::get_if<RoiAlignParams>(&params.layer.params);
+        return align == nullptr ? 0 : workers * Op<RoiAlignParams>::worker_floats(*align, params.image);
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(PlacedGradientParams const& params, OpArgs const& args) noexcept {
+        core::visit([&](auto const& layer) { run(layer, params, args); }, params.layer.params);
+    }
+
+private:
+    [[nodiscard]] static std::size_t size_of(int extent) { return static_cast<std::size_t>(extent); }
+
+    /// Channel by channel: rows of dy, or elements of them, are changes that are added to nothing.
+    static void run(GatherParams const& gather, PlacedGradientParams const& params, OpArgs const& args) noexcept {
+        const auto c = size_of(params.image.c), h = size_of(params.image.h), w = size_of(params.image.w),
+                   n = size_of(args.src_shape[1].h);
+        op::detail::for_ranges(
+            args.executor, size_of(args.batch) * c, (h + n) * w,
+            [=, &gather, indices = args.src[0], dy = args.src[1], dx = args.dst](std::size_t first, std::size_t last) {
+                for (std::size_t channel = first; channel < last; ++channel) {
+                    const float *const from = dy + channel * n * w, *const at =
+                                                                        indices + (gather.elements ? channel * n * w
+                                                                                                   : channel / c * n);
+                    float* const to = dx + channel * h * w;
+                    std::fill_n(to, h * w, 0.0F);
+                    // How many elements a number moves.
+                    const std::size_t each = gather.elements ? 1 : w;
+                    for (std::size_t i = 0; i < n * w; i += each) {
+                        const std::size_t row = op::detail::gathered_row(gather, at[i / each], h);
+                        if (row < h) {
+                            Op<ScatterParams>::change(ScatterKind::add, each, from + i, to + row * w + i % w);
+                        }
+                    }
+                }
+            });
+    }
+
+    [[nodiscard]] static std::size_t strip_floats(Shape image) {
+        return round_up_floats(size_of(image.c) * std::min(Op<ScatterParams>::strip, image.pixels()));
+    }
+    /// Strips of columns. The gradient of a change is found from the last change to the first, for what later ones
+    /// leave of dy.
+    static void run(ScatterParams const& scatter, PlacedGradientParams const& params, OpArgs const& args) noexcept {
+        constexpr std::size_t strip = Op<ScatterParams>::strip;
+        const Shape shape = params.image;
+        const bool reads = params.reads_image(), of_changes = params.of == 2;
+        const std::size_t c = size_of(shape.c), inner = shape.pixels(), strips = Op<ScatterParams>::strips_of(shape);
+        const float *const indices = args.src[reads ? 1 : 0], *const by = args.src[reads ? 2 : 1],
+                           *const dy = args.src[reads ? 3 : 2];
+        const std::size_t n = args.src_shape[reads ? 1 : 0].size();
+        op::detail::for_ranges(
+            args.executor, size_of(args.batch) * strips, std::min(inner, strip) * (c + n),
+            [=, &args](std::size_t first, std::size_t last, std::size_t worker) {
+                float* const room = args.scratch + 2 * worker * strip_floats(shape);
+                for (std::size_t item = first; item < last; ++item) {
+                    const std::size_t image = item / strips, begin = item % strips * strip,
+                                      columns = std::min(strip, inner - begin);
+                    // The gradient that is left, and the values before a change.
+                    float *left = room, *values = room + strip_floats(shape);
+                    std::size_t apart = columns;
+                    if (!of_changes) left = args.dst + image * c * inner + begin, apart = inner;
+                    for (std::size_t i = 0; i < c; ++i) {
+                        const std::size_t at = (image * c + i) * inner + begin;
+                        std::copy_n(dy + at, columns, left + i * apart);
+                        if (reads) std::copy_n(args.src[0] + at, columns, values + i * columns);
+                    }
+                    const auto each = [&](std::size_t i, auto const& use) {
+                        const float at = indices[image * n + i];
+                        const std::size_t place = (image * n + i) * inner + begin;
+                        float* const gradient = of_changes ? args.dst + place : nullptr;
+                        if (!(at > -1.0F && at < static_cast<float>(c))) {
+                            if (of_changes) std::fill_n(gradient, columns, 0.0F);
+                            return;
+                        }
+                        const auto channel = static_cast<std::size_t>(at);
+                        use(by + place, gradient, left + channel * apart, values + channel * columns);
+                    };
+                    if (reads) {
+                        for (std::size_t i = 0; i < n; ++i) {
+                            each(i, [&](const float* change, float* gradient, float* rest, float* value) {
+                                if (of_changes) std::copy_n(value, columns, gradient);
+                                if (!of_changes) pass(scatter.kind, columns, change, value, rest);
+                                Op<ScatterParams>::change(scatter.kind, columns, change, value);
+                            });
+                        }
+                    }
+                    if (!of_changes && reads) continue;
+                    for (std::size_t i = n; i-- > 0;) {
+                        each(i, [&](const float* change, float* gradient, float* rest, float*) {
+                            if (!of_changes) return pass(scatter.kind, columns, change, change, rest);
+                            for (std::size_t x = 0; x < columns; ++x) {
+                                const float before = reads ? gradient[x] : 0.0F;
+                                gradient[x] = scatter.kind == ScatterKind::multiply    ? rest[x] * before
+                                              : takes(scatter.kind, change[x], before) ? rest[x]
+                                                                                       : 0.0F;
+                                leave(scatter.kind, change[x], before, rest[x]);
+                            }
+                        });
+                    }
+                }
+            });
+    }
+    /// Whether a change's value, or a sum with it, takes the place of the one before.
+    [[nodiscard]] static bool takes(ScatterKind kind, float change, float before) noexcept {
+        if (kind == ScatterKind::maximum) return change > before || is_nan(change);
+        return kind != ScatterKind::minimum || change < before || is_nan(change);
+    }
+    /// Makes the gradient after a change that before it.
+    static void leave(ScatterKind kind, float change, float before, float& rest) noexcept {
+        if (kind == ScatterKind::multiply) {
+            rest *= change;
+        } else if (kind != ScatterKind::add && takes(kind, change, before)) {
+            rest = 0;
+        }
+    }
+    static void pass(ScatterKind kind, std::size_t count, const float* change, const float* before,
+                     float* rest) noexcept {
+        for (std::size_t x = 0; x < count; ++x) leave(kind, change[x], before[x], rest[x]);
+    }
+
+    static void run(GridSampleParams const& sample, PlacedGradientParams const& params, OpArgs const& args) noexcept {
+        using Forward = Op<GridSampleParams>;
+        const bool of_places = params.of == 1;
+        const Shape in = params.image, grid = args.src_shape[of_places ? 1 : 0], out = args.src_shape.back();
+        const float *const places = args.src[of_places ? 1 : 0], *const dy = args.src.back();
+        const std::size_t count = out.pixels(), pixels = in.pixels(), axes = size_of(grid.w),
+                          groups = size_of(sample.groups), channels = size_of(in.c) / groups;
+        const int height = sample.depth > 0 ? in.h / sample.depth : in.h;
+        const int sizes[] = {in.w, height, sample.depth};
+        args.executor.parallel_for(size_of(args.batch) * groups, [&](std::size_t group, std::size_t) {
+            const float* const gradient = dy + group * channels * count;
+            float* const image = of_places ? nullptr : args.dst + group * channels * pixels;
+            if (!of_places) std::fill_n(image, channels * pixels, 0.0F);
+            for (std::size_t place = 0; place < count; ++place) {
+                const float* const at = places + (group * count + place) * axes;
+                typename Forward::Taps taps[3]{{1, {0}, {1.0F}}, {1, {0}, {1.0F}}, {1, {0}, {1.0F}}};
+                float slopes[3][4]{};
+                for (std::size_t axis = 0; axis < axes; ++axis) {
+                    taps[axis] = Forward::taps_at(sample, at[axis], sizes[axis], slopes[axis]);
+                }
+                float sums[3]{};
+                for (int k = 0; k < taps[2].count; ++k) {
+                    for (int j = 0; j < taps[1].count; ++j) {
+                        for (int i = 0; i < taps[0].count; ++i) {
+                            const int pixel = (taps[2].at[k] * height + taps[1].at[j]) * in.w + taps[0].at[i];
+                            const float z = taps[2].weight[k], y = taps[1].weight[j], x = taps[0].weight[i];
+                            const auto offset = static_cast<std::size_t>(pixel);
+                            if (!of_places) {
+                                const float weight = z * y * x;
+                                if (weight == 0.0F) continue;
+                                for (std::size_t c = 0; c < channels; ++c) {
+                                    image[c * pixels + offset] += weight * gradient[c * count + place];
+                                }
+                                continue;
+                            }
+                            const float of_x = z * y * slopes[0][i], of_y = z * slopes[1][j] * x,
+                                        of_z = slopes[2][k] * y * x;
+                            if (of_x == 0.0F && of_y == 0.0F && of_z == 0.0F) continue;
+                            float sum = 0;
+                            const float* const from = args.src[0] + group * channels * pixels + offset;
+                            for (std::size_t c = 0; c < channels; ++c) {
+                                sum += from[c * pixels] * gradient[c * count + place];
+                            }
+                            sums[0] += of_x * sum, sums[1] += of_y * sum, sums[2] += of_z * sum;
+                        }
+                    }
+                }
+                if (of_places) std::copy_n(sums, axes, args.dst + (group * count + place) * axes);
+            }
+        });
+    }
+
+    /// Some channels of an image at a time, box by box.
+    static void run(RoiAlignParams const& align, PlacedGradientParams const& params, OpArgs const& args) noexcept {
+        using Forward = Op<RoiAlignParams>;
+        const Shape in = params.image, out = args.src_shape.back();
+        const std::size_t read = args.src.size() - 3, boxes = size_of(args.src_shape[read].h), pixels = in.pixels(),
+                          channels = size_of(in.c / align.images), bins = out.pixels(), together = Forward::together,
+                          groups = (channels + together - 1) / together;
+        op::detail::for_ranges(
+            args.executor, size_of(args.batch) * size_of(align.images) * groups, together * (pixels + boxes * bins),
+            [=, &align, &args](std::size_t begin, std::size_t end, std::size_t worker) {
+                for (std::size_t item = begin; item < end; ++item) {
+                    const std::size_t plane = item / groups, batch = plane / size_of(align.images),
+                                      image = plane % size_of(align.images), first = item % groups * together,
+                                      last = std::min(first + together, channels);
+                    const float* const src =
+                        align.kind == PoolKind::max ? args.src[0] + plane * channels * pixels : nullptr;
+                    float* const dx = args.dst + plane * channels * pixels;
+                    std::fill_n(dx + first * pixels, (last - first) * pixels, 0.0F);
+                    for (std::size_t box = 0; box < boxes; ++box) {
+                        const float* const corners = args.src[read] + (batch * boxes + box) * 4;
+                        const float of = args.src[read + 1][batch * boxes + box];
+                        const typename Forward::Side across(align, corners[0], corners[2], align.size.w, in.w),
+                            down(align, corners[1], corners[3], align.size.h, in.h);
+                        const bool known = of >= 0 && of < static_cast<float>(align.images);
+                        if (!known || static_cast<std::size_t>(of) != image || !across.is_known || !down.is_known) {
+                            continue;
+                        }
+                        const float* const dy = args.src.back() + (batch * boxes + box) * channels * bins;
+                        if (align.kind == PoolKind::max) {
+                            for (std::size_t c = first; c < last; ++c) {
+                                give_largest(down, across, src + c * pixels, dy + c * bins, dx + c * pixels);
+                            }
+                            continue;
+                        }
+                        float* const room = args.scratch + worker * Forward::worker_floats(align, in);
+                        const typename Forward::Weights rows(down, room),
+                            columns(across, room + size_of(down.bins) * (size_of(in.h) + 2));
+                        for (std::size_t c = first; c < last; ++c) {
+                            spread(rows, columns, dy + c * bins, dx + c * pixels);
+                        }
+                    }
+                }
+            });
+    }
+    static void spread(auto const& rows, auto const& columns, const float* dy, float* dx) noexcept {
+        for (int y = 0; y < rows.bins; ++y) {
+            for (int x = 0; x < columns.bins; ++x, ++dy) {
+                for (int row = rows.range[2 * y]; row < rows.range[2 * y + 1]; ++row) {
+                    const float part = *dy * rows[y][row];
+                    float* const to = dx + size_of(row) * size_of(columns.pixels);
+                    for (int i = columns.range[2 * x]; i < columns.range[2 * x + 1]; ++i) to[i] += part * columns[x][i];
+                }
+            }
+        }
+    }
+    /// Gives dy of each bin to the pixel whose weighted value it is, times its weight.
+    static void give_largest(auto const& down, auto const& across, const float* src, const float* dy,
+                             float* dx) noexcept {
+        using Pair = typename Op<RoiAlignParams>::Pair;
+        const std::size_t width = size_of(across.pixels);
+        for (int y = 0; y < down.bins; ++y) {
+            for (int x = 0; x < across.bins; ++x, ++dy) {
+                float most = 0, its_weight = 0;
+                std::size_t its_pixel = 0;
+                bool any = false;
+                const auto consider = [&](std::size_t pixel, float weight, float value) {
+                    if (any && !(value > most)) return;
+                    any = true, most = value, its_weight = weight, its_pixel = pixel;
+                };
+                const bool some_down = down.each(y, [&](double at_y) {
+                    const Pair rows(at_y, down.pixels);
+                    const bool some = across.each(x, [&](double at_x) {
+                        const Pair columns(at_x, across.pixels);
+                        for (const bool below : {false, true}) {
+                            for (const bool right : {false, true}) {
+                                const std::size_t pixel =
+                                    (below ? rows.high : rows.low) * width + (right ? columns.high : columns.low);
+                                const float weight =
+                                    (below ? rows.share : 1 - rows.share) * (right ? columns.share : 1 - columns.share);
+                                consider(pixel, weight, weight * src[pixel]);
+                            }
+                        }
+                    });
+                    if (some) consider(0, 0, 0);
+                });
+                if (some_down && across.samples > 0) consider(0, 0, 0);
+                if (its_weight != 0.0F) dx[its_pixel] += its_weight * *dy;
+            }
+        }
     }
 };
 
@@ -21963,6 +22659,41 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace op::detail {
+
+/// Returns the function of a gate at x.
+template <class Arch>
+[[nodiscard]] Floats<Arch> apply_gate(GateFunction function, float a, float b, Floats<Arch> const& x) noexcept {
+    using V = Floats<Arch>;
+    const V alpha(a), beta(b);
+    switch (function) {
+        case GateFunction::sigmoid:
+            return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x));
+        case GateFunction::tanh:
+            return hyperbolic_tangent<Arch>(x);
+        case GateFunction::relu:
+            return clamp<Arch>(x, V(relu_clamp.low), V(relu_clamp.high));
+        case GateFunction::affine:
+            return fma<Arch>(alpha, x, beta);
+        case GateFunction::leaky_relu:
+            return xsimd::select(x < V(0.0F), alpha * x, x);
+        case GateFunction::thresholded_relu:
+            return xsimd::select(x < alpha, V(0.0F), x);
+        case GateFunction::scaled_tanh:
+            return alpha * hyperbolic_tangent<Arch>(beta * x);
+        case GateFunction::hard_sigmoid:
+            return clamp<Arch>(fma<Arch>(alpha, x, beta), V(0.0F), V(1.0F));
+        case GateFunction::elu:
+            return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
+        case GateFunction::softsign:
+            return quotient<Arch>(x, V(1.0F) + xsimd::abs(x));
+        default:
+            return softplus<Arch>(x);
+    }
+}
+
+}  // namespace op::detail
+
 /// Step by step, h of some sequences meets the packed weights as images meet those of a dense layer; then gates are
 /// computed sequence by sequence. No sum depends on how many steps or sequences there are, so a sequence that is given
 /// step by step has the same results.
@@ -21990,9 +22721,7 @@ struct Op<RecurrentParams> {
         return counts;
     }
     [[nodiscard]] static std::size_t packed_floats(RecurrentParams const& params, Shape input) {
-        std::size_t floats = 0;
-        for (const Part part : parts(params, Extents(params, input))) floats += part.packed;
-        return floats;
+        return params.reads_weights ? 0 : floats_of_parts(params, Extents(params, input));
     }
     template <StridedLayout L>
         requires std::same_as<L, chw>
@@ -22009,13 +22738,24 @@ struct Op<RecurrentParams> {
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(RecurrentParams const& params, std::span<const Shape> inputs,
                                                     std::size_t workers) {
-        return workers * worker_floats(Extents(params, inputs[0]));
+        const Extents e(params, inputs[0]);
+        return (params.reads_weights ? floats_of_parts(params, e) : 0) + workers * worker_floats(e);
     }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
-    static void run(RecurrentParams const& params, OpArgs const& args) noexcept {
-        const Extents e(params, args.src_shape[0]);
+    static void run(RecurrentParams const& params, OpArgs const& given) noexcept {
+        const Extents e(params, given.src_shape[0]);
+        OpArgs args = given;
+        if (params.reads_weights) {
+            const std::size_t at = params.input_count() - (params.bias ? 2 : 1);
+            const std::span<const float> kernel(args.src[at], e.width * e.hidden);
+            pack<chw>(params, args.src_shape[0],
+                      {kernel, params.bias ? std::span(args.src[at + 1], e.width) : std::span<const float>()},
+                      args.scratch);
+            args.weights = args.scratch;
+            args.scratch += floats_of_parts(params, e);
+        }
         const std::size_t count = static_cast<std::size_t>(args.batch) * e.sequences,
                           blocks = (count + together - 1) / together, each = (count + blocks - 1) / blocks;
         // Panels of large weights are work for several threads within a step.
@@ -22063,6 +22803,12 @@ private:
             return outputs == 0 ? 0 : floats_for_bytes(Panels::packed_bytes(outputs, e.hidden));
         };
         return {Part{0, first, floats(first)}, Part{first, rest, floats(rest)}};
+    }
+
+    [[nodiscard]] static std::size_t floats_of_parts(RecurrentParams const& params, Extents const& e) {
+        std::size_t floats = 0;
+        for (const Part part : parts(params, e)) floats += part.packed;
+        return floats;
     }
 
     /// Some sequences of the batch, and their states.
@@ -22159,38 +22905,11 @@ private:
         [[nodiscard]] PRIMSEL_INLINE V clipped(V const& x) const noexcept {
             return clamp<Arch>(x, V(-p_.clip), V(p_.clip));
         }
-        [[nodiscard]] static V apply(GateFunction function, float a, float b, V const& x) noexcept {
-            const V alpha(a), beta(b);
-            switch (function) {
-                case GateFunction::sigmoid:
-                    return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x));
-                case GateFunction::tanh:
-                    return op::detail::hyperbolic_tangent<Arch>(x);
-                case GateFunction::relu:
-                    return clamp<Arch>(x, V(relu_clamp.low), V(relu_clamp.high));
-                case GateFunction::affine:
-                    return fma<Arch>(alpha, x, beta);
-                case GateFunction::leaky_relu:
-                    return xsimd::select(x < V(0.0F), alpha * x, x);
-                case GateFunction::thresholded_relu:
-                    return xsimd::select(x < alpha, V(0.0F), x);
-                case GateFunction::scaled_tanh:
-                    return alpha * op::detail::hyperbolic_tangent<Arch>(beta * x);
-                case GateFunction::hard_sigmoid:
-                    return clamp<Arch>(fma<Arch>(alpha, x, beta), V(0.0F), V(1.0F));
-                case GateFunction::elu:
-                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
-                case GateFunction::softsign:
-                    return quotient<Arch>(x, V(1.0F) + xsimd::abs(x));
-                default:
-                    return op::detail::softplus<Arch>(x);
-            }
-        }
         [[nodiscard]] PRIMSEL_INLINE V f(V const& x) const noexcept {
-            return apply(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
+            return op::detail::apply_gate<Arch>(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
         }
         [[nodiscard]] PRIMSEL_INLINE V g(V const& x) const noexcept {
-            return apply(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
+            return op::detail::apply_gate<Arch>(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
         }
 
         /// Calls each(at, n) for vectors that cover the hidden units.
@@ -22223,7 +22942,7 @@ private:
                         kept = p_.couples_gates ? V(1.0F) - in : f(peeped(2, old)),
                         cell = fma<Arch>(kept, old, in * g(sum(3))), out = f(peeped(1, cell));
                 op::detail::store_up_to<Arch>(cells + at, cell, n);
-                give(h, y, at, out * apply(p_.h, p_.alpha[2], p_.beta[2], cell), n);
+                give(h, y, at, out * op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], cell), n);
             });
         }
         void gru(std::size_t step) const noexcept {
@@ -22291,6 +23010,447 @@ private:
         ExecutorRef executor_;
         float *products_, *cells_, *h_;
         const float *src_[together], *peepholes_[together];
+        float* dst_[together];
+        std::size_t steps_[together];
+    };
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/recurrent_gradient.hpp
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Computes forward again what the gates get, step by step, then goes back from the last step (Werbos 1990). Some
+/// sequences at a time meet the weights as rows of a product of matrices.
+template <>
+struct Op<RecurrentGradientParams> {
+    static constexpr bool in_place = false;
+
+    template <class Arch, StridedLayout L>
+    [[nodiscard]] static OpCounts work(RecurrentGradientParams const& params, std::span<const Shape> inputs,
+                                       Shape output) {
+        const Extents e(params.recurrent, inputs[0]);
+        const std::array<Shape, 2> forward{rows(e.sequences, e.hidden), rows(e.hidden, e.width)},
+            back{rows(e.sequences, e.width), rows(e.width, e.hidden)};
+        const OpCounts first = Op<MatMulParams>::work<Arch, L>({}, forward, rows(e.sequences, e.width)),
+                       second = Op<MatMulParams>::work<Arch, L>({}, back, rows(e.sequences, e.hidden));
+        const auto steps = static_cast<double>(e.steps), units = static_cast<double>(e.sequences * e.width);
+        return {.operations = steps * (first.operations + second.operations + 60 * units),
+                .rows = steps * (first.rows + second.rows + 4 * static_cast<double>(e.sequences)),
+                .bytes = sizeof(float) * static_cast<double>(2 * inputs[0].size() + 3 * output.size())};
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(RecurrentGradientParams const& params,
+                                                    std::span<const Shape> inputs, std::size_t workers) {
+        const Extents e(params.recurrent, inputs[0]);
+        return e.transposed() + workers * e.template of_worker<Arch>();
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(RecurrentGradientParams const& params, OpArgs const& args) noexcept {
+        RecurrentParams const& p = params.recurrent;
+        const Extents e(p, args.src_shape[0]);
+        const float* const kernel = args.src[p.input_count() - (p.bias ? 2 : 1)];
+        // A gru multiplies r * h by a matrix of its own.
+        const std::size_t first = e.of_h(p);
+        const auto transpose = [&](std::size_t begin, std::size_t count) {
+            transpose_columns(kernel + begin * e.hidden, e.hidden, args.scratch + begin * e.hidden, count, count, 0,
+                              e.hidden);
+        };
+        transpose(0, first);
+        if (first < e.width) transpose(first, e.width - first);
+        const std::size_t count = static_cast<std::size_t>(args.batch) * e.sequences,
+                          blocks = (count + together - 1) / together, each = (count + blocks - 1) / blocks;
+        args.executor.parallel_for(blocks, [&, each, count](std::size_t block, std::size_t worker) {
+            const std::size_t begin = block * each;
+            if (begin >= count) return;
+            float* const room = args.scratch + e.transposed() + worker * e.template of_worker<Arch>();
+            Sequences<Arch>(p, args, e, begin, std::min(each, count - begin), room).run();
+        });
+    }
+
+private:
+    /// The sequences that meet weights at a time.
+    static constexpr std::size_t together = 18;
+
+    [[nodiscard]] static Shape rows(std::size_t count, std::size_t width) {
+        return {.c = 1, .h = static_cast<int>(count), .w = static_cast<int>(width)};
+    }
+
+    struct Extents {
+        std::size_t steps, sequences, width, hidden, row;
+        bool has_cell;
+        Extents(RecurrentParams const& params, Shape input)
+            : steps(static_cast<std::size_t>(input.c)),
+              sequences(static_cast<std::size_t>(input.h)),
+              width(static_cast<std::size_t>(input.w)),
+              hidden(static_cast<std::size_t>(params.hidden(input))),
+              row(width + (params.kind == RecurrentKind::gru ? 2 : 1) * hidden),
+              has_cell(params.kind == RecurrentKind::lstm) {}
+
+        [[nodiscard]] std::size_t transposed() const { return round_up_floats(width * hidden); }
+        /// The gates of which h is multiplied, and not r * h.
+        [[nodiscard]] std::size_t of_h(RecurrentParams const& params) const {
+            return params.kind == RecurrentKind::gru && !params.resets_product ? 2 * hidden : width;
+        }
+        [[nodiscard]] std::size_t cells() const { return has_cell ? (steps + 1) * together * hidden : 0; }
+        template <class Arch>
+        [[nodiscard]] std::size_t of_matmul() const {
+            const std::array<Shape, 2> forward{rows(together, hidden), rows(hidden, width)},
+                back{rows(together, width), rows(width, hidden)};
+            return std::max(Op<MatMulParams>::scratch_floats<Arch>({}, forward, 1),
+                            Op<MatMulParams>::scratch_floats<Arch>({}, back, 1));
+        }
+        /// h, its gradient, that of the cell, what does not pass the weights, two products of n columns, what meets the
+        /// weights, all cells.
+        template <class Arch>
+        [[nodiscard]] std::size_t of_worker() const {
+            return round_up_floats(together * (6 * hidden + width) + cells()) + of_matmul<Arch>();
+        }
+    };
+
+    /// Returns the slope of a gate's function at x, where its value is y.
+    template <class Arch>
+    [[nodiscard]] static Floats<Arch> slope(GateFunction function, float a, float b, Floats<Arch> const& x,
+                                            Floats<Arch> const& y) noexcept {
+        using V = Floats<Arch>;
+        const V alpha(a), one(1.0F), zero(0.0F);
+        switch (function) {
+            case GateFunction::sigmoid:
+                return y * (one - y);
+            case GateFunction::tanh:
+                return fma<Arch>(-y, y, one);
+            case GateFunction::relu:
+                return xsimd::select(x > zero, one, zero);
+            case GateFunction::affine:
+                return alpha;
+            case GateFunction::leaky_relu:
+                return xsimd::select(x < zero, alpha, one);
+            case GateFunction::thresholded_relu:
+                return xsimd::select(x < alpha, zero, one);
+            case GateFunction::scaled_tanh: {
+                const V tanh = op::detail::hyperbolic_tangent<Arch>(V(b) * x);
+                return alpha * V(b) * fma<Arch>(-tanh, tanh, one);
+            }
+            case GateFunction::hard_sigmoid:
+                return xsimd::select(y > zero && y < one, alpha, zero);
+            case GateFunction::elu:
+                return xsimd::select(x < zero, y + alpha, one);
+            case GateFunction::softsign: {
+                const V inverse = quotient<Arch>(one, one + xsimd::abs(x));
+                return inverse * inverse;
+            }
+            default:
+                return quotient<Arch>(one, one + exp<Arch>(-x));
+        }
+    }
+
+    /// Some sequences of the batch.
+    template <class Arch>
+    class Sequences {
+        using V = Floats<Arch>;
+
+    public:
+        Sequences(RecurrentParams const& params, OpArgs const& args, Extents const& extents, std::size_t first,
+                  std::size_t count, float* room) noexcept
+            : p_(params), args_(args), e_(extents), count_(count), n_(extents.hidden) {
+            const auto next_room = [&](std::size_t columns) { return std::exchange(room, room + columns * together); };
+            h_ = next_room(n_), dh_ = next_room(n_), dcell_ = next_room(n_), kept_ = next_room(n_);
+            product_ = next_room(n_), reset_ = next_room(n_), of_weights_ = next_room(e_.width);
+            cells_ = std::exchange(room, room + e_.cells());
+            matmul_ = room;
+            std::size_t at = 1;
+            const auto next = [&](bool is_there) { return is_there ? at++ : std::size_t{0}; };
+            const std::size_t start = next(p_.starts_h), start_cell = next(p_.starts_cell),
+                              length = next(p_.has_lengths), peephole = next(p_.has_peepholes);
+            kernel_ = args_.src[at];
+            bias_ = p_.bias ? args_.src[at + 1] : nullptr;
+            const std::size_t dy = p_.input_count();
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t image = (first + i) / e_.sequences, sequence = (first + i) % e_.sequences;
+                const auto input = [&](std::size_t k, std::size_t offset) {
+                    return args_.src[k] + image * args_.src_shape[k].size() + offset;
+                };
+                x_[i] = input(0, sequence * e_.width);
+                dy_[i] = input(dy, sequence * n_);
+                dst_[i] = args_.dst + image * args_.dst_shape.size() + sequence * e_.row;
+                peepholes_[i] = peephole == 0 ? nullptr : input(peephole, 0);
+                steps_[i] = length == 0 ? e_.steps : steps_of(*input(length, sequence));
+                longest_ = std::max(longest_, steps_[i]);
+                const auto begin = [&](float* state, std::size_t k) {
+                    if (k == 0) return std::fill_n(state, n_, 0.0F), void();
+                    std::copy_n(input(k, sequence * n_), n_, state);
+                };
+                begin(h_ + i * n_, start);
+                if (e_.has_cell) begin(cell(i, 0), start_cell);
+            }
+        }
+
+        void run() noexcept {
+            for (std::size_t step = 0; step < longest_; ++step) forward(step);
+            std::fill_n(dh_, count_ * n_, 0.0F);
+            std::fill_n(dcell_, count_ * n_, 0.0F);
+            for (std::size_t i = 0; i < count_; ++i) {
+                for (std::size_t step = steps_[i]; step < e_.steps; ++step) std::fill_n(row(i, step), e_.row, 0.0F);
+                std::fill_n(row(i, e_.steps), e_.row, 0.0F);
+            }
+            for (std::size_t step = longest_; step-- > 0;) back(step);
+            for (std::size_t i = 0; i < count_; ++i) {
+                float* const to = row(i, e_.steps);
+                std::copy_n(dh_ + i * n_, n_, to);
+                if (e_.has_cell) std::copy_n(dcell_ + i * n_, n_, to + n_);
+            }
+        }
+
+    private:
+        [[nodiscard]] std::size_t steps_of(float length) const noexcept {
+            const auto most = static_cast<float>(e_.steps);
+            return length >= most ? e_.steps : length > 0.0F ? static_cast<std::size_t>(length) : 0;
+        }
+        [[nodiscard]] std::size_t time(std::size_t i, std::size_t step) const noexcept {
+            return p_.reverse ? steps_[i] - 1 - step : step;
+        }
+        /// The row of the result; that after the last step has the gradients of states.
+        [[nodiscard]] float* row(std::size_t i, std::size_t time) const noexcept {
+            return dst_[i] + time * e_.sequences * e_.row;
+        }
+        [[nodiscard]] float* cell(std::size_t i, std::size_t step) const noexcept {
+            return cells_ + (step * count_ + i) * n_;
+        }
+        /// The columns of a row that h before the step, and what a gru has beside, take.
+        [[nodiscard]] float* before(float* row) const noexcept { return row + e_.row - n_; }
+        [[nodiscard]] float* beside(float* row) const noexcept { return row + e_.width; }
+
+        /// The products of the sequences' rows and some columns of a matrix of `width` columns.
+        void multiply(const float* src, std::size_t depth, const float* matrix, std::size_t width,
+                      float* dst) noexcept {
+            Sequential alone;
+            const std::array<const float*, 2> factors{src, matrix};
+            const std::array<Shape, 2> shapes{rows(count_, depth), rows(depth, width)};
+            Op<MatMulParams>::run<Arch, chw>({}, {.src = factors,
+                                                  .src_shape = shapes,
+                                                  .dst = dst,
+                                                  .dst_shape = rows(count_, width),
+                                                  .batch = 1,
+                                                  .scratch = matmul_,
+                                                  .executor = alone});
+        }
+        template <class F>
+        PRIMSEL_INLINE void for_units(F const& each) const noexcept {
+            for (std::size_t at = 0; at < n_; at += lanes<Arch>) each(at, n_ - at);
+        }
+        template <class F>
+        void for_unfinished(std::size_t step, F const& each) const noexcept {
+            for (std::size_t i = 0; i < count_; ++i) {
+                if (step < steps_[i]) each(i, row(i, time(i, step)));
+            }
+        }
+        [[nodiscard]] PRIMSEL_INLINE static V take(const float* src, std::size_t n) noexcept {
+            return op::detail::load_up_to<Arch>(src, n);
+        }
+        PRIMSEL_INLINE static void give(float* dst, V const& value, std::size_t n) noexcept {
+            op::detail::store_up_to<Arch>(dst, value, n);
+        }
+
+        /// The value of a gate and its slope.
+        struct Gate {
+            V value, slope;
+        };
+        [[nodiscard]] static Gate gate_of(GateFunction function, float alpha, float beta, V const& x) noexcept {
+            const V value = op::detail::apply_gate<Arch>(function, alpha, beta, x);
+            return {value, slope<Arch>(function, alpha, beta, x, value)};
+        }
+        [[nodiscard]] Gate clipped(GateFunction function, std::size_t place, V const& x) const noexcept {
+            const V bound(p_.clip);
+            Gate gate = gate_of(function, p_.alpha[place], p_.beta[place], clamp<Arch>(x, -bound, bound));
+            gate.slope = xsimd::select(xsimd::abs(x) <= bound, gate.slope, V(0.0F));
+            return gate;
+        }
+        [[nodiscard]] Gate f(V const& x) const noexcept { return clipped(p_.f, 0, x); }
+        [[nodiscard]] Gate g(V const& x) const noexcept { return clipped(p_.g, 1, x); }
+
+        /// Writes what the gates get and h before the step; afterwards h_ is that of the step.
+        void forward(std::size_t step) noexcept {
+            const std::size_t of_h = e_.of_h(p_);
+            multiply(h_, n_, args_.scratch, of_h, of_weights_);
+            for_unfinished(step, [&](std::size_t i, float* to) {
+                const float *const s = of_weights_ + i * of_h, *const x = x_of(i, step);
+                std::copy_n(h_ + i * n_, n_, before(to));
+                const std::size_t sums = p_.kind == RecurrentKind::gru ? 2 * n_ : e_.width;
+                for (std::size_t at = 0; at < sums; at += lanes<Arch>) {
+                    const std::size_t left = sums - at;
+                    give(to + at, take(x + at, left) + take(s + at, left) + bias(at, left), left);
+                }
+                if (p_.kind == RecurrentKind::lstm) return step_lstm(i, step, to);
+                for_units([&](std::size_t at, std::size_t n) {
+                    const V h = take(h_ + i * n_ + at, n);
+                    if (p_.kind == RecurrentKind::rnn) return give(h_ + i * n_ + at, f(take(to + at, n)).value, n);
+                    if (p_.resets_product) {
+                        const V sum = take(s + 2 * n_ + at, n) + bias(2 * n_ + at, n);
+                        give(beside(to) + at, sum, n);
+                        return step_gru(i, at, n, to,
+                                        fma<Arch>(f(take(to + n_ + at, n)).value, sum, take(x + 2 * n_ + at, n)));
+                    }
+                    const V reset = f(take(to + n_ + at, n)).value * h;
+                    give(beside(to) + at, reset, n), give(reset_ + i * n_ + at, reset, n);
+                });
+            });
+            if (p_.kind != RecurrentKind::gru || p_.resets_product) return;
+            multiply(reset_, n_, args_.scratch + of_h * n_, n_, product_);
+            for_unfinished(step, [&](std::size_t i, float* to) {
+                const float* const x = x_of(i, step);
+                for_units([&](std::size_t at, std::size_t n) {
+                    step_gru(i, at, n, to,
+                             take(x + 2 * n_ + at, n) + take(product_ + i * n_ + at, n) + bias(2 * n_ + at, n));
+                });
+            });
+        }
+        [[nodiscard]] const float* x_of(std::size_t i, std::size_t step) const noexcept {
+            return x_[i] + time(i, step) * e_.sequences * e_.width;
+        }
+        [[nodiscard]] V bias(std::size_t at, std::size_t n) const noexcept {
+            return bias_ == nullptr ? V(0.0F) : take(bias_ + at, n);
+        }
+        void step_gru(std::size_t i, std::size_t at, std::size_t n, float* to, V const& sum) noexcept {
+            give(to + 2 * n_ + at, sum, n);
+            const V z = f(take(to + at, n)).value, entering = g(sum).value, h = take(h_ + i * n_ + at, n);
+            give(h_ + i * n_ + at, fma<Arch>(z, h - entering, entering), n);
+        }
+        void step_lstm(std::size_t i, std::size_t step, float* to) noexcept {
+            for_units([&](std::size_t at, std::size_t n) {
+                const V old = take(cell(i, step) + at, n);
+                const auto add_peephole = [&](std::size_t input, std::size_t gate, V const& of) {
+                    if (peepholes_[i] == nullptr) return;
+                    float* const sum = to + gate * n_ + at;
+                    give(sum, fma<Arch>(take(peepholes_[i] + input * n_ + at, n), of, take(sum, n)), n);
+                };
+                add_peephole(0, 0, old), add_peephole(2, 2, old);
+                const V in = f(take(to + at, n)).value,
+                        kept = p_.couples_gates ? V(1.0F) - in : f(take(to + 2 * n_ + at, n)).value,
+                        now = fma<Arch>(kept, old, in * g(take(to + 3 * n_ + at, n)).value);
+                add_peephole(1, 1, now);
+                const V out = f(take(to + n_ + at, n)).value;
+                give(cell(i, step + 1) + at, now, n);
+                give(h_ + i * n_ + at, out * op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], now), n);
+            });
+        }
+
+        /// Adds dy to dh_ and dcell_, and makes them those before the step. What the gates get becomes its gradient.
+        void back(std::size_t step) noexcept {
+            const std::size_t of_h = e_.of_h(p_);
+            std::fill_n(of_weights_, count_ * of_h, 0.0F);
+            std::fill_n(kept_, count_ * n_, 0.0F);
+            std::fill_n(reset_, count_ * n_, 0.0F);
+            for_unfinished(step, [&](std::size_t i, float* to) {
+                add_results(i, step);
+                for_units([&](std::size_t at, std::size_t n) {
+                    float* const meets = of_weights_ + i * of_h + at;
+                    switch (p_.kind) {
+                        case RecurrentKind::lstm:
+                            return back_lstm(i, step, at, n, to, meets);
+                        case RecurrentKind::gru:
+                            return back_gru(i, at, n, to, meets);
+                        case RecurrentKind::rnn:
+                            give_both(to + at, meets, take(dh_ + i * n_ + at, n) * f(take(to + at, n)).slope, n);
+                    }
+                });
+            });
+            if (p_.kind == RecurrentKind::gru && !p_.resets_product) back_reset(step);
+            multiply(of_weights_, of_h, kernel_, n_, dh_);
+            for_unfinished(step, [&](std::size_t i, float*) {
+                for (std::size_t at = i * n_; at < (i + 1) * n_; ++at) dh_[at] += kept_[at];
+            });
+        }
+        static void give_both(float* to, float* meets, V const& value, std::size_t n) noexcept {
+            give(to, value, n), give(meets, value, n);
+        }
+        /// Adds the gradients of what the layer has as results in this step.
+        void add_results(std::size_t i, std::size_t step) const noexcept {
+            const auto add = [&](std::size_t channel, float* to) {
+                const float* const dy = dy_[i] + channel * e_.sequences * n_;
+                for (std::size_t at = 0; at < n_; ++at) to[i * n_ + at] += dy[at];
+            };
+            if (p_.gives_all) add(time(i, step), dh_);
+            if (step + 1 < steps_[i]) return;
+            std::size_t channel = p_.gives_all ? e_.steps : 0;
+            if (p_.gives_last) add(channel++, dh_);
+            if (p_.gives_cell) add(channel, dcell_);
+        }
+        void back_lstm(std::size_t i, std::size_t step, std::size_t at, std::size_t n, float* to,
+                       float* meets) const noexcept {
+            const V old = take(cell(i, step) + at, n), now = take(cell(i, step + 1) + at, n),
+                    dh = take(dh_ + i * n_ + at, n);
+            const Gate in = f(take(to + at, n)), out = f(take(to + n_ + at, n)),
+                       entering = g(take(to + 3 * n_ + at, n)), of_cell = gate_of(p_.h, p_.alpha[2], p_.beta[2], now);
+            const auto peephole = [&](std::size_t input) {
+                return peepholes_[i] == nullptr ? V(0.0F) : take(peepholes_[i] + input * n_ + at, n);
+            };
+            const auto set = [&](std::size_t gate, V const& value) {
+                give_both(to + gate * n_ + at, meets + gate * n_, value, n);
+                return value;
+            };
+            const V d_out = set(1, dh * of_cell.value * out.slope);
+            const V dcell =
+                fma<Arch>(peephole(1), d_out, fma<Arch>(dh * out.value, of_cell.slope, take(dcell_ + i * n_ + at, n)));
+            set(3, dcell * in.value * entering.slope);
+            V d_in, d_kept, kept;
+            if (p_.couples_gates) {
+                kept = V(1.0F) - in.value;
+                d_in = set(0, dcell * (entering.value - old) * in.slope), d_kept = set(2, V(0.0F));
+            } else {
+                const Gate keeps = f(take(to + 2 * n_ + at, n));
+                kept = keeps.value;
+                d_in = set(0, dcell * entering.value * in.slope), d_kept = set(2, dcell * old * keeps.slope);
+            }
+            give(dcell_ + i * n_ + at, fma<Arch>(peephole(0), d_in, fma<Arch>(peephole(2), d_kept, dcell * kept)), n);
+            if (peepholes_[i] == nullptr) return;
+            float* const sums = row(i, e_.steps) + 2 * n_ + at;
+            give(sums, fma<Arch>(d_in, old, take(sums, n)), n);
+            give(sums + n_, fma<Arch>(d_out, now, take(sums + n_, n)), n);
+            give(sums + 2 * n_, fma<Arch>(d_kept, old, take(sums + 2 * n_, n)), n);
+        }
+        void back_gru(std::size_t i, std::size_t at, std::size_t n, float* to, float* meets) const noexcept {
+            const V h = take(before(to) + at, n), dh = take(dh_ + i * n_ + at, n);
+            const Gate z = f(take(to + at, n)), entering = g(take(to + 2 * n_ + at, n));
+            give_both(to + at, meets, dh * (h - entering.value) * z.slope, n);
+            give(kept_ + i * n_ + at, dh * z.value, n);
+            const V d_sum = dh * (V(1.0F) - z.value) * entering.slope;
+            give(to + 2 * n_ + at, d_sum, n);
+            if (!p_.resets_product) return give(reset_ + i * n_ + at, d_sum, n);
+            const Gate r = f(take(to + n_ + at, n));
+            give_both(to + n_ + at, meets + n_, d_sum * take(beside(to) + at, n) * r.slope, n);
+            give_both(beside(to) + at, meets + 2 * n_, d_sum * r.value, n);
+        }
+        /// The gradient of r, where r * h meets weights.
+        void back_reset(std::size_t step) noexcept {
+            multiply(reset_, n_, kernel_ + 2 * n_ * n_, n_, product_);
+            for_unfinished(step, [&](std::size_t i, float* to) {
+                for_units([&](std::size_t at, std::size_t n) {
+                    const Gate r = f(take(to + n_ + at, n));
+                    const V d_reset = take(product_ + i * n_ + at, n);
+                    give_both(to + n_ + at, of_weights_ + i * 2 * n_ + n_ + at,
+                              d_reset * take(before(to) + at, n) * r.slope, n);
+                    float* const kept = kept_ + i * n_ + at;
+                    give(kept, fma<Arch>(d_reset, r.value, take(kept, n)), n);
+                });
+            });
+        }
+
+        RecurrentParams const& p_;
+        OpArgs const& args_;
+        Extents const e_;
+        std::size_t count_, n_, longest_ = 0;
+        const float *kernel_, *bias_;
+        float *h_, *dh_, *dcell_, *kept_, *product_, *reset_, *of_weights_, *cells_, *matmul_;
+        const float *x_[together], *dy_[together], *peepholes_[together];
         float* dst_[together];
         std::size_t steps_[together];
     };
@@ -23361,320 +24521,6 @@ private:
                                            op::detail::load_up_to<Arch>(dx + i, width - i));
                 op::detail::store_up_to<Arch>(dx + i, sum, width - i);
             }
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/roi_align.hpp
-
-#include <algorithm>
-#include <cmath>
-#include <concepts>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A mean of linear samples is a product of weights down and weights across, which are the same for all channels. The
-/// largest part of a sample is found sample by sample.
-template <>
-struct Op<RoiAlignParams> {
-    static constexpr bool in_place = false;
-
-    /// Boxes of adaptive sampling are taken to be a quarter of the image's height and width.
-    template <class Arch, StridedLayout L>
-    [[nodiscard]] static OpCounts work(RoiAlignParams const& params, std::span<const Shape> inputs, Shape output) {
-        const auto along = [&](int in, int out) {
-            return params.samples > 0 ? params.samples : std::ceil(0.25 * in / out);
-        };
-        const double down = along(inputs[0].h, params.size.h), across = along(inputs[0].w, params.size.w),
-                     size = static_cast<double>(output.size());
-        if (params.kind == PoolKind::max)
-            return {.scalars = 60 * down * across * size, .bytes = 8 * size, .form = "max"};
-        const double row = params.size.w * (across + 1);
-        return {.operations = 2 * static_cast<double>(output.c) * output.h * (down + 1) * row,
-                .scalars = 2 * (across + 1) * size,
-                .rows = static_cast<double>(output.c) * output.h,
-                .bytes = 8 * size};
-    }
-
-    /// The weights of a box and a row of the image, for each worker.
-    template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(RoiAlignParams const& params, std::span<const Shape> inputs,
-                                                    std::size_t workers) {
-        return params.kind == PoolKind::max ? 0 : workers * worker_floats(params, inputs[0]);
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(RoiAlignParams const& params, OpArgs const& args) noexcept {
-        const Shape in = args.src_shape[0];
-        const auto boxes = static_cast<std::size_t>(args.src_shape[1].h),
-                   channels = static_cast<std::size_t>(in.c / params.images);
-        const std::size_t pixels = in.pixels(), bins = args.dst_shape.pixels(),
-                          groups = (channels + together - 1) / together;
-        op::detail::for_ranges(
-            args.executor, static_cast<std::size_t>(args.batch) * boxes * groups, 8 * bins * together,
-            [=, &params, &args](std::size_t begin, std::size_t end, std::size_t worker) {
-                for (std::size_t i = begin; i < end; ++i) {
-                    const std::size_t box = i / groups, first = i % groups * together,
-                                      last = std::min(first + together, channels);
-                    const float* const corners = args.src[1] + box * 4;
-                    const float image = args.src[2][box];
-                    const bool known = image >= 0 && image < static_cast<float>(params.images);
-                    const Side across(params, corners[0], corners[2], params.size.w, in.w),
-                        down(params, corners[1], corners[3], params.size.h, in.h);
-                    float* dst = args.dst + (box * channels + first) * bins;
-                    if (!known || !across.is_known || !down.is_known) {
-                        std::fill_n(dst, (last - first) * bins, 0.0F);
-                        continue;
-                    }
-                    const std::size_t batch = box / boxes * static_cast<std::size_t>(params.images),
-                                      plane = (batch + static_cast<std::size_t>(image)) * channels;
-                    const float* src = args.src[0] + (plane + first) * pixels;
-                    if (params.kind == PoolKind::max) {
-                        for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
-                            largest(down, across, src, dst);
-                        }
-                        continue;
-                    }
-                    float* const room = args.scratch + worker * worker_floats(params, in);
-                    const Weights rows(down, room), columns(across, room + static_cast<std::size_t>(down.bins) *
-                                                                               (static_cast<std::size_t>(in.h) + 2));
-                    float* const mixed =
-                        room + worker_floats(params, in) - round_up_floats(static_cast<std::size_t>(in.w));
-                    for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
-                        mean(rows, columns, src, mixed, dst);
-                    }
-                }
-            });
-    }
-
-private:
-    /// Channels that share the weights of a box.
-    static constexpr std::size_t together = 16;
-
-    [[nodiscard]] static std::size_t worker_floats(RoiAlignParams const& params, Shape in) {
-        const auto side = [](int bins, int size) {
-            return static_cast<std::size_t>(bins) * (static_cast<std::size_t>(size) + 2);
-        };
-        return round_up_floats(side(params.size.h, in.h) + side(params.size.w, in.w)) +
-               round_up_floats(static_cast<std::size_t>(in.w));
-    }
-
-    /// A box along one axis: its bins and their samples.
-    struct Side {
-        int bins, pixels;
-        double start, bin, samples, step;
-        bool is_known;
-
-        Side(RoiAlignParams const& params, float low, float high, int out, int in) : bins(out), pixels(in) {
-            const double scale = static_cast<double>(params.scale), shift = params.half_pixel ? 0.5 : 0;
-            start = static_cast<double>(low) * scale - shift;
-            double size = static_cast<double>(high) * scale - shift - start;
-            if (!params.half_pixel) size = std::max(size, 1.0);
-            constexpr double most = 1U << 31;
-            is_known = is_finite(start) && is_finite(size) && std::abs(start) < most && std::abs(size) < most;
-            bin = size / out;
-            samples = params.samples > 0 ? params.samples : std::max(std::ceil(bin), 0.0);
-            step = bin / samples;
-        }
-        /// Calls use(the place of a sample) for those of a bin that are not outside, in their order, and returns
-        /// whether there are others.
-        template <class Use>
-        bool each(int at, Use const& use) const {
-            if (samples == 0) return false;
-            const double begin = start + at * bin + step / 2;
-            double first = 0, last = samples;
-            // Boxes may be far larger than the image; steps are then of half a pixel at least.
-            if (step > 0) {
-                first = std::clamp(std::ceil((-1 - begin) / step) - 1, 0.0, samples);
-                last = std::clamp(std::floor((pixels - begin) / step) + 2, first, samples);
-            }
-            bool others = first > 0 || last < samples;
-            for (double i = first; i < last; ++i) {
-                const double place = begin + i * step;
-                if (place < -1 || place > pixels)
-                    others = true;
-                else
-                    use(place);
-            }
-            return others;
-        }
-    };
-    /// A sample's two pixels along an axis, and the share of the second.
-    struct Pair {
-        std::size_t low, high;
-        float share;
-        Pair(double place, int pixels) {
-            const double end = pixels - 1.0, held = std::clamp(place, 0.0, end), below = std::floor(held);
-            low = static_cast<std::size_t>(below), high = static_cast<std::size_t>(std::min(below + 1, end));
-            share = static_cast<float>(held - below);
-        }
-    };
-
-    /// The weights of pixels along one axis for each bin: a row of them, between the first pixel and the last.
-    struct Weights {
-        int bins, pixels, first, last;
-        int* range;
-        float* of_bin;
-
-        Weights(Side const& side, float* room)
-            : bins(side.bins),
-              pixels(side.pixels),
-              first(side.pixels),
-              last(0),
-              range(reinterpret_cast<int*>(room)),
-              of_bin(room + 2 * static_cast<std::size_t>(side.bins)) {
-            for (int bin = 0; bin < bins; ++bin) {
-                float* const weight = of_bin + static_cast<std::size_t>(bin) * static_cast<std::size_t>(pixels);
-                std::fill_n(weight, pixels, 0.0F);
-                int low = pixels, high = 0;
-                (void)side.each(bin, [&](double at) {
-                    const Pair pair(at, pixels);
-                    const auto each = static_cast<float>(1 / side.samples);
-                    weight[pair.low] += each * (1 - pair.share), weight[pair.high] += each * pair.share;
-                    low = std::min(low, static_cast<int>(pair.low)),
-                    high = std::max(high, static_cast<int>(pair.high) + 1);
-                });
-                range[2 * bin] = low, range[2 * bin + 1] = high;
-                first = std::min(first, low), last = std::max(last, high);
-            }
-        }
-        [[nodiscard]] const float* operator[](int bin) const {
-            return of_bin + static_cast<std::size_t>(bin) * static_cast<std::size_t>(pixels);
-        }
-    };
-
-    static void mean(Weights const& rows, Weights const& columns, const float* src, float* mixed, float* dst) noexcept {
-        for (int y = 0; y < rows.bins; ++y) {
-            std::fill(mixed + std::min(columns.first, columns.last), mixed + columns.last, 0.0F);
-            for (int row = rows.range[2 * y]; row < rows.range[2 * y + 1]; ++row) {
-                // A sample's pixels alone count: others may be infinite.
-                const float weight = rows[y][row];
-                if (weight == 0.0F) continue;
-                const float* const pixels =
-                    src + static_cast<std::size_t>(row) * static_cast<std::size_t>(columns.pixels);
-                for (int x = columns.first; x < columns.last; ++x) mixed[x] += weight * pixels[x];
-            }
-            for (int x = 0; x < columns.bins; ++x) {
-                float sum = 0;
-                for (int i = columns.range[2 * x]; i < columns.range[2 * x + 1]; ++i) {
-                    if (columns[x][i] != 0.0F) sum += columns[x][i] * mixed[i];
-                }
-                *dst++ = sum;
-            }
-        }
-    }
-
-    static void largest(Side const& down, Side const& across, const float* src, float* dst) noexcept {
-        const auto width = static_cast<std::size_t>(across.pixels);
-        for (int y = 0; y < down.bins; ++y) {
-            for (int x = 0; x < across.bins; ++x) {
-                float most = 0;
-                bool any = false;
-                const auto outside = [&] {
-                    most = any ? std::max(most, 0.0F) : 0.0F;
-                    any = true;
-                };
-                const bool some_down = down.each(y, [&](double at_y) {
-                    const Pair rows(at_y, down.pixels);
-                    const float *const above = src + rows.low * width, *const below = src + rows.high * width;
-                    const bool some = across.each(x, [&](double at_x) {
-                        const Pair columns(at_x, across.pixels);
-                        const float upper = 1 - rows.share, left = 1 - columns.share;
-                        const float best = std::max(
-                            std::max(upper * left * above[columns.low], upper * columns.share * above[columns.high]),
-                            std::max(rows.share * left * below[columns.low],
-                                     rows.share * columns.share * below[columns.high]));
-                        most = any ? std::max(most, best) : best;
-                        any = true;
-                    });
-                    if (some) outside();
-                });
-                if (some_down && across.samples > 0) outside();
-                *dst++ = most;
-            }
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/scatter.hpp
-
-#include <algorithm>
-#include <concepts>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Each strip of columns is copied, and then changed in the order of the changes: no two threads change one element.
-template <>
-struct Op<ScatterParams> {
-    static constexpr bool in_place = false;
-
-    template <class Arch, StridedLayout L>
-    [[nodiscard]] static OpCounts work(ScatterParams const&, std::span<const Shape> inputs, Shape output) {
-        const double strips = static_cast<double>(strips_of(output)), changes = inputs[2].c,
-                     size = static_cast<double>(inputs[2].size());
-        return {.scalars = 4 * strips * changes + size,
-                .rows = strips * (output.c + changes),
-                .bytes = 8.0 * static_cast<double>(output.size()) + 12.0 * size};
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(ScatterParams const& params, OpArgs const& args) noexcept {
-        const Shape shape = args.dst_shape;
-        const std::size_t c = static_cast<std::size_t>(shape.c), inner = shape.size() / c, n = args.src_shape[1].size(),
-                          strips = strips_of(shape);
-        op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * strips,
-                               std::min(inner, strip) * (c + n),
-                               [&params, &args, c, inner, n, strips](std::size_t first, std::size_t last) {
-                                   for (std::size_t item = first; item < last; ++item) {
-                                       const std::size_t image = item / strips, begin = item % strips * strip,
-                                                         columns = std::min(strip, inner - begin);
-                                       const float* const src = args.src[0] + image * c * inner + begin;
-                                       float* const dst = args.dst + image * c * inner + begin;
-                                       for (std::size_t i = 0; i < c; ++i)
-                                           std::copy_n(src + i * inner, columns, dst + i * inner);
-                                       for (std::size_t i = 0; i < n; ++i) {
-                                           const float at = args.src[1][image * n + i];
-                                           if (!(at > -1.0F && at < static_cast<float>(c))) continue;
-                                           change(params.kind, columns, args.src[2] + (image * n + i) * inner + begin,
-                                                  dst + static_cast<std::size_t>(at) * inner);
-                                       }
-                                   }
-                               });
-    }
-
-private:
-    static constexpr std::size_t strip = 512;
-    [[nodiscard]] static std::size_t strips_of(Shape const& shape) {
-        return (shape.size() / static_cast<std::size_t>(shape.c) + strip - 1) / strip;
-    }
-
-    static void change(ScatterKind kind, std::size_t count, const float* src, float* dst) noexcept {
-        switch (kind) {
-            case ScatterKind::replace:
-                std::copy_n(src, count, dst);
-                break;
-            case ScatterKind::add:
-                for (std::size_t i = 0; i < count; ++i) dst[i] += src[i];
-                break;
-            case ScatterKind::multiply:
-                for (std::size_t i = 0; i < count; ++i) dst[i] *= src[i];
-                break;
-            case ScatterKind::maximum:
-                for (std::size_t i = 0; i < count; ++i) {
-                    if (src[i] > dst[i] || is_nan(src[i])) dst[i] = src[i];
-                }
-                break;
-            case ScatterKind::minimum:
-                for (std::size_t i = 0; i < count; ++i) {
-                    if (src[i] < dst[i] || is_nan(src[i])) dst[i] = src[i];
-                }
-                break;
         }
     }
 };
@@ -36951,6 +37797,9 @@ private:
             at_[i] = inputs[0];
         } else if (const auto* conv = std::get_if<ConvTransposeParams>(&node.layer); conv != nullptr && needs_[i]) {
             at_[i] = forward_conv_transpose(node, *conv, inputs[0]);
+        } else if (const auto* recurrent = std::get_if<RecurrentParams>(&node.layer);
+                   recurrent != nullptr && needs_[i]) {
+            at_[i] = add(node.name, trained_form(*recurrent), inputs_of_recurrent(i, *recurrent));
         } else if (std::holds_alternative<ConstantParams>(node.layer) && needs_[i]) {
             at_[i] = shaped(node.name + "/shaped", node.shape, repeated(node.name, node.shape));
         } else if (std::holds_alternative<DropoutParams>(node.layer)) {
@@ -37039,6 +37888,9 @@ private:
         if (std::holds_alternative<ConstantParams>(node.layer)) {
             return output_gradient(node.name, add(node.name + "/gradient sum", ChannelSumParams{}, {flat(i, dy)}));
         }
+        if (const auto* recurrent = std::get_if<RecurrentParams>(&node.layer)) {
+            return backward_recurrent(i, *recurrent, dy);
+        }
         if (trains(node)) refuse(node, "its weights cannot be trained");
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
@@ -37089,6 +37941,76 @@ private:
             output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
         }
         if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {reached}));
+    }
+    /// The weights of recurrent layers change from step to step: they are inputs.
+    [[nodiscard]] static RecurrentParams trained_form(RecurrentParams params) {
+        params.reads_weights = true;
+        return params;
+    }
+    [[nodiscard]] std::vector<std::size_t> inputs_of_recurrent(std::size_t i, RecurrentParams const& recurrent) {
+        std::vector<std::size_t> inputs = inputs_of(form_[i]);
+        const Shape x = shape_of_input(i, 0);
+        inputs.push_back(parameter(form_[i].name + ".weight", Shape{.c = x.w * recurrent.hidden(x)}));
+        if (recurrent.bias) inputs.push_back(parameter(form_[i].name + ".bias", Shape{.c = x.w}));
+        return inputs;
+    }
+    void backward_recurrent(std::size_t i, RecurrentParams const& recurrent, std::size_t dy) {
+        Node const& node = form_[i];
+        const Shape x = shape_of_input(i, 0);
+        const int n = recurrent.hidden(x);
+        const bool is_gru = recurrent.kind == RecurrentKind::gru, resets_state = is_gru && !recurrent.resets_product;
+        std::vector<std::size_t> inputs = inputs_of_recurrent(i, recurrent);
+        inputs.push_back(dy);
+        const std::size_t all =
+            add(node.name + "/gradients", RecurrentGradientParams{trained_form(recurrent)}, std::move(inputs));
+        const Shape rows = result_.graph[all].shape;
+        // Columns of all steps as channels.
+        const auto channels = [&](std::string const& name, int first, int count) {
+            const AsStridedParams turned{.dims = {count, x.c * x.h},
+                                         .strides = {1, rows.w},
+                                         .offset = first,
+                                         .shape = {.c = count, .h = x.c, .w = x.h}};
+            return add(node.name + name, turned, {all});
+        };
+        if (trains(node)) {
+            std::size_t gates = none, state = channels("/state", rows.w - n, n);
+            if (is_gru && !resets_state) {
+                gates = add(node.name + "/gates", ConcatParams{},
+                            {channels("/gates of sums", 0, 2 * n), channels("/gate of a product", x.w, n)});
+            } else {
+                gates = channels("/gates", 0, x.w);
+            }
+            if (resets_state) {
+                state = add(node.name + "/states", ConcatParams{}, {state, state, channels("/reset state", x.w, n)});
+            }
+            // A 1x1 convolution of all steps would give what the gates get.
+            const ConvParams product{.k = x.w, .kernel = 1, .groups = resets_state ? 3 : 1, .bias = false};
+            if (trains(node, "weight")) {
+                output_gradient(node.name + ".weight",
+                                add(node.name + ".weight/gradient", ConvWeightGradientParams{product}, {state, gates}));
+            }
+            if (trains(node, "bias")) {
+                output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {gates}));
+            }
+        }
+        const auto part = [&](std::string const& name, SliceParams steps, SliceParams columns) {
+            columns.axis = Axis::w;
+            return add(name, columns, {add(name + "/steps", steps, {all})});
+        };
+        const auto contribute_to = [&](std::size_t place, SliceParams steps, SliceParams columns, bool sums) {
+            if (!needs_[node.inputs[place]]) return;
+            const std::string name = gradient_name(i, place);
+            std::size_t gradient = part(name + "/part", steps, columns);
+            if (sums) gradient = add(name + "/sum", ReduceParams{ReduceKind::sum, Axis::h}, {gradient});
+            contribute(node.inputs[place], shaped(name, shape_of_input(i, place), gradient));
+        };
+        const SliceParams last{x.c, x.c + 1};
+        contribute_to(0, {0, x.c}, {0, x.w}, false);
+        std::size_t place = 1;
+        if (recurrent.starts_h) contribute_to(place++, last, {0, n}, false);
+        if (recurrent.starts_cell) contribute_to(place++, last, {n, 2 * n}, false);
+        if (recurrent.has_lengths) ++place;
+        if (recurrent.has_peepholes) contribute_to(place, last, {2 * n, 5 * n}, true);
     }
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
@@ -37426,7 +38348,24 @@ private:
     /// Row numbers have none.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, GatherParams const& gather, std::size_t dy) {
         if (place == 1) return none;
-        return pass(i, place, GatherGradientParams{gather, shape_of_input(i, place)}, {input_at(i, 1), dy});
+        return pass(i, place, PlacedGradientParams{{gather}, shape_of_input(i, place)}, {input_at(i, 1), dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ScatterParams const& scatter, std::size_t dy) {
+        return place == 1 ? none : placed_gradient(i, place, {scatter}, dy);
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, GridSampleParams const& sample, std::size_t dy) {
+        return place == 1 && sample.mode == ResizeMode::nearest ? none : placed_gradient(i, place, {sample}, dy);
+    }
+    /// Boxes have none, as in torchvision.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, RoiAlignParams const& align, std::size_t dy) {
+        return place > 0 ? none : placed_gradient(i, place, {align}, dy);
+    }
+    std::size_t placed_gradient(std::size_t i, std::size_t place, PlacedLayer const& layer, std::size_t dy) {
+        const PlacedGradientParams gradient{layer, shape_of_input(i, 0), static_cast<int>(place)};
+        std::vector<std::size_t> inputs = inputs_of(form_[i]);
+        if (!gradient.reads_image()) inputs.erase(inputs.begin());
+        inputs.push_back(dy);
+        return pass(i, place, gradient, std::move(inputs));
     }
     /// Each of the best elements gives its gradient to the place that it has in its row.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, TopKParams const& top, std::size_t dy) {
@@ -37439,7 +38378,7 @@ private:
         positions.positions = true;
         const std::size_t at = add(name + "/positions", positions, {input_at(i, place)});
         const std::size_t columns =
-            add(name + "/columns", GatherGradientParams{{.from_end = false, .elements = true}, all},
+            add(name + "/columns", PlacedGradientParams{{GatherParams{.from_end = false, .elements = true}}, all},
                 {shaped(name + "/positions as columns", best, at), shaped(name + "/dy as columns", best, dy)});
         return shaped(name, in, columns);
     }

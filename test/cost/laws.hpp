@@ -123,7 +123,10 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add_on(ps::RepeatParams{}, {channels});
     add(ps::AsStridedGradientParams{{.dims = {size}, .strides = {-1}, .offset = size - 1, .shape = shape}, shape});
     add(ps::ResizeGradientParams{{.size = {shape.h, shape.w}}, half});
-    add_on(ps::GatherGradientParams{{}, shape}, {{shape.w, 1, 1}, {shape.c, shape.w, shape.w}});
+    add_on(ps::PlacedGradientParams{{}, shape}, {{shape.w, 1, 1}, {shape.c, shape.w, shape.w}});
+    const int square = shape.w * shape.w;
+    add_on(ps::RecurrentGradientParams{{.kind = ps::RecurrentKind::rnn, .reads_weights = true}},
+           {shape, {square, 1, 1}, {shape.w, 1, 1}, shape});
     add(own::Mirror{1});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());

@@ -33,8 +33,8 @@ void check_table() {
         if (trains) {
             const bool elsewhere =
                 is(ps::ParameterParams{}, ps::ConvInputGradientParams{}, ps::ConvWeightGradientParams{});
-            const bool in_chw =
-                is(ps::AsStridedGradientParams{}, ps::ResizeGradientParams{}, ps::GatherGradientParams{});
+            const bool in_chw = is(ps::AsStridedGradientParams{}, ps::ResizeGradientParams{},
+                                   ps::PlacedGradientParams{}, ps::RecurrentGradientParams{});
             CHECK(has(training.run) == (!elsewhere && (!in_chw || std::same_as<L, ps::chw>)));
         }
     }

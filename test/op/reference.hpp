@@ -800,6 +800,9 @@ inline Image run(ps::RecurrentParams const& p, Images const& inputs, ps::OpWeigh
     const auto next = [&](bool is_there) { return is_there ? &inputs[at++] : nullptr; };
     const Image *const start = next(p.starts_h), *const start_cell = next(p.starts_cell),
                        *const lengths = next(p.has_lengths), *const peepholes = next(p.has_peepholes);
+    std::vector<double> kernel(weights.kernel.begin(), weights.kernel.end()),
+        bias(weights.bias.begin(), weights.bias.end());
+    if (p.reads_weights) kernel = next(true)->data, bias = p.bias ? next(true)->data : std::vector<double>();
     Image result(output);
     for (int s = 0; s < x.shape.h; ++s) {
         std::vector<double> h(n, 0.0), cell(n, 0.0);
@@ -815,8 +818,8 @@ inline Image run(ps::RecurrentParams const& p, Images const& inputs, ps::OpWeigh
             const auto of_x = [&](int g, std::size_t i) { return x(time, s, g * size + static_cast<int>(i)); };
             const auto of_h = [&](int g, std::size_t i, std::vector<double> const& state) {
                 const std::size_t row = static_cast<std::size_t>(g) * n + i;
-                double sum = weights.bias.empty() ? 0.0 : static_cast<double>(weights.bias[row]);
-                for (std::size_t j = 0; j < n; ++j) sum += static_cast<double>(weights.kernel[row * n + j]) * state[j];
+                double sum = bias.empty() ? 0.0 : bias[row];
+                for (std::size_t j = 0; j < n; ++j) sum += kernel[row * n + j] * state[j];
                 return sum;
             };
             const auto peep = [&](int g, std::size_t i, double of) {

@@ -210,23 +210,36 @@ Kinds examples(Of<ps::StandardizeParams>) {
 Kinds examples(Of<ps::RecurrentParams>) {
     Kinds result;
     for (const ps::RecurrentKind kind : {ps::RecurrentKind::lstm, ps::RecurrentKind::gru, ps::RecurrentKind::rnn}) {
-        const int gates = kind == ps::RecurrentKind::lstm ? 4 : kind == ps::RecurrentKind::gru ? 3 : 1;
-        result.push_back(
-            {ps::RecurrentParams{.kind = kind}, 1, "its weights cannot be trained", 0, {{3, 2, 2 * gates}}});
+        ps::RecurrentParams params{.kind = kind};
+        const ps::Shape x{3, 2, 2 * params.gates()}, state{1, 2, 2}, peepholes{1, 1, 6};
+        const bool is_lstm = kind == ps::RecurrentKind::lstm;
+        result.push_back({params, 1, "", 0, {x}});
+        params.resets_product = kind == ps::RecurrentKind::gru, params.has_peepholes = is_lstm;
+        params.reverse = params.starts_h = params.gives_last = true, params.bias = false;
+        if (is_lstm) {
+            params.starts_cell = params.gives_cell = true;
+            result.push_back({params, 4, "", 0, {x, state, state, peepholes}});
+        } else {
+            result.push_back({params, 2, "", 0, {x, state}});
+        }
     }
     return result;
 }
-constexpr std::string_view no_gradient = "this kind of layer has no gradient here";
 Kinds examples(Of<ps::GridSampleParams>) {
-    return {{ps::GridSampleParams{}, 2, no_gradient, 0, {{1, 5, 4}, {3, 4, 2}}}};
+    Kinds result;
+    for (const ps::ResizeMode mode : {ps::ResizeMode::linear, ps::ResizeMode::cubic}) {
+        for (const ps::SamplePadding padding :
+             {ps::SamplePadding::zeros, ps::SamplePadding::border, ps::SamplePadding::reflection}) {
+            result.push_back(
+                {ps::GridSampleParams{.mode = mode, .padding = padding}, 2, "", 0, {{2, 5, 4}, {3, 4, 2}}});
+        }
+    }
+    result.push_back({ps::GridSampleParams{.depth = 2, .groups = 2}, 2, "", 0, {{2, 6, 4}, {4, 3, 3}}});
+    return result;
 }
-Kinds examples(Of<ps::RoiAlignParams>) {
-    return {{ps::RoiAlignParams{}, 3, no_gradient, 0, {{1, 5, 4}, {1, 2, 4}, {1, 1, 2}}}};
-}
-Kinds examples(Of<ps::GatherParams>) { return {}; }  // row numbers are constants: it has a test of its own
-Kinds examples(Of<ps::ScatterParams>) {
-    return {{ps::ScatterParams{}, 3, "this kind of layer has no gradient here", 0, {{3, 5, 7}, {2, 1, 1}, {2, 5, 7}}}};
-}
+Kinds examples(Of<ps::RoiAlignParams>) { return {}; }  // boxes are constants: it has a test of its own
+Kinds examples(Of<ps::GatherParams>) { return {}; }    // and so are row numbers
+Kinds examples(Of<ps::ScatterParams>) { return {}; }   // and those of channels
 // Read nothing: no gradient passes them.
 Kinds examples(Of<ps::InputParams>) { return {}; }
 Kinds examples(Of<ps::ConstantParams>) { return {}; }
@@ -371,6 +384,40 @@ TEST_CASE("what is gathered has its gradient, summed over equal row numbers; row
             graph.add("tested", ps::GatherParams{from_end, elements}, {1, 3});
             graph.add("b", ps::ConvParams{.k = 3}, {4});
             check_slopes({ps::GatherParams{}}, graph);
+        }
+    }
+}
+
+TEST_CASE("what is scattered has its gradient, and so has what it meets; channel numbers have none") {
+    for (const ps::ScatterKind kind : {ps::ScatterKind::replace, ps::ScatterKind::add, ps::ScatterKind::multiply,
+                                       ps::ScatterKind::maximum, ps::ScatterKind::minimum}) {
+        ps::Graph graph(3);
+        graph.add("image", ps::InputParams{in_shape}, {});
+        graph.add("a0", ps::ConvParams{.k = 4, .kernel = 1}, {0});
+        graph.add("a1", ps::ConvParams{.k = 9, .kernel = 1}, {0});
+        graph.add("channels", ps::ConstantParams{.shape = {1, 1, 9}}, {});
+        graph.add("numbers", ps::ScaleParams{.known = true, .factor = 3, .shift = 1.5F}, {3});
+        graph.add("tested", ps::ScatterParams{kind}, {1, 4, 2});
+        graph.add("b", ps::ConvParams{.k = 3}, {5});
+        check_slopes({ps::ScatterParams{}}, graph);
+    }
+}
+
+TEST_CASE("images of which boxes are pooled have their gradient; boxes have none") {
+    for (const ps::PoolKind kind : {ps::PoolKind::average, ps::PoolKind::max}) {
+        for (const int samples : {0, 2}) {
+            ps::Graph graph(3);
+            graph.add("image", ps::InputParams{in_shape}, {});
+            graph.add("a0", ps::ConvParams{.k = 4, .kernel = 1}, {0});
+            graph.add("corners", ps::ConstantParams{.shape = {1, 5, 4}}, {});
+            graph.add("boxes", ps::ScaleParams{.known = true, .factor = 3, .shift = 2}, {2});
+            graph.add("images", ps::ConstantParams{.shape = {5, 1, 1}}, {});
+            graph.add("tested",
+                      ps::RoiAlignParams{
+                          .size = {2, 3}, .kind = kind, .images = 2, .samples = samples, .half_pixel = samples == 0},
+                      {1, 3, 4});
+            graph.add("b", ps::ConvParams{.k = 3}, {5});
+            check_slopes({ps::RoiAlignParams{}}, graph);
         }
     }
 }

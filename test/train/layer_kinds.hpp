@@ -263,6 +263,23 @@ private:
         }
         return result;
     }
+    [[nodiscard]] Images run(std::size_t i, ps::RecurrentParams recurrent, std::vector<Images> const& results) const {
+        recurrent.reads_weights = true;
+        Images result, weights;
+        for (const std::string name : {"weight", "bias"}) {
+            if (name == "bias" && !recurrent.bias) continue;
+            std::vector<double> const& values = weight(i, name);
+            weights.emplace_back(ps::Shape{static_cast<int>(values.size()), 1, 1});
+            weights.back().data = values;
+        }
+        for (std::size_t n = 0; n < static_cast<std::size_t>(graph_.batch()); ++n) {
+            Images inputs;
+            for (const std::size_t input : graph_[i].inputs) inputs.push_back(results[input][n]);
+            inputs.insert(inputs.end(), weights.begin(), weights.end());
+            result.push_back(reference::run(recurrent, inputs, ps::OpWeights{}, graph_[i].shape));
+        }
+        return result;
+    }
     template <class Params>
     [[nodiscard]] Images run(std::size_t i, Params const& layer, std::vector<Images> const& results) const {
         Images result;

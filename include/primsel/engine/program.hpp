@@ -365,6 +365,7 @@ private:
             }
             return settled(dst, node);
         }
+        if (bytes == 0) return nullptr;  // the weights are inputs
         const auto pack = [&](float* dst) {
             if (op.outputs_apart != 0) return pack_parts(step, op, graph, weights, dst, packing);
             const PreparedWeights prepared = prepare_weights(node, weights);

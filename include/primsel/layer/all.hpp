@@ -33,8 +33,8 @@ using AnyLayer = std::variant<
     GridSampleParams, RoiAlignParams, ParameterParams, PoolGradientParams, GlobalPoolGradientParams,
     ActivationGradientParams, LrnGradientParams, BatchStatisticsParams, NormalizeParams, NormalizeSumsParams,
     NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams, RandomDropoutParams, ConvInputGradientParams,
-    ConvWeightGradientParams, RepeatParams, AsStridedGradientParams, ResizeGradientParams, GatherGradientParams,
-    DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
+    ConvWeightGradientParams, RepeatParams, AsStridedGradientParams, ResizeGradientParams, PlacedGradientParams,
+    RecurrentGradientParams, DenseRowsParams, StandardizeParams, RecurrentParams, OwnLayerParams>;
 
 /// Whether Params is one of the alternatives of AnyLayer.
 template <class Params, class Kinds = AnyLayer>

@@ -2,11 +2,20 @@
 // layer's input, of the input's shape.
 #pragma once
 
+#include <primsel/core/visit.hpp>
 #include <primsel/layer/activation.hpp>
 #include <primsel/layer/detection.hpp>
 #include <primsel/layer/norm.hpp>
 #include <primsel/layer/pool.hpp>
+#include <primsel/layer/recurrent.hpp>
 #include <primsel/layer/reshape.hpp>
+#include <primsel/layer/sampling.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -207,28 +216,119 @@ struct ResizeGradientParams {
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
 };
 
-/// The gradient of Gather on an image of the given shape: each row of the image gets the sum of the rows of dy that
-/// were taken from it. Inputs: the row numbers, dy.
-struct GatherGradientParams {
-    GatherParams gather{};
-    Shape input{};
+/// A layer that reads or changes elements at the places that an input names: its parameters and its shapes.
+struct PlacedLayer {
+    std::variant<GatherParams, ScatterParams, GridSampleParams, RoiAlignParams> params{};
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return core::visit([](auto const& of) { return std::string_view(of.name()); }, params);
+    }
+    constexpr void each_field(auto const& visit) const {
+        visit("layer", static_cast<int>(params.index()));
+        core::visit([&](auto const& of) { of.each_field(visit); }, params);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return core::visit([&](auto const& of) { return of.check(inputs); }, params);
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return core::visit([&](auto const& of) { return of.output(inputs); }, params);
+    }
+    friend constexpr bool operator==(PlacedLayer const&, PlacedLayer const&) = default;
+};
+
+/// The gradient of an input of such a layer. Inputs: those of the layer, then dy; the first of them, of the given
+/// shape, is left out where its values do not matter (see reads_image). Each element of the image gets the sum of dy
+/// over the places that read it, each change the dy of the element that it makes. Of a maximum or minimum, dy goes to
+/// the first that equals it.
+struct PlacedGradientParams {
+    PlacedLayer layer{};
+    Shape image{};
+    /// The number of the input.
+    int of = 0;
     static constexpr bool training = true;
 
-    [[nodiscard]] static constexpr std::string_view name() { return "gather_gradient"; }
-    constexpr void each_field(auto const& visit) const { visit("gather", gather), visit("input", input); }
+    [[nodiscard]] static constexpr std::string_view name() { return "placed_gradient"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("layer", layer), visit("image", image), visit("of", of);
+    }
+    /// Whether the gradient depends on the values of the first input.
+    [[nodiscard]] constexpr bool reads_image() const {
+        if (const auto* scatter = std::get_if<ScatterParams>(&layer.params)) {
+            return scatter->kind != ScatterKind::replace && scatter->kind != ScatterKind::add;
+        }
+        const auto* align = std::get_if<RoiAlignParams>(&layer.params);
+        return align != nullptr ? align->kind == PoolKind::max : of > 0;
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 2) return Fault::wrong_input_count;
+        const std::size_t count =
+            std::holds_alternative<GatherParams>(layer.params) || std::holds_alternative<GridSampleParams>(layer.params)
+                ? 2
+                : 3;
+        if (inputs.size() != count + (reads_image() ? 1 : 0)) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
-        if (!within_bounds(input)) return Fault::too_large;
-        const Shape read[] = {input, inputs[0]};
-        if (const Fault fault = gather.check(read); fault != Fault::none) return fault;
-        return inputs[1] == gather.output(read) ? Fault::none : Fault::shapes_differ;
+        if (!within_bounds(image)) return Fault::too_large;
+        const ReadShapes read(*this, inputs);
+        if (reads_image() && inputs[0] != image) return Fault::shapes_differ;
+        if (const Fault fault = layer.check(read.shapes()); fault != Fault::none) return fault;
+        return inputs.back() == layer.output(read.shapes()) ? Fault::none : Fault::shapes_differ;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return layer::detail::is_size(input) ? "" : layer::detail::impossible_shape;
+        if (!layer::detail::is_size(image)) return layer::detail::impossible_shape;
+        // Row numbers and boxes have no gradient.
+        const bool exists = of == 0 || (of == 1 && std::holds_alternative<GridSampleParams>(layer.params)) ||
+                            (of == 2 && std::holds_alternative<ScatterParams>(layer.params));
+        return exists ? "" : "the input has no gradient";
     }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
-    friend constexpr bool operator==(GatherGradientParams const&, GatherGradientParams const&) = default;
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return of == 0 ? image : inputs[static_cast<std::size_t>(of) - (reads_image() ? 0 : 1)];
+    }
+    friend constexpr bool operator==(PlacedGradientParams const&, PlacedGradientParams const&) = default;
+
+private:
+    /// The shapes of the layer's own inputs.
+    struct ReadShapes {
+        std::array<Shape, 3> all{};
+        std::size_t count = 0;
+        constexpr ReadShapes(PlacedGradientParams const& of, std::span<const Shape> inputs) {
+            all[count++] = of.image;
+            for (std::size_t i = of.reads_image() ? 1 : 0; i + 1 < inputs.size(); ++i) all[count++] = inputs[i];
+        }
+        [[nodiscard]] constexpr std::span<const Shape> shapes() const { return {all.data(), count}; }
+    };
+};
+
+/// The gradients of a recurrent layer that reads its weights. Inputs: those of the layer, then dy. The result's channel
+/// of a step has a row for each sequence. First, gate by gate, dx: the gradients of what the gates get. A gru's row
+/// goes on with n columns: if the layer resets the product, the gradients of the product of h of its last gate, else
+/// the gated state r * h. The last n columns are h before the step. The gradients of the weights are products of these.
+/// One more channel has the gradients of the first h, of the first cell, and of the peepholes, as far as there are any,
+/// of n, n and 3 * n columns, for each sequence.
+struct RecurrentGradientParams {
+    RecurrentParams recurrent{.reads_weights = true};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "recurrent_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("recurrent", recurrent); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != recurrent.input_count() + 1) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const std::span<const Shape> read = inputs.first(inputs.size() - 1);
+        if (const Fault fault = recurrent.check(read); fault != Fault::none) return fault;
+        if (inputs.back() != recurrent.output(read)) return Fault::shapes_differ;
+        const Shape in = inputs[0];
+        return within_bounds(in.c + std::int64_t{1}, in.h, in.w + std::int64_t{2} * recurrent.hidden(in))
+                   ? Fault::none
+                   : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return recurrent.reads_weights ? recurrent.impossible() : "the layer must read its weights";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        const Shape in = inputs[0];
+        const int further = recurrent.kind == RecurrentKind::gru ? 2 : 1;
+        return {.c = in.c + 1, .h = in.h, .w = in.w + further * recurrent.hidden(in)};
+    }
+    friend constexpr bool operator==(RecurrentGradientParams const&, RecurrentGradientParams const&) = default;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -60,6 +60,8 @@ struct RecurrentParams {
     /// lstm: peepholes of i, o and f, n each, by which the cell is added to what these gates get; o's sees the new
     /// cell.
     bool has_peepholes = false;
+    /// The last inputs are the weight and the bias, as vectors of the batch: in a training step, where they change.
+    bool reads_weights = false;
     /// The results: h of every step, h of the last step, the cell of the last step.
     bool gives_all = true, gives_last = false, gives_cell = false;
 
@@ -70,10 +72,12 @@ struct RecurrentParams {
         visit("kind", kind), visit("f", f), visit("g", g), visit("h", h), visit("alpha", alpha), visit("beta", beta),
             visit("clip", clip), visit("reverse", reverse), visit("bias", bias), visit("couples_gates", couples_gates),
             visit("resets_product", resets_product), visit("starts_h", starts_h), visit("starts_cell", starts_cell),
-            visit("has_lengths", has_lengths), visit("has_peepholes", has_peepholes), visit("gives_all", gives_all),
-            visit("gives_last", gives_last), visit("gives_cell", gives_cell);
+            visit("has_lengths", has_lengths), visit("has_peepholes", has_peepholes),
+            visit("reads_weights", reads_weights), visit("gives_all", gives_all), visit("gives_last", gives_last),
+            visit("gives_cell", gives_cell);
     }
     constexpr void each_weight(Shape const& input, auto const& visit) const {
+        if (reads_weights) return;
         visit("weight", WeightDims{input.w, hidden(input)}, WeightValues::finite);
         if (bias) visit("bias", WeightDims{input.w}, WeightValues::finite);
     }
@@ -89,8 +93,9 @@ struct RecurrentParams {
         const auto fits = [&](bool is_there, std::int64_t size) {
             return !is_there || static_cast<std::int64_t>(inputs[at++].size()) == size;
         };
-        const bool fit =
-            fits(starts_h, state) && fits(starts_cell, state) && fits(has_lengths, in.h) && fits(has_peepholes, 3 * n);
+        const bool fit = fits(starts_h, state) && fits(starts_cell, state) && fits(has_lengths, in.h) &&
+                         fits(has_peepholes, 3 * n) && fits(reads_weights, in.w * n) &&
+                         fits(reads_weights && bias, in.w);
         return fit ? Fault::none : Fault::shapes_differ;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
@@ -116,7 +121,7 @@ struct RecurrentParams {
     [[nodiscard]] constexpr int hidden(Shape const& input) const { return input.w / gates(); }
     [[nodiscard]] constexpr std::size_t input_count() const {
         return std::size_t{1} + (starts_h ? 1 : 0) + (starts_cell ? 1 : 0) + (has_lengths ? 1 : 0) +
-               (has_peepholes ? 1 : 0);
+               (has_peepholes ? 1 : 0) + (reads_weights ? bias ? 2 : 1 : 0);
     }
     friend constexpr bool operator==(RecurrentParams const&, RecurrentParams const&) = default;
 };

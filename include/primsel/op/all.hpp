@@ -15,7 +15,6 @@
 #include <primsel/op/dense.hpp>
 #include <primsel/op/epilogue.hpp>
 #include <primsel/op/gather.hpp>
-#include <primsel/op/gather_gradient.hpp>
 #include <primsel/op/global_pool.hpp>
 #include <primsel/op/grid_sample.hpp>
 #include <primsel/op/lrn.hpp>
@@ -26,10 +25,12 @@
 #include <primsel/op/normalize.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/op/pad.hpp>
+#include <primsel/op/placed_gradient.hpp>
 #include <primsel/op/pool.hpp>
 #include <primsel/op/pool_gradient.hpp>
 #include <primsel/op/random_dropout.hpp>
 #include <primsel/op/recurrent.hpp>
+#include <primsel/op/recurrent_gradient.hpp>
 #include <primsel/op/reduce.hpp>
 #include <primsel/op/repeat.hpp>
 #include <primsel/op/reshape.hpp>

@@ -63,6 +63,8 @@ struct Op<GridSampleParams> {
     }
 
 private:
+    template <class>
+    friend struct Op;  // its gradient
     /// The places taken at a time.
     static constexpr std::size_t some = 64;
 
@@ -113,7 +115,9 @@ private:
         }
     }
 
-    [[nodiscard]] static Taps taps_at(GridSampleParams const& params, float position, int size) {
+    /// The pixels of a place, and their weights. `slopes`: those of the weights, where they are asked for.
+    [[nodiscard]] static Taps taps_at(GridSampleParams const& params, float position, int size,
+                                      float* slopes = nullptr) {
         const double end = size - 1.0, share = static_cast<double>(position);
         double at = params.pixels ? share : params.align_corners ? (share + 1) / 2 * end : ((share + 1) * size - 1) / 2;
         // No image reaches so far; NaN is outside, too.
@@ -121,41 +125,50 @@ private:
         if (is_nan(at) || at < -far) at = -far;
         if (at > far) at = far;
         const bool cubic = params.mode == ResizeMode::cubic;
-        if (!cubic) at = held(params, at, end);
+        // Pixels of the image by which a place moves.
+        double rate = params.pixels ? 1 : (params.align_corners ? end : size) / 2;
+        if (!cubic) at = held(params, at, end, &rate);
         const double below = params.mode == ResizeMode::nearest ? std::nearbyint(at) : std::floor(at),
                      past = at - below;
         Taps taps{params.mode == ResizeMode::nearest ? 1 : cubic ? 4 : 2, {}, {}};
-        const auto set = [&](int tap, double pixel, double weight) {
+        const auto set = [&](int tap, double pixel, double weight, double slope) {
             if (cubic) pixel = held(params, pixel, end);
             const bool inside = pixel >= 0 && pixel <= end;
             taps.at[tap] = inside ? static_cast<int>(pixel) : 0;
             taps.weight[tap] = inside ? static_cast<float>(weight) : 0.0F;
+            if (slopes != nullptr) slopes[tap] = inside ? static_cast<float>(slope * rate) : 0.0F;
         };
         if (params.mode == ResizeMode::nearest) {
-            set(0, below, 1);
+            set(0, below, 1, 0);
         } else if (!cubic) {
-            set(0, below, 1 - past), set(1, below + 1, past);
+            set(0, below, 1 - past, -1), set(1, below + 1, past, 1);
         } else {
             constexpr double a = -0.75;
             const auto near = [](double far_from) { return ((a + 2) * far_from - (a + 3)) * far_from * far_from + 1; };
             const auto outer = [](double far_from) {
                 return ((a * far_from - 5 * a) * far_from + 8 * a) * far_from - 4 * a;
             };
-            set(0, below - 1, outer(past + 1)), set(1, below, near(past));
-            set(2, below + 1, near(1 - past)), set(3, below + 2, outer(2 - past));
+            const auto slope_near = [](double far_from) { return (3 * (a + 2) * far_from - 2 * (a + 3)) * far_from; };
+            const auto slope_outer = [](double far_from) { return (3 * far_from - 10) * a * far_from + 8 * a; };
+            set(0, below - 1, outer(past + 1), slope_outer(past + 1)), set(1, below, near(past), slope_near(past));
+            set(2, below + 1, near(1 - past), -slope_near(1 - past));
+            set(3, below + 2, outer(2 - past), -slope_outer(2 - past));
         }
         return taps;
     }
-    /// The place inside that stands for one outside.
-    [[nodiscard]] static double held(GridSampleParams const& params, double at, double end) {
+    /// The place inside that stands for one outside. `rate` is multiplied by how far it moves as that one does.
+    [[nodiscard]] static double held(GridSampleParams const& params, double at, double end, double* rate = nullptr) {
         if (params.padding == SamplePadding::zeros) return at;
         if (params.padding == SamplePadding::reflection) {
             // Mirrors are the middles of the first and last pixels, or their outer borders.
             const double low = params.align_corners ? 0 : -0.5, span = params.align_corners ? end : end + 1;
+            if (rate != nullptr && (span == 0 || at < low)) *rate = span == 0 ? 0 : -*rate;
             if (span == 0) return 0;
             const double beyond = std::fmod(std::abs(at - low), 2 * span);
+            if (rate != nullptr && beyond >= span) *rate = -*rate;
             at = (beyond < span ? beyond : 2 * span - beyond) + low;
         }
+        if (rate != nullptr && (at < 0 || at > end)) *rate = 0;
         return std::clamp(at, 0.0, end);
     }
 };

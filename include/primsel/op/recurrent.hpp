@@ -17,6 +17,41 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace op::detail {
+
+/// Returns the function of a gate at x.
+template <class Arch>
+[[nodiscard]] Floats<Arch> apply_gate(GateFunction function, float a, float b, Floats<Arch> const& x) noexcept {
+    using V = Floats<Arch>;
+    const V alpha(a), beta(b);
+    switch (function) {
+        case GateFunction::sigmoid:
+            return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x));
+        case GateFunction::tanh:
+            return hyperbolic_tangent<Arch>(x);
+        case GateFunction::relu:
+            return clamp<Arch>(x, V(relu_clamp.low), V(relu_clamp.high));
+        case GateFunction::affine:
+            return fma<Arch>(alpha, x, beta);
+        case GateFunction::leaky_relu:
+            return xsimd::select(x < V(0.0F), alpha * x, x);
+        case GateFunction::thresholded_relu:
+            return xsimd::select(x < alpha, V(0.0F), x);
+        case GateFunction::scaled_tanh:
+            return alpha * hyperbolic_tangent<Arch>(beta * x);
+        case GateFunction::hard_sigmoid:
+            return clamp<Arch>(fma<Arch>(alpha, x, beta), V(0.0F), V(1.0F));
+        case GateFunction::elu:
+            return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
+        case GateFunction::softsign:
+            return quotient<Arch>(x, V(1.0F) + xsimd::abs(x));
+        default:
+            return softplus<Arch>(x);
+    }
+}
+
+}  // namespace op::detail
+
 /// Step by step, h of some sequences meets the packed weights as images meet those of a dense layer; then gates are
 /// computed sequence by sequence. No sum depends on how many steps or sequences there are, so a sequence that is given
 /// step by step has the same results.
@@ -44,9 +79,7 @@ struct Op<RecurrentParams> {
         return counts;
     }
     [[nodiscard]] static std::size_t packed_floats(RecurrentParams const& params, Shape input) {
-        std::size_t floats = 0;
-        for (const Part part : parts(params, Extents(params, input))) floats += part.packed;
-        return floats;
+        return params.reads_weights ? 0 : floats_of_parts(params, Extents(params, input));
     }
     template <StridedLayout L>
         requires std::same_as<L, chw>
@@ -63,13 +96,24 @@ struct Op<RecurrentParams> {
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(RecurrentParams const& params, std::span<const Shape> inputs,
                                                     std::size_t workers) {
-        return workers * worker_floats(Extents(params, inputs[0]));
+        const Extents e(params, inputs[0]);
+        return (params.reads_weights ? floats_of_parts(params, e) : 0) + workers * worker_floats(e);
     }
 
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
-    static void run(RecurrentParams const& params, OpArgs const& args) noexcept {
-        const Extents e(params, args.src_shape[0]);
+    static void run(RecurrentParams const& params, OpArgs const& given) noexcept {
+        const Extents e(params, given.src_shape[0]);
+        OpArgs args = given;
+        if (params.reads_weights) {
+            const std::size_t at = params.input_count() - (params.bias ? 2 : 1);
+            const std::span<const float> kernel(args.src[at], e.width * e.hidden);
+            pack<chw>(params, args.src_shape[0],
+                      {kernel, params.bias ? std::span(args.src[at + 1], e.width) : std::span<const float>()},
+                      args.scratch);
+            args.weights = args.scratch;
+            args.scratch += floats_of_parts(params, e);
+        }
         const std::size_t count = static_cast<std::size_t>(args.batch) * e.sequences,
                           blocks = (count + together - 1) / together, each = (count + blocks - 1) / blocks;
         // Panels of large weights are work for several threads within a step.
@@ -117,6 +161,12 @@ private:
             return outputs == 0 ? 0 : floats_for_bytes(Panels::packed_bytes(outputs, e.hidden));
         };
         return {Part{0, first, floats(first)}, Part{first, rest, floats(rest)}};
+    }
+
+    [[nodiscard]] static std::size_t floats_of_parts(RecurrentParams const& params, Extents const& e) {
+        std::size_t floats = 0;
+        for (const Part part : parts(params, e)) floats += part.packed;
+        return floats;
     }
 
     /// Some sequences of the batch, and their states.
@@ -213,38 +263,11 @@ private:
         [[nodiscard]] PRIMSEL_INLINE V clipped(V const& x) const noexcept {
             return clamp<Arch>(x, V(-p_.clip), V(p_.clip));
         }
-        [[nodiscard]] static V apply(GateFunction function, float a, float b, V const& x) noexcept {
-            const V alpha(a), beta(b);
-            switch (function) {
-                case GateFunction::sigmoid:
-                    return quotient<Arch>(V(1.0F), V(1.0F) + exp<Arch>(-x));
-                case GateFunction::tanh:
-                    return op::detail::hyperbolic_tangent<Arch>(x);
-                case GateFunction::relu:
-                    return clamp<Arch>(x, V(relu_clamp.low), V(relu_clamp.high));
-                case GateFunction::affine:
-                    return fma<Arch>(alpha, x, beta);
-                case GateFunction::leaky_relu:
-                    return xsimd::select(x < V(0.0F), alpha * x, x);
-                case GateFunction::thresholded_relu:
-                    return xsimd::select(x < alpha, V(0.0F), x);
-                case GateFunction::scaled_tanh:
-                    return alpha * op::detail::hyperbolic_tangent<Arch>(beta * x);
-                case GateFunction::hard_sigmoid:
-                    return clamp<Arch>(fma<Arch>(alpha, x, beta), V(0.0F), V(1.0F));
-                case GateFunction::elu:
-                    return xsimd::select(x < V(0.0F), alpha * exp_minus_one<Arch>(min<Arch>(V(0.0F), x)), x);
-                case GateFunction::softsign:
-                    return quotient<Arch>(x, V(1.0F) + xsimd::abs(x));
-                default:
-                    return op::detail::softplus<Arch>(x);
-            }
-        }
         [[nodiscard]] PRIMSEL_INLINE V f(V const& x) const noexcept {
-            return apply(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
+            return op::detail::apply_gate<Arch>(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
         }
         [[nodiscard]] PRIMSEL_INLINE V g(V const& x) const noexcept {
-            return apply(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
+            return op::detail::apply_gate<Arch>(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
         }
 
         /// Calls each(at, n) for vectors that cover the hidden units.
@@ -277,7 +300,7 @@ private:
                         kept = p_.couples_gates ? V(1.0F) - in : f(peeped(2, old)),
                         cell = fma<Arch>(kept, old, in * g(sum(3))), out = f(peeped(1, cell));
                 op::detail::store_up_to<Arch>(cells + at, cell, n);
-                give(h, y, at, out * apply(p_.h, p_.alpha[2], p_.beta[2], cell), n);
+                give(h, y, at, out * op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], cell), n);
             });
         }
         void gru(std::size_t step) const noexcept {

@@ -90,6 +90,8 @@ struct Op<RoiAlignParams> {
     }
 
 private:
+    template <class>
+    friend struct Op;  // its gradient
     /// Channels that share the weights of a box.
     static constexpr std::size_t together = 16;
 

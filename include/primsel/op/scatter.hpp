@@ -53,6 +53,8 @@ struct Op<ScatterParams> {
     }
 
 private:
+    template <class>
+    friend struct Op;  // its gradient
     static constexpr std::size_t strip = 512;
     [[nodiscard]] static std::size_t strips_of(Shape const& shape) {
         return (shape.size() / static_cast<std::size_t>(shape.c) + strip - 1) / strip;

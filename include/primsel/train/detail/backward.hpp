@@ -165,6 +165,9 @@ private:
             at_[i] = inputs[0];
         } else if (const auto* conv = std::get_if<ConvTransposeParams>(&node.layer); conv != nullptr && needs_[i]) {
             at_[i] = forward_conv_transpose(node, *conv, inputs[0]);
+        } else if (const auto* recurrent = std::get_if<RecurrentParams>(&node.layer);
+                   recurrent != nullptr && needs_[i]) {
+            at_[i] = add(node.name, trained_form(*recurrent), inputs_of_recurrent(i, *recurrent));
         } else if (std::holds_alternative<ConstantParams>(node.layer) && needs_[i]) {
             at_[i] = shaped(node.name + "/shaped", node.shape, repeated(node.name, node.shape));
         } else if (std::holds_alternative<DropoutParams>(node.layer)) {
@@ -253,6 +256,9 @@ private:
         if (std::holds_alternative<ConstantParams>(node.layer)) {
             return output_gradient(node.name, add(node.name + "/gradient sum", ChannelSumParams{}, {flat(i, dy)}));
         }
+        if (const auto* recurrent = std::get_if<RecurrentParams>(&node.layer)) {
+            return backward_recurrent(i, *recurrent, dy);
+        }
         if (trains(node)) refuse(node, "its weights cannot be trained");
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
@@ -303,6 +309,76 @@ private:
             output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
         }
         if (needs_[node.inputs[0]]) contribute(node.inputs[0], add(node.name, conv, {reached}));
+    }
+    /// The weights of recurrent layers change from step to step: they are inputs.
+    [[nodiscard]] static RecurrentParams trained_form(RecurrentParams params) {
+        params.reads_weights = true;
+        return params;
+    }
+    [[nodiscard]] std::vector<std::size_t> inputs_of_recurrent(std::size_t i, RecurrentParams const& recurrent) {
+        std::vector<std::size_t> inputs = inputs_of(form_[i]);
+        const Shape x = shape_of_input(i, 0);
+        inputs.push_back(parameter(form_[i].name + ".weight", Shape{.c = x.w * recurrent.hidden(x)}));
+        if (recurrent.bias) inputs.push_back(parameter(form_[i].name + ".bias", Shape{.c = x.w}));
+        return inputs;
+    }
+    void backward_recurrent(std::size_t i, RecurrentParams const& recurrent, std::size_t dy) {
+        Node const& node = form_[i];
+        const Shape x = shape_of_input(i, 0);
+        const int n = recurrent.hidden(x);
+        const bool is_gru = recurrent.kind == RecurrentKind::gru, resets_state = is_gru && !recurrent.resets_product;
+        std::vector<std::size_t> inputs = inputs_of_recurrent(i, recurrent);
+        inputs.push_back(dy);
+        const std::size_t all =
+            add(node.name + "/gradients", RecurrentGradientParams{trained_form(recurrent)}, std::move(inputs));
+        const Shape rows = result_.graph[all].shape;
+        // Columns of all steps as channels.
+        const auto channels = [&](std::string const& name, int first, int count) {
+            const AsStridedParams turned{.dims = {count, x.c * x.h},
+                                         .strides = {1, rows.w},
+                                         .offset = first,
+                                         .shape = {.c = count, .h = x.c, .w = x.h}};
+            return add(node.name + name, turned, {all});
+        };
+        if (trains(node)) {
+            std::size_t gates = none, state = channels("/state", rows.w - n, n);
+            if (is_gru && !resets_state) {
+                gates = add(node.name + "/gates", ConcatParams{},
+                            {channels("/gates of sums", 0, 2 * n), channels("/gate of a product", x.w, n)});
+            } else {
+                gates = channels("/gates", 0, x.w);
+            }
+            if (resets_state) {
+                state = add(node.name + "/states", ConcatParams{}, {state, state, channels("/reset state", x.w, n)});
+            }
+            // A 1x1 convolution of all steps would give what the gates get.
+            const ConvParams product{.k = x.w, .kernel = 1, .groups = resets_state ? 3 : 1, .bias = false};
+            if (trains(node, "weight")) {
+                output_gradient(node.name + ".weight",
+                                add(node.name + ".weight/gradient", ConvWeightGradientParams{product}, {state, gates}));
+            }
+            if (trains(node, "bias")) {
+                output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {gates}));
+            }
+        }
+        const auto part = [&](std::string const& name, SliceParams steps, SliceParams columns) {
+            columns.axis = Axis::w;
+            return add(name, columns, {add(name + "/steps", steps, {all})});
+        };
+        const auto contribute_to = [&](std::size_t place, SliceParams steps, SliceParams columns, bool sums) {
+            if (!needs_[node.inputs[place]]) return;
+            const std::string name = gradient_name(i, place);
+            std::size_t gradient = part(name + "/part", steps, columns);
+            if (sums) gradient = add(name + "/sum", ReduceParams{ReduceKind::sum, Axis::h}, {gradient});
+            contribute(node.inputs[place], shaped(name, shape_of_input(i, place), gradient));
+        };
+        const SliceParams last{x.c, x.c + 1};
+        contribute_to(0, {0, x.c}, {0, x.w}, false);
+        std::size_t place = 1;
+        if (recurrent.starts_h) contribute_to(place++, last, {0, n}, false);
+        if (recurrent.starts_cell) contribute_to(place++, last, {n, 2 * n}, false);
+        if (recurrent.has_lengths) ++place;
+        if (recurrent.has_peepholes) contribute_to(place, last, {2 * n, 5 * n}, true);
     }
     void backward_norm(std::size_t i, std::size_t dy) {
         Node const& node = form_[i];
@@ -640,7 +716,24 @@ private:
     /// Row numbers have none.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, GatherParams const& gather, std::size_t dy) {
         if (place == 1) return none;
-        return pass(i, place, GatherGradientParams{gather, shape_of_input(i, place)}, {input_at(i, 1), dy});
+        return pass(i, place, PlacedGradientParams{{gather}, shape_of_input(i, place)}, {input_at(i, 1), dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ScatterParams const& scatter, std::size_t dy) {
+        return place == 1 ? none : placed_gradient(i, place, {scatter}, dy);
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, GridSampleParams const& sample, std::size_t dy) {
+        return place == 1 && sample.mode == ResizeMode::nearest ? none : placed_gradient(i, place, {sample}, dy);
+    }
+    /// Boxes have none, as in torchvision.
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, RoiAlignParams const& align, std::size_t dy) {
+        return place > 0 ? none : placed_gradient(i, place, {align}, dy);
+    }
+    std::size_t placed_gradient(std::size_t i, std::size_t place, PlacedLayer const& layer, std::size_t dy) {
+        const PlacedGradientParams gradient{layer, shape_of_input(i, 0), static_cast<int>(place)};
+        std::vector<std::size_t> inputs = inputs_of(form_[i]);
+        if (!gradient.reads_image()) inputs.erase(inputs.begin());
+        inputs.push_back(dy);
+        return pass(i, place, gradient, std::move(inputs));
     }
     /// Each of the best elements gives its gradient to the place that it has in its row.
     std::size_t gradient_of_input(std::size_t i, std::size_t place, TopKParams const& top, std::size_t dy) {
@@ -653,7 +746,7 @@ private:
         positions.positions = true;
         const std::size_t at = add(name + "/positions", positions, {input_at(i, place)});
         const std::size_t columns =
-            add(name + "/columns", GatherGradientParams{{.from_end = false, .elements = true}, all},
+            add(name + "/columns", PlacedGradientParams{{GatherParams{.from_end = false, .elements = true}}, all},
                 {shaped(name + "/positions as columns", best, at), shaped(name + "/dy as columns", best, dy)});
         return shaped(name, in, columns);
     }
