@@ -4,13 +4,19 @@
 set -euo pipefail
 format=${CLANG_FORMAT:-clang-format-16}
 
+# Copies are formatted, many by one process and as many processes as there are cores, and compared.
 changed=0
-while IFS= read -r file; do
-    if ! "$format" "$file" | cmp -s - "$file"; then
+formatted=$(mktemp -d)
+trap 'rm -rf "$formatted"' EXIT
+git ls-files -z '*.hpp' '*.cpp' ':!single_include' >"$formatted/files"
+xargs -0 cp --parents -t "$formatted" .clang-format <"$formatted/files"
+(cd "$formatted" && xargs -0 -P "$(nproc)" -n 40 "$format" -i <files)
+while IFS= read -r -d '' file; do
+    if ! cmp -s "$formatted/$file" "$file"; then
         echo "$file: run \`make format\`"
         changed=1
     fi
-done < <(git ls-files '*.hpp' '*.cpp' ':!single_include')
+done <"$formatted/files"
 subjectless='(Of|What|So many|Whose|Whether or not|Who|Whoever|Whatever) '
 found=0
 git grep -nE "^\s*///?<? ?$subjectless" -- '*.hpp' '*.cpp' ':!single_include' && found=1
