@@ -40,7 +40,7 @@ tsan: setup
 fuzz: setup-ci
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	      -DPRIMSEL_FUZZ=ON -DPRIMSEL_TESTS=OFF -DPRIMSEL_BENCHES=OFF -DPRIMSEL_EXAMPLES=OFF $(OPTIONS)
-	cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
+	cmake --build build/fuzz --parallel $(JOBS) --target fuzz
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 # clang-tidy over every test, and so over every header.

@@ -21,4 +21,4 @@ fuzz_one() {
 export -f fuzz_one
 
 mkdir -p "$build/findings"
-find "$build/bin" -name 'fuzz_*' -executable -type f | sort | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one {}'
+find "$build/bin" -name 'fuzz_*' -type l | sort | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one {}'

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace {
+namespace fuzz_checkpoint {
 
 /// The call's result; nothing where it throws the error that it may.
 template <class Call>
@@ -58,9 +58,9 @@ void check(std::span<const std::byte> bytes) {
     }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     check_as_file_and_header(data, size, check);
     return 0;
 }
+
+}  // namespace fuzz_checkpoint

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace {
+namespace fuzz_cifar {
 
 template <class Parse>
 void check(Parse const& parse) {
@@ -18,12 +18,12 @@ void check(Parse const& parse) {
     }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const auto bytes = std::as_bytes(std::span(data, size));
     check([&] { return primsel::parse_cifar10("fuzz", bytes); });
     check([&] { return primsel::parse_cifar100("fuzz", bytes); });
     check([&] { return primsel::parse_cifar100("fuzz", bytes, primsel::CifarLabel::coarse); });
     return 0;
 }
+
+}  // namespace fuzz_cifar

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace {
+namespace fuzz_csv {
 
 template <class Parse>
 auto try_to(Parse const& parse) -> std::optional<decltype(parse())> {
@@ -27,9 +27,7 @@ void check_same(bool same) {
     if (!same) std::abort();
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (const auto parsed = try_to([&] { return primsel::learn::parse_dataset("fuzz", text); })) {
         const std::string written = primsel::learn::to_csv(*parsed);
@@ -47,3 +45,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
 }
+
+}  // namespace fuzz_csv

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace {
+namespace fuzz_forecaster {
 
 void check_refusal(primsel::error const& error) {
     if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
@@ -33,9 +33,7 @@ void check(std::string_view bytes) {
     }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     check(bytes);
     // No change keeps the checksum right: so once more with the header that the content asks for.
@@ -58,3 +56,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
 }
+
+}  // namespace fuzz_forecaster

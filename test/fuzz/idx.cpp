@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace fuzz_idx {
+
+int run(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
     const auto bytes = std::as_bytes(std::span(data, size)).subspan(2);
     const std::size_t first = std::min(bytes.size(), std::size_t{data[0]} + 256 * std::size_t{data[1]});
@@ -28,3 +30,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
 }
+
+}  // namespace fuzz_idx

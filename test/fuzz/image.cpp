@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace {
+namespace fuzz_image {
 
 std::optional<image::Image> decode(std::span<const std::byte> bytes, int channels,
                                    image::Orientation orientation = image::Orientation::from_exif) {
@@ -38,11 +38,11 @@ void check(std::span<const std::byte> bytes, int channels) {
     if (!again || again->h != read->h || again->w != read->w || again->pixels != read->pixels) std::abort();
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const int orientation = image::exif_orientation(std::as_bytes(std::span(data, size)));
     if (orientation < 1 || orientation > 8) std::abort();
     for (const int channels : {1, 3, 4}) check(std::as_bytes(std::span(data, size)), channels);
     return 0;
 }
+
+}  // namespace fuzz_image

@@ -5,7 +5,7 @@
 #include <optional>
 #include <primsel/io/json.hpp>
 
-namespace {
+namespace fuzz_json {
 std::optional<primsel::JsonCursor> parse(std::string_view text) {
     try {
         return primsel::parse_json("fuzz", text);
@@ -14,9 +14,8 @@ std::optional<primsel::JsonCursor> parse(std::string_view text) {
         return std::nullopt;
     }
 }
-}  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const auto parsed = parse({reinterpret_cast<const char*>(data), size});
     if (!parsed) return 0;
     const int indent = static_cast<int>(size % 3);
@@ -25,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!again || primsel::to_string(again->value(), indent) != printed) std::abort();
     return 0;
 }
+
+}  // namespace fuzz_json

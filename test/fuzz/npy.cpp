@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace {
+namespace fuzz_npy {
 
 std::optional<primsel::NpyArray> parse(std::span<const std::byte> bytes) {
     try {
@@ -19,9 +19,7 @@ std::optional<primsel::NpyArray> parse(std::span<const std::byte> bytes) {
     }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const auto parsed = parse(std::as_bytes(std::span(data, size)));
     if (!parsed) return 0;
     // As float32, which holds them all; equal bytes are equal shapes and values, NaN included.
@@ -30,3 +28,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!again || primsel::to_npy("fuzz", again->dims, again->values) != file) std::abort();
     return 0;
 }
+
+}  // namespace fuzz_npy

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace {
+namespace fuzz_onnx {
 
 namespace onnx = primsel::onnx;
 
@@ -307,9 +307,7 @@ std::string describe_nested(Choices choices) {
     return nested.bytes();
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     if (size > 0 && data[0] == 0xff) {
         const std::string model = describe(Choices({data + 1, size - 1}));
         check(std::as_bytes(std::span(model)));
@@ -321,3 +319,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
 }
+
+}  // namespace fuzz_onnx

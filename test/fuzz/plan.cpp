@@ -9,7 +9,7 @@
 #include <primsel/plan/print.hpp>
 #include <sstream>
 
-namespace {
+namespace fuzz_plan {
 std::optional<primsel::Plan> parse(std::string_view text) {
     try {
         return primsel::parse_plan("fuzz", text);
@@ -26,9 +26,8 @@ std::optional<primsel::PrecisionFile> parse_precisions(std::string_view text) {
         return std::nullopt;
     }
 }
-}  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (const auto precisions = parse_precisions(text)) {
         const std::string written = primsel::to_string(primsel::to_json(*precisions));
@@ -44,3 +43,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (primsel::PlannedLayer const& layer : plan->layers) out << plan->explain(layer.name);
     return 0;
 }
+
+}  // namespace fuzz_plan

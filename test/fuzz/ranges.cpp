@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <string_view>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace fuzz_ranges {
+
+int run(const std::uint8_t* data, std::size_t size) {
     try {
         const primsel::TensorRanges ranges = primsel::parse_ranges("fuzz", {reinterpret_cast<const char*>(data), size});
         for (auto const& [name, range] : ranges) {
@@ -21,3 +23,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
 }
+
+}  // namespace fuzz_ranges

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace {
+namespace fuzz_safetensors {
 
 std::optional<primsel::Weights> parse(std::span<const std::byte> bytes) {
     try {
@@ -31,9 +31,9 @@ void check(std::span<const std::byte> bytes) {
         std::abort();
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
     check_as_file_and_header(data, size, check);
     return 0;
 }
+
+}  // namespace fuzz_safetensors
