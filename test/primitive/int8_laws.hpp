@@ -70,29 +70,38 @@ struct Layer {
 /// The definition: the bytes of the result, or its floats if `floats`.
 [[nodiscard]] inline std::vector<float> expected(Layer const& layer, laws::Epilogue const& epilogue, bool floats) {
     ps::ConvShape const& s = layer.shape;
-    const std::vector<int> src = bytes_of(layer.src, layer.src_range),
-                           residual = bytes_of(layer.residual, layer.residual_range);
+    std::vector<int> src = bytes_of(layer.src, layer.src_range);
+    for (int& value : src) value -= layer.src_range.zero_point;
+    const std::vector<int> residual = bytes_of(layer.residual, layer.residual_range);
     const float over_scale = floats ? 1.0F : 1.0F / layer.dst_range.scale;
     const auto depth = static_cast<std::size_t>(s.group_c() * s.fh * s.fw);
+    std::vector<int> weights(depth);
     std::vector<float> dst;
     for (int k = 0; k < s.k; ++k) {
         const float* const kernel = layer.kernel.data() + static_cast<std::size_t>(k) * depth;
         float largest = 0;
         for (std::size_t i = 0; i < depth; ++i) largest = std::max(largest, std::abs(kernel[i]));
+        for (std::size_t i = 0; i < depth; ++i) {
+            weights[i] = largest == 0 ? 0
+                                      : static_cast<int>(std::nearbyint(static_cast<double>(kernel[i]) * 127 /
+                                                                        static_cast<double>(largest)));
+        }
         const float factor = rounded(largest / 127, rounded(layer.src_range.scale, over_scale));
+        const int first_c = k / (s.k / s.groups) * s.group_c();
         for (int oh = 0; oh < s.out_h(); ++oh) {
             for (int ow = 0; ow < s.out_w(); ++ow) {
                 std::int64_t sum = 0;
-                for (std::size_t i = 0; i < depth; ++i) {
-                    const int c = k / (s.k / s.groups) * s.group_c() + static_cast<int>(i) / (s.fh * s.fw),
-                              fh = static_cast<int>(i) / s.fw % s.fh, fw = static_cast<int>(i) % s.fw;
-                    const int h = oh * s.stride_h - s.pad_top + fh * s.dilation_h,
-                              w = ow * s.stride_w - s.pad_left + fw * s.dilation_w;
-                    if (h < 0 || h >= s.h || w < 0 || w >= s.w || largest == 0) continue;
-                    const int weight = static_cast<int>(
-                        std::nearbyint(static_cast<double>(kernel[i]) * 127 / static_cast<double>(largest)));
-                    sum +=
-                        (src[static_cast<std::size_t>((c * s.h + h) * s.w + w)] - layer.src_range.zero_point) * weight;
+                const int* weight = weights.data();
+                for (int c = first_c; c < first_c + s.group_c(); ++c) {
+                    for (int fh = 0; fh < s.fh; ++fh, weight += s.fw) {
+                        const int h = oh * s.stride_h - s.pad_top + fh * s.dilation_h;
+                        if (h < 0 || h >= s.h) continue;
+                        const int* const row = src.data() + static_cast<std::ptrdiff_t>((c * s.h + h) * s.w);
+                        for (int fw = 0; fw < s.fw; ++fw) {
+                            const int w = ow * s.stride_w - s.pad_left + fw * s.dilation_w;
+                            if (w >= 0 && w < s.w) sum += row[w] * weight[fw];
+                        }
+                    }
                 }
                 float value = rounded(static_cast<float>(sum), factor);
                 if (epilogue.bias) value += rounded(layer.bias[static_cast<std::size_t>(k)], over_scale);
