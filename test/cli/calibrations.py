@@ -66,7 +66,7 @@ class Pretrain(Profiles):
 
     def test_ops(self):
         header = self.folder / "mine_ops.hpp"
-        result = self.json("pretrain", "--ops", header)
+        result = self.json("pretrain", "--ops", header, "--networks", "googlenet")
         self.assertEqual(list(result), ["ops_header", "ops"])
         text = header.read_text()
         self.assertIn("struct mine_ops {", text)
@@ -74,7 +74,7 @@ class Pretrain(Profiles):
         rows = re.findall(rf'^        \{{"([a-z_]+)", "([a-z0-9_]+)", \{{{number}(?:, {number}){{5}}\}}(?:, "([a-z0-9_]+)")?\}},$', text, re.M)
         self.assertEqual(len(rows), result["ops"])
         self.assertEqual(len(set(rows)), len(rows))
-        for op in ("conv", "relu", "max_pool", "dense"):
+        for op in ("conv", "max_pool", "dense"):
             self.assertIn((op, "chw"), [row[:2] for row in rows])
         self.assertIn(f'arch = "{dict(self.here())["arch"]}"', text)
 
@@ -129,4 +129,5 @@ class Pretrain(Profiles):
         self.refuse(1, ["8up", "no name in C++"], "pretrain", "--ops", self.folder / "8up.hpp")
         self.refuse(1, ["--ops, --training-ops and --convolutions"], "pretrain")
         self.refuse(2, [], "pretrain", "--ops", header, "--epochs", 3)
+        self.refuse(1, ["resnet81", "resnet18"], "pretrain", "--ops", header, "--networks", "resnet81")
         self.assertFalse(header.exists())

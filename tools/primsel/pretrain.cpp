@@ -38,7 +38,7 @@ namespace {
 
 struct PretrainOptions {
     std::string ops, training_ops, convolutions;
-    std::vector<std::string> profiles;
+    std::vector<std::string> profiles, networks;
     bool leave_one_out = false, json = false;
 };
 
@@ -160,15 +160,16 @@ void pretrain(PretrainOptions const& options) {
     const std::string convs_name = convs ? name_of("--convolutions", options.convolutions) : "";
     if (convs_name == "convolutions")
         ps::fail("--convolutions ", options.convolutions, ": its table is named so already");
-    Progress progress("learning", (ops && options.profiles.empty() ? list_networks().size() : 0) +
-                                      (training ? trained_networks.size() : 0));
+    const std::vector<std::string> networks = networks_of(options.networks);
+    Progress progress(
+        "learning", (ops && options.profiles.empty() ? networks.size() : 0) + (training ? trained_networks.size() : 0));
     ps::Json::Object json;
     std::string text;
     if (ops) {
         const bool timed_here = options.profiles.empty();
         const OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
         const ps::learn::OpRegression learned =
-            timed_here ? fit_ops(time_ops(networks_of({}), progress)) : ps::learn::OpRegression::fit(of.samples);
+            timed_here ? fit_ops(time_ops(networks, progress)) : ps::learn::OpRegression::fit(of.samples);
         ps::write_file(options.ops, ops_header(ops_name, of.about, learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("ops_header", options.ops);
@@ -219,6 +220,10 @@ void add_pretrain(CLI::App& app) {
     CLI::Option* const profiles =
         command.add_option("--profiles", options->profiles, "Profiles of any machines and instruction sets");
     profiles->type_name("F.csv ...");
+    command.add_option("--networks", options->networks, "Whose layers --ops times here: names (default all)")
+        ->delimiter(',')
+        ->excludes(profiles)
+        ->type_name("NET,...");
     command
         .add_option("--convolutions", options->convolutions,
                     "A header of what primitives take by all of those, for SemiEmpirical")
