@@ -151,8 +151,10 @@ class Train(Cli):
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         run = self.folder / "run.safetensors"
         arguments = ["train", NET, *self.data(), *self.OPTIONS, "--epochs", 30, "--checkpoint", run]
+        seconds = 0.3  # until the first checkpoint, on a machine however busy
         while not run.exists():
-            self.call_and_kill(0.3, *arguments)
+            self.call_and_kill(seconds, *arguments)
+            seconds *= 2
         before = run.read_bytes()
         result = subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False,
                                 preexec_fn=limit, env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")})
