@@ -129,6 +129,7 @@ public:
 
     /// The name of the layers that follow.
     void set_name(std::string_view name) { name_ = std::string(name); }
+    [[nodiscard]] std::string const& name() const { return name_; }
     /// Appends a layer; its name is that of set_name, and a suffix for those that come with it.
     std::size_t emit(AnyLayer layer, std::vector<std::size_t> inputs, std::string_view suffix = "") {
         return emit_as(suffix.empty() ? name_ : name_ + '.' + std::string(suffix), std::move(layer), std::move(inputs));

@@ -55,6 +55,10 @@ struct Value {
     std::optional<std::size_t> node{};
     /// Set if the layer computes not this tensor but the real numbers behind it.
     std::optional<Quantised> quantised{};
+    /// Set while a transpose waits (transposed.hpp): axis i is axis order[i] of what the layer computes.
+    std::vector<std::size_t> order{};
+    /// The name of that transpose.
+    std::string transpose{};
 
     [[nodiscard]] bool plays(Quantised::Role role) const { return quantised && quantised->role == role; }
 };

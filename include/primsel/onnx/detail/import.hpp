@@ -210,6 +210,12 @@ private:
     }
     /// Null when there is none.
     [[nodiscard]] Value* find(std::string_view name) {
+        Value* value = find_waiting(name);
+        if (value != nullptr) detail::settle(*value, build_);
+        return value;
+    }
+    /// The same where a transpose may still wait.
+    [[nodiscard]] Value* find_waiting(std::string_view name) {
         for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
             if (Value* value = scope->find(name, files_, build_.constants)) return value;
             if (scope->is_function) break;
@@ -305,11 +311,17 @@ private:
             if (is_own_domain(node.domain) && node.op == "If") return translate_if(node);
             std::vector<Value*> inputs, outputs;
             for (const std::string_view name : node.inputs) {
-                inputs.push_back(name.empty() ? nullptr : find(name));
+                inputs.push_back(name.empty() ? nullptr : find_waiting(name));
                 if (!name.empty() && inputs.back() == nullptr) fail("its input ", name, " is defined nowhere");
                 if (inputs.back() == &left_out_) inputs.back() = nullptr;
             }
             const OnnxOwnOperator* const own = find_own(options_.own_operators, node);
+            const bool is_translated = own == nullptr && operator_of(node) != nullptr && is_own_domain(node.domain);
+            detail::BeforeTranspose before;
+            const bool goes_before = is_translated && before.find(node, scopes_.back().opset, inputs, build_);
+            const bool may_read_waiting =
+                goes_before || (is_translated && (node.op == "Transpose" || node.op == "Shape" || node.op == "Size"));
+            if (!may_read_waiting) settle(inputs);
             if (own == nullptr && operator_of(node) == nullptr) return translate_function_of_file(node, inputs);
             for (const std::string_view name : node.outputs) {
                 outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);
@@ -326,7 +338,8 @@ private:
                 real.quantised.reset();
                 inputs[0] = &real;
             }
-            Call call(build_, files_, node, scopes_.back().opset, std::move(inputs), outputs);
+            Call call(build_, files_, goes_before ? before.node() : node, scopes_.back().opset,
+                      goes_before ? before.inputs() : inputs, outputs);
             if (own != nullptr)
                 translate_own(call, *own);
             else if (call.input_count() > 0 && call.all_known() && !build_.trains())
@@ -334,6 +347,8 @@ private:
             else
                 operator_of(node)->translate(call);
             for (Value* output : outputs) {
+                if (output != nullptr && goes_before) before.give(*output, build_);
+                if (output != nullptr && moves) detail::settle(*output, build_);
                 if (!moves || output == nullptr || output->known || output->type != type) continue;
                 output->quantised = quantised;
                 output->quantised->node.reset();
@@ -348,6 +363,11 @@ private:
             fail(describe(node), ": ", std::string_view(fault.what()));
         } catch (MixesImages const& fault) {
             throw MixesImages{join(describe(node), ": ", fault.reason)};
+        }
+    }
+    void settle(std::vector<Value*> const& values) {
+        for (Value* value : values) {
+            if (value != nullptr) detail::settle(*value, build_);
         }
     }
     /// A node whose inputs are all known: so are its results, if all its layers can be computed at loading.

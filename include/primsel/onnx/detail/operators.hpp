@@ -26,6 +26,7 @@
 #include <primsel/onnx/detail/scatter.hpp>
 #include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/spectrum.hpp>
+#include <primsel/onnx/detail/transposed.hpp>
 
 #include <string_view>
 

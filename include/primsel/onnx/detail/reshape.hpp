@@ -95,41 +95,20 @@ inline void translate_unsqueeze(Call& call) {
     detail::reshape_to(call, std::move(dims));
 }
 
+/// Whether elements of a tensor move when its axes come in another order: not where only axes of one element do.
+[[nodiscard]] inline bool moves(Sizes const& dims, std::vector<std::size_t> const& axes) {
+    std::size_t last = 0;
+    for (const std::size_t axis : axes) {
+        if (dims[axis] == 1) continue;
+        if (axis < last) return true;
+        last = axis;
+    }
+    return false;
+}
 /// Returns a tensor with its axes in another order.
 [[nodiscard]] inline Operand transposed(Builder& build, Operand const& src, std::vector<std::size_t> const& axes) {
     const Strided places = permutation(src.dims, axes);
-    // Only axes of one element move: nothing does.
-    std::size_t last = 0;
-    bool moves = false;
-    for (const std::size_t axis : axes) {
-        if (src.dims[axis] == 1) continue;
-        moves = moves || axis < last;
-        last = axis;
-    }
-    return moves ? build.strided(src, places) : build.reshape(src, places.dims);
-}
-
-inline void translate_transpose(Call& call) {
-    const std::size_t rank = call.rank(0);
-    Sizes order = call.integers("perm", {});
-    if (order.empty()) {
-        for (std::size_t axis = rank; axis-- > 0;) order.push_back(static_cast<std::int64_t>(axis));
-    }
-    std::vector<std::size_t> axes;
-    for (const std::int64_t axis : order) axes.push_back(axis_index(axis, rank));
-    if (axis_indices(order, rank).size() != rank) fail("its perm has ", order.size(), " axes of ", rank);
-    if (const OnnxTensor* known = call.known(0)) {
-        // A weight that layers have both as it is and transposed is one.
-        const bool is_turned = axes == std::vector<std::size_t>{1, 0} && known->is_float();
-        return call.give(is_turned ? call.build.transposed(*known)
-                                   : pick(*known, permutation(known->dims, axes), call.build.constants));
-    }
-    if (!call.build.is_whole()) {
-        if (axes.empty() || axes[0] != 0) throw MixesImages{"it moves the axis of the images"};
-        axes.erase(axes.begin());
-        for (std::size_t& axis : axes) --axis;
-    }
-    call.give(transposed(call.build, call.operand(0), axes));
+    return moves(src.dims, axes) ? build.strided(src, places) : build.reshape(src, places.dims);
 }
 
 namespace detail {
