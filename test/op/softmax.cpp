@@ -2,6 +2,8 @@
 
 #include <primsel/op/softmax.hpp>
 
+#include <cmath>
+
 namespace op_softmax {
 
 namespace {
@@ -61,6 +63,11 @@ TEST_CASE("softmax of extreme values") {
         check_special_values<ps::hcw>(w);
         check_special_values<ps::hwc>(w);
     }
+}
+
+TEST_CASE("a line of minus infinity alone has no softmax") {
+    const std::vector<float> x(3, -laws::infinity);
+    for (const float y : laws::run_one<ps::chw>(ps::SoftmaxParams{ps::Axis::w}, {1, 1, 3}, x)) CHECK(std::isnan(y));
 }
 
 TEST_CASE("elements of minus infinity have no share, in lines of any length") {
