@@ -42892,7 +42892,8 @@ namespace detail {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.add(node.name, core::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+        result.set_range(result.add(node.name, core::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs),
+                         node.range);
     }
     result.set_outputs(graph.outputs());
     result.set_shared(graph.shared());
@@ -44739,11 +44740,13 @@ struct GroupOptions {
     std::vector<std::size_t> at(graph.size(), 0);
     const std::size_t image = graph.input();
     at[image] = result.add(graph[image].name, graph[image].layer, {});
+    result.set_range(at[image], graph[image].range);
     std::vector<std::size_t> ends;
     const auto add = [&](std::size_t i, std::string name, AnyLayer layer) {
         std::vector<std::size_t> inputs;
         for (const std::size_t input : graph[i].inputs) inputs.push_back(at[input]);
         at[i] = result.add(std::move(name), std::move(layer), std::move(inputs));
+        result.set_range(at[i], graph[i].range);
     };
     for (int group = 1; group <= groups; ++group) {
         for (const std::size_t i : part.layers()) {
@@ -44753,6 +44756,7 @@ struct GroupOptions {
         ends.push_back(at[part.end()]);
     }
     at[part.result()] = result.add(part.name_of_concat(), ConcatParams{}, ends);
+    result.set_range(at[part.result()], graph[part.end()].range);
     for (const std::size_t i : part.behind()) add(i, graph[i].name, graph[i].layer);
     std::vector<std::size_t> outputs;
     for (const std::size_t output : graph.outputs()) outputs.push_back(at[output]);

@@ -52,6 +52,22 @@ class Dynamic(Cli):
         self.assertIn(" of 30 images late, ", self.succeed(*stream, "--budget", "time=1s", "--out", picture))
         self.assertTrue(xml.etree.ElementTree.fromstring(picture.read_text()).tag.endswith("svg"))
 
+    def test_groups_in_8_bits(self):
+        weights, file, ranges, data = self.folder / "w.safetensors", self.folder / "g.onnx", self.folder / "r.json", self.data()
+        train = ("train", "alexnet_cifar", *data, "--batch", 4, "--hold-back", 0.5, "--groups", 4, "--target", -1)
+        for out in (weights, file):
+            self.succeed(*train, "--out", out)
+        self.json("quantise", file, "--images", data[1], "--method", "min-max", "--out", ranges)
+        tensors = json.loads(ranges.read_text())["tensors"]
+        self.assertTrue(any(tensor["name"].startswith("group3.") for tensor in tensors))
+        stream = ("--budget", "time=10s", *data, "--count", 12)
+        accuracies = [self.json("dynamic", *net, *stream)["accuracy"] for net in
+                      ((file,), (file, "--precision", "int8", "--ranges", ranges), (file, "--precision", "bf16"))]
+        for accuracy in accuracies[1:]:
+            self.assertAlmostEqual(accuracy, accuracies[0], delta=0.2)
+        self.refuse(1, [str(ranges), "has no ranges of"], "dynamic", "resnet56", "--groups", 2, "--budget", "time=1s",
+                    "--precision", "int8", "--ranges", ranges)
+
     def test_random_images(self):
         result = self.json("dynamic", "resnet56", "--groups", 2, "--budget", "time=1s,accuracy=50%", "--count", 3, "--every", 0.001)
         self.assertEqual((result["images"], len(result["configurations"])), (3, 2))

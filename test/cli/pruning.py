@@ -3,7 +3,7 @@ import json
 import random
 import xml.etree.ElementTree
 
-from command import NET, Cli, write_npy
+from command import NET, Cli, noise, write_npy
 
 
 class Prune(Cli):
@@ -22,6 +22,22 @@ class Prune(Cli):
         plan = self.json("plan", out)
         self.assertAlmostEqual(plan["predicted_ms"] / result["thinned"]["predicted_ms"], 1, delta=0.3)
         self.succeed("run", out)
+
+    def test_a_thinned_network_in_8_bits(self):
+        out, ranges, file = self.folder / "thin.onnx", self.folder / "r.json", self.folder / "q.onnx"
+        self.json("prune", NET, "--size", 64, "--filters", 0.5, "--out", out)
+        write_npy(self.folder / "x.npy", [2, 3, 64, 64], noise(2 * 3 * 64 * 64))
+        result = self.json("quantise", out, "--images", self.folder / "x.npy", "--out", ranges)
+        self.assertLess(min(row["error"] for row in result["tried"][1:]), 0.3)
+        self.assertTrue(any("int8" in (layer["primitive"] or "") for layer in
+                            self.json("plan", out, "--precision", "int8", "--ranges", ranges)["layers"]))
+        self.succeed("run", out, "--precision", "int8", "--ranges", ranges)
+        self.json("export", out, file, "--ranges", ranges)
+        # A network in 8 bits is thinned, too, and keeps its ranges: what it costs is predicted in 8 bits.
+        whole = self.json("plan", out, "--precision", "int8", "--ranges", ranges)["predicted_ms"]
+        thinner = self.json("prune", out, "--filters", 0.7, "--precision", "int8", "--ranges", ranges)
+        self.assertAlmostEqual(thinner["whole"]["predicted_ms"] / whole, 1, delta=0.05)
+        self.assertLess(thinner["thinned"]["predicted_ms"], whole)
 
     def test_shares(self):
         for option, key in [("--flops", "multiply_adds"), ("--filters", "filters")]:

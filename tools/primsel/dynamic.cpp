@@ -15,8 +15,10 @@
 #include <primsel/dynamic/governed.hpp>
 #include <primsel/dynamic/grouped.hpp>
 #include <primsel/dynamic/linux_platform.hpp>
+#include <primsel/engine/low_precision.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/state_dict.hpp>
+#include <primsel/measure/machine_file.hpp>
 #include <primsel/show/chart.hpp>
 
 #include <CLI/CLI.hpp>
@@ -37,6 +39,7 @@ namespace {
 
 struct DynamicCommand {
     ModelOptions model;
+    ps::Precision precision = ps::Precision::float32;
     ImageFiles data;
     int groups = 4;
     std::size_t count = 1000, threads = 1;
@@ -47,8 +50,9 @@ struct DynamicCommand {
     bool set_frequency = false, json = false;
 };
 
-struct DynamicPolicies : ps::DefaultPolicies {
+struct DynamicPolicies : ps::LowPrecision {
     using executor = ps::ThreadPool;
+    using machine = ps::measure::KeptSpeeds<ps::MeasuredInAllPrecisions>;
 };
 using DynamicEngine = ps::dynamic::DynamicEngine<DynamicPolicies>;
 
@@ -302,13 +306,17 @@ void run_dynamic(CLI::App const& command, DynamicCommand const& options) {
         model.graph = ps::dynamic::grouped(model.graph, options.groups);
         model.weights = options.model.weights.empty() ? ps::random_weights(model.graph, options.model.seed)
                                                       : ps::read_state_dict(options.model.weights, model.graph);
+        if (!options.model.ranges.empty()) add_ranges(model, options.model.ranges);
+    }
+    if (!model.layer_precisions.empty()) {
+        ps::fail(options.model.ranges, ": bounds the precision of layers, of which parts of a network have not all");
     }
     if (const int batch = model.graph.batch(); batch > 1) {
         ps::fail(model.name, ": takes ", batch, " images at once; those of a stream come one at a time");
     }
     ps::ThreadPool threads(options.threads);
     const auto handles = threads.native_handles();
-    DynamicEngine engine(model.graph, model.weights, {}, std::move(threads));
+    DynamicEngine engine(model.graph, model.weights, {.plan = {.precision = options.precision}}, std::move(threads));
     ImageStream stream(options, model, engine.in_shape(), engine.out_shape());
     ps::dynamic::LinuxPlatform platform({.set_frequency = options.set_frequency});
     platform.take_along(handles);
@@ -354,6 +362,7 @@ void add_dynamic(CLI::App& app) {
         "dynamic", "Run a network in groups on a stream of images, as many groups as keep within a budget");
     add_model_options(command, options->model);
     command.remove_option(command.get_option("--batch"));  // images come one at a time
+    add_precision_options(command, options->model, options->precision);
     command.add_option("--groups", options->groups, "Of a network that has none (default 4)")
         ->check(CLI::Range(2, 64))
         ->type_name("N");

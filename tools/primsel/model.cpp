@@ -217,19 +217,6 @@ bool is_onnx(ModelOptions const& options) {
            (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end() && is_file(options.net));
 }
 
-/// Adds the ranges and bounds of a file of `primsel quantise`. Throws error where it is of another network.
-void add_ranges(Model& model, std::string const& file) {
-    ps::PrecisionFile precisions = ps::read_precision_file(file);
-    try {
-        model.graph = ps::with_ranges(std::move(model.graph), precisions.ranges);
-        const ps::Graph simplified = ps::simplify(model.graph);
-        for (ps::LayerPrecision const& bound : precisions.layer_precisions) (void)simplified.find(bound.layer);
-        model.layer_precisions = std::move(precisions.layer_precisions);
-    } catch (ps::error const& reason) {
-        ps::fail(file, ": has no ranges of ", model.name, ": ", reason.what());
-    }
-}
-
 }  // namespace
 
 Source open_model(ModelOptions const& options) { return is_onnx(options) ? open_onnx(options) : open_zoo(options); }
@@ -315,6 +302,18 @@ ps::OnnxSignature with_metadata(ps::OnnxSignature signature,
 }
 
 ps::Graph graph_of(Source const& source) { return source.file ? load_onnx(source, {}).graph : source.graph; }
+
+void add_ranges(Model& model, std::string const& file) {
+    ps::PrecisionFile precisions = ps::read_precision_file(file);
+    try {
+        model.graph = ps::with_ranges(std::move(model.graph), precisions.ranges);
+        const ps::Graph simplified = ps::simplify(model.graph);
+        for (ps::LayerPrecision const& bound : precisions.layer_precisions) (void)simplified.find(bound.layer);
+        model.layer_precisions = std::move(precisions.layer_precisions);
+    } catch (ps::error const& reason) {
+        ps::fail(file, ": has no ranges of ", model.name, ": ", reason.what());
+    }
+}
 
 Model load_model(Source const& source, std::vector<GivenInput> const& given) {
     const ps::Timer timer;

@@ -93,6 +93,9 @@ struct Model {
 [[nodiscard]] Model load_model(Source const& source, std::vector<GivenInput> const& given);
 [[nodiscard]] Model load_model(ModelOptions const& options);
 
+/// Adds the ranges and bounds of a file of `primsel quantise`. Throws error where it is of another network.
+void add_ranges(Model& model, std::string const& file);
+
 /// Runs so many images at once where neither the options nor the file say how many.
 void set_default_batch(Model& model, ModelOptions const& from, int batch);
 

@@ -46,14 +46,14 @@ bool read_option(std::string_view text, T& value) {
     return primsel::read_number(text, value) && primsel::is_finite(value);
 }
 
-[[nodiscard]] std::optional<ps::Precision> precision_of(std::string const& name) {
+}  // namespace
+
+std::optional<ps::Precision> precision_of(std::string const& name) {
     for (const ps::Precision each : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
         if (name == to_string_view(each)) return each;
     }
     return {};
 }
-
-}  // namespace
 
 std::string finite_number(std::string const& text) {
     float value = 0;
@@ -172,6 +172,19 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
         ->type_name("FILE.safetensors");
 }
 
+void add_precision_options(CLI::App& command, ModelOptions& model, ps::Precision& precision) {
+    command
+        .add_option_function<std::string>(
+            "--precision", [&precision](std::string const& name) { precision = *precision_of(name); },
+            "The least precise type to multiply in: float32 (default), or bf16 or int8 for layers that it makes "
+            "faster; without --ranges, or an ONNX file that is quantised, int8 is for weights of dense layers alone")
+        ->check([](std::string const& name) {
+            return precision_of(name) ? "" : "expected float32, bf16 or int8, not " + name;
+        })
+        ->type_name("TYPE");
+    command.add_option("--ranges", model.ranges, "The ranges of tensors, from `primsel quantise`")->type_name("F.json");
+}
+
 void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     add_model_options(command, options.model);
     PlanningOptions& planning = options.planning;
@@ -191,17 +204,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
             return known ? "" : "expected exact, reduction, greedy or uniform:ID, not " + name;
         })
         ->type_name("NAME");
-    command
-        .add_option_function<std::string>(
-            "--precision", [&planning](std::string const& name) { planning.precision = *precision_of(name); },
-            "The least precise type to multiply in: float32 (default), or bf16 or int8 for layers that it makes "
-            "faster; without --ranges, or an ONNX file that is quantised, int8 is for weights of dense layers alone")
-        ->check([](std::string const& name) {
-            return precision_of(name) ? "" : "expected float32, bf16 or int8, not " + name;
-        })
-        ->type_name("TYPE");
-    command.add_option("--ranges", options.model.ranges, "The ranges of tensors, from `primsel quantise`")
-        ->type_name("F.json");
+    add_precision_options(command, options.model, planning.precision);
     command
         .add_option("--max-error", planning.max_error,
                     "Only primitives whose error bound, relative to the RMS of the layer's output, is no larger")

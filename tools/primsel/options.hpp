@@ -75,6 +75,8 @@ struct Options {
 void add_model_options(CLI::App& command, ModelOptions& options);
 /// --size and --dims alone.
 void add_size_options(CLI::App& command, ModelOptions& options);
+/// --precision and --ranges.
+void add_precision_options(CLI::App& command, ModelOptions& model, ps::Precision& precision);
 /// The use of a saved plan to a command: in place of a new one, which makes the options of planning idle; beside
 /// plans that those still make; or nothing that it could use.
 enum class SavedPlan { instead, beside, refused };
@@ -82,6 +84,9 @@ enum class SavedPlan { instead, beside, refused };
 void add_options(CLI::App& command, Options& options, SavedPlan saved);
 /// --training.
 void add_training_option(CLI::App& command, Options& options);
+
+/// float32, bf16 or int8; nothing for another name.
+[[nodiscard]] std::optional<ps::Precision> precision_of(std::string const& name);
 
 /// Checks of options: what is wrong with the text, or nothing. None takes infinity or what is not a number;
 /// the first two take what a float holds.

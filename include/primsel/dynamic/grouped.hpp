@@ -43,11 +43,13 @@ struct GroupOptions {
     std::vector<std::size_t> at(graph.size(), 0);
     const std::size_t image = graph.input();
     at[image] = result.add(graph[image].name, graph[image].layer, {});
+    result.set_range(at[image], graph[image].range);
     std::vector<std::size_t> ends;
     const auto add = [&](std::size_t i, std::string name, AnyLayer layer) {
         std::vector<std::size_t> inputs;
         for (const std::size_t input : graph[i].inputs) inputs.push_back(at[input]);
         at[i] = result.add(std::move(name), std::move(layer), std::move(inputs));
+        result.set_range(at[i], graph[i].range);
     };
     for (int group = 1; group <= groups; ++group) {
         for (const std::size_t i : part.layers()) {
@@ -57,6 +59,7 @@ struct GroupOptions {
         ends.push_back(at[part.end()]);
     }
     at[part.result()] = result.add(part.name_of_concat(), ConcatParams{}, ends);
+    result.set_range(at[part.result()], graph[part.end()].range);
     for (const std::size_t i : part.behind()) add(i, graph[i].name, graph[i].layer);
     std::vector<std::size_t> outputs;
     for (const std::size_t output : graph.outputs()) outputs.push_back(at[output]);

@@ -51,7 +51,8 @@ namespace detail {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.add(node.name, core::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+        result.set_range(result.add(node.name, core::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs),
+                         node.range);
     }
     result.set_outputs(graph.outputs());
     result.set_shared(graph.shared());
