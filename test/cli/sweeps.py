@@ -61,6 +61,31 @@ class Sweeps(Cli):
             self.assertTrue(xml.etree.ElementTree.fromstring(text).tag.endswith("html"))
             self.assertNotIn("href", text)
 
+    def test_precision_is_a_parameter(self):
+        networks, out = self.folder / "networks", self.folder / "best.onnx"
+        values = ["float32", "bf16", "int8"]
+        file = self.file(method="grid", metric={"name": "latency"}, budget={"trials": 6},
+                         parameters={"precision": {"values": values}, "features.12.*": {"values": [0, 0.5]}})
+        arguments = ["sweep", file, NET, "--size", 32, *self.data()]
+        result = self.json(*arguments, "--measure", networks, "--out", out)
+        self.assertEqual((result["trials"], result["failed"]), (6, 0))
+        trials = [json.loads(line) for line in (self.folder / "sweep.jsonl").read_text().splitlines()[1:]]
+        latency = {tuple(trial["parameters"].values()): trial["metrics"]["latency"] for trial in trials}
+        self.assertEqual(len(latency), 6)
+        for share in (0, 0.5):
+            floats, *narrow = (latency[(value, share)] for value in values)
+            self.assertLessEqual(max(narrow), floats)  # every choice in floats is one in less, too
+        for trial in trials:
+            self.assertTrue(0 <= trial["metrics"]["top1"] <= 1)
+        (best,) = result["best"]
+        self.assertAlmostEqual(best["measured"]["predicted"] / best["metrics"]["latency"], 1, delta=0.3)
+        self.assertEqual(b"QuantizeLinear" in out.read_bytes(), best["parameters"]["precision"] == "int8")
+        self.succeed("run", out, "--precision", "int8") if best["parameters"]["precision"] == "int8" else self.succeed("run", out)
+        self.refuse(1, ["int8 need images to choose ranges by"], "sweep", file, NET, "--size", 32, "--out", out,
+                    "--log", self.folder / "other.jsonl")
+        self.refuse(1, ["parameter precision cannot be int4", "float32, bf16 and int8"], "sweep",
+                    self.file(parameters={"precision": {"values": ["int4"]}}, metric={"name": "latency"}), NET, "--size", 32)
+
     def test_killed(self):
         log = self.folder / "sweep.jsonl"
         arguments = ["sweep", self.file(method="random", metric={"name": "latency"}, budget={"trials": 40}), NET, "--size", 32]

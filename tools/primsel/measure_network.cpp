@@ -42,7 +42,11 @@ ps::search::TrialMeasurement measure_network(std::string const& file, Options co
     which.net = file;
     which.batch = options.model.batch == 0 ? 1 : 0;
     const Model model = load_model(which);
-    const ps::Plan plan = plan_for(model, options.planning, options.threads);
+    PlanningOptions planning = options.planning;
+    for (auto const& [key, value] : model.signature.metadata) {
+        if (key == precision_key) planning.precision = precision_of(value).value_or(planning.precision);
+    }
+    const ps::Plan plan = plan_for(model, planning, options.threads);
     ps::search::TrialMeasurement measured{.predicted = plan.total_seconds * 1e3};
     {
         const auto session = session_of(model, plan);
@@ -65,7 +69,7 @@ ps::search::TrialMeasurement measure_network(std::string const& file, Options co
     }
     which.batch = together;
     const Model several = load_model(which);
-    const auto session = session_of(several, plan_for(several, options.planning, options.threads));
+    const auto session = session_of(several, plan_for(several, planning, options.threads));
     measured.images_per_second = together / median_seconds(*session);
     return measured;
 }

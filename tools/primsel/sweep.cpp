@@ -179,7 +179,7 @@ void require_best(SweepCommand const& options, Run const& run) {
 void write_network(SweepCommand const& options, PruningTrials const& trials, ps::search::Trial const& trial) {
     const ps::prune::Pruned network = trials.network(trial.point, trial.seed);
     if (options.out.ends_with(".onnx")) {
-        ps::write_file(options.out, trials.onnx(network));
+        ps::write_file(options.out, trials.onnx(network, trials.precision(trial.point)));
     } else {
         ps::write_safetensors(options.out, network.weights, metadata_of(trials.normalise()));
     }

@@ -5,12 +5,16 @@
 #include "text.hpp"
 
 #include <primsel/core/thread_pool.hpp>
+#include <primsel/engine/calibrate_ranges.hpp>
 #include <primsel/network/fingerprint.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/network/with_batch.hpp>
 #include <primsel/onnx/export.hpp>
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/prune_to.hpp>
 #include <primsel/prune/schedule_file.hpp>
 #include <primsel/search/sweep_file.hpp>
+#include <primsel/train/batches.hpp>
 #include <primsel/train/judge.hpp>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +33,9 @@ namespace {
 struct JudgingSweeps : ps::DefaultPolicies {
     using executor = ps::ThreadPool;
 };
+
+/// The parameter that is the precision of a trial's network.
+constexpr std::string_view precision_parameter = "precision";
 
 /// "Top-1" is top1.
 std::string plain(std::string const& name) {
@@ -148,11 +155,12 @@ bool sweep_uses(ps::search::Sweep const& sweep, std::string const& metric) {
 }
 
 PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold)
-    : options_(options),
-      space_(file.sweep.space),
-      model_(load_to_prune(options.model)),
-      coupling_(model_.graph),
-      predicted_seconds_(seconds_predictor(options.planning)) {
+    : options_(options), space_(file.sweep.space), model_(load_to_prune(options.model)), coupling_(model_.graph) {
+    for (const ps::Precision each : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+        PlanningOptions planning = options.planning;
+        planning.precision = each;
+        predicted_seconds_.emplace(each, seconds_predictor(planning));
+    }
     const ps::Shape shape = model_.graph[model_.graph.input()].shape;
     if (options_.ranking.data.given()) images_.emplace(read_images(options_.ranking.data, shape));
     if (options_.training.given()) training_.emplace(read_images(options_.training, shape));
@@ -163,6 +171,9 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
     normalise_ = {options_.mean, options_.std};
     if (options_.mean.empty()) normalise_ = normalise_of(model_, options_.model.weights);
     bind_metrics(file.sweep);
+    for (ps::search::Parameter const& parameter : space_.parameters()) {
+        if (parameter.name() == precision_parameter) bind_precision(parameter);
+    }
     if (options_.schedule.empty()) {
         bind_patterns();
     } else {
@@ -170,14 +181,14 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
         ps::prune::check_schedule(schedule, model_.graph, coupling_);
         bind_schedule(schedule);
     }
-    whole_latency_ = predicted_seconds_(model_.graph) * 1e3;
+    whole_latency_ = computed("latency", model_.graph, options_.planning.precision);
     find_threshold(threshold);
 }
 
 void PruningTrials::find_threshold(std::optional<double> threshold) {
     threshold_ = options_.threshold;
     if (threshold_ >= 0 || !needs_hybrid_) return;
-    threshold_ = threshold ? *threshold : accuracy({model_.graph, model_.weights}) - 0.01;
+    threshold_ = threshold ? *threshold : accuracy({model_.graph, model_.weights}, ps::Precision::float32) - 0.01;
 }
 
 void PruningTrials::bind_metrics(ps::search::Sweep const& sweep) {
@@ -197,9 +208,32 @@ void PruningTrials::bind_metrics(ps::search::Sweep const& sweep) {
     if (needs_accuracy_ && !images_) ps::fail(options_.file, ": its metrics need images to judge by, as --images");
 }
 
+void PruningTrials::bind_precision(ps::search::Parameter const& parameter) {
+    varies_precision_ = true;
+    bool any_int8 = false;
+    for (std::size_t i = 0; i < std::max<std::size_t>(parameter.count(), 1); ++i) {
+        const double middle = (static_cast<double>(i) + 0.5) / static_cast<double>(parameter.count());
+        const std::string name = ps::search::text_of(parameter.at(parameter.count() == 0 ? 0.0 : middle));
+        const std::optional<ps::Precision> precision = precision_of(name);
+        if (!precision) {
+            ps::fail(options_.file, ": parameter ", precision_parameter, " cannot be ", name,
+                     "; there are float32, bf16 and int8");
+        }
+        any_int8 = any_int8 || precision == ps::Precision::int8;
+    }
+    if (any_int8 && !images_ && !training_ && (!options_.measure.empty() || !options_.out.empty())) {
+        ps::fail(options_.file, ": networks in int8 need images to choose ranges by, as --images");
+    }
+}
+ps::Precision PruningTrials::precision(ps::search::SearchPoint const& point) const {
+    if (!varies_precision_) return options_.planning.precision;
+    return *precision_of(ps::search::text_of(space_.value(point, precision_parameter)));
+}
+
 void PruningTrials::bind_patterns() {
     auto const& all = rankings(options_.ranking.criterion, options_.ranking.type);
     for (ps::search::Parameter const& parameter : space_.parameters()) {
+        if (parameter.name() == precision_parameter) continue;
         check_fits(options_.file + ": parameter", parameter.name(), all);
         pruners_.push_back({.name = parameter.name(),
                             .criterion = options_.ranking.criterion,
@@ -229,7 +263,7 @@ void PruningTrials::bind_schedule(ps::prune::PruningSchedule const& schedule) {
         }
     }
     for (ps::search::Parameter const& parameter : space_.parameters()) {
-        bool found = false;
+        bool found = parameter.name() == precision_parameter;
         for (Pruner& pruner : pruners_) {
             if (!parameter.name().starts_with(pruner.name + "_")) continue;
             const std::string field = parameter.name().substr(pruner.name.size() + 1);
@@ -305,8 +339,15 @@ ps::prune::RemovedGroups PruningTrials::choice(std::vector<Thinning> const& thin
     return ps::prune::sparing(model_.graph, coupling_, {all.begin(), all.end()});
 }
 
-double PruningTrials::computed(std::string const& metric, ps::Graph const& graph) const {
-    if (metric == "latency") return predicted_seconds_(graph) * 1e3;
+double PruningTrials::computed(std::string const& metric, ps::Graph const& graph, ps::Precision precision) const {
+    if (metric == "latency") {
+        ps::Graph known = graph;
+        // Prices depend on which tensors have ranges, not on the ranges.
+        for (std::size_t i = 0; i < known.size() && precision == ps::Precision::int8; ++i) {
+            if (!known[i].range.known()) known.set_range(i, {.scale = 1, .zero_point = 0});
+        }
+        return predicted_seconds_.at(precision)(known) * 1e3;
+    }
     return metric == "operations" ? ps::multiply_adds(graph) : ps::parameter_count(graph);
 }
 
@@ -324,7 +365,8 @@ void PruningTrials::add_accuracy(Metrics& metrics, double accuracy) const {
 
 Metrics PruningTrials::known(ps::search::SearchPoint const& point) const {
     const std::vector<Thinning> thinned = thinnings(point);
-    std::vector<std::size_t> key;
+    const ps::Precision in = precision(point);
+    std::vector<std::size_t> key{static_cast<std::size_t>(in)};
     for (Thinning const& each : thinned) {
         key.push_back(each.of_channels ? 1 : 0);
         key.insert(key.end(), each.counts.begin(), each.counts.end());
@@ -338,14 +380,50 @@ Metrics PruningTrials::known(ps::search::SearchPoint const& point) const {
     const ps::Graph thin = ps::prune::remove_channels(model_.graph, coupling_, choice(thinned));
     Metrics metrics;
     for (const char* name : computed_) {
-        if (names_.contains(name)) add(metrics, name, computed(name, thin));
+        if (names_.contains(name)) add(metrics, name, computed(name, thin, in));
     }
     const std::scoped_lock lock(mutex_);
     return known_.emplace(std::move(key), metrics).first->second;
 }
 
-double PruningTrials::accuracy(ps::prune::Pruned const& network) const {
-    return ps::judge<JudgingSweeps>(ps::with_batch(network.graph, 32), network.weights, *images_, normalise_,
+ps::Graph PruningTrials::calibrated(ps::prune::Pruned const& network, ps::Precision precision) const {
+    if (precision != ps::Precision::int8) return network.graph;
+    constexpr int most = 64;
+    AnyImages const& images = training_ ? *training_ : *images_;
+    std::vector<float> pixels;
+    ps::Batches<AnyImages> batches(images, ps::evaluation_batches(1), normalise_);
+    ps::Batch batch = batches.next();
+    for (int i = 0; i < most && batch.count > 0; ++i, batch = batches.next()) {
+        pixels.insert(pixels.end(), batch.images.begin(), batch.images.end());
+    }
+    const ps::Graph one = ps::with_batch(network.graph, 1);
+    return ps::with_ranges(network.graph, ps::calibrate_ranges(one, network.weights, pixels, ps::RangeMethod::mse));
+}
+double PruningTrials::accuracy(ps::prune::Pruned const& network, ps::Precision precision) const {
+    constexpr int together = 32;
+    if (precision != ps::Precision::float32) {
+        Model model;
+        model.name = model_.name, model.weights = network.weights;
+        model.graph = ps::with_batch(calibrated(network, precision), together);
+        model.simplified = ps::simplify(model.graph);
+        PlanningOptions planning = options_.planning;
+        planning.precision = precision;
+        Session session(model, plan_for(model, planning, options_.threads), options_.threads);
+        const std::size_t row = session.output(0).size() / together;
+        std::size_t right = 0;
+        ps::Batches<AnyImages> batches(*images_, ps::evaluation_batches(together), normalise_);
+        for (ps::Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
+            std::ranges::copy(batch.images, session.input(0).begin());
+            session.run();
+            for (std::size_t i = 0; i < static_cast<std::size_t>(batch.count); ++i) {
+                const std::span<const float> scores = session.output(0).subspan(i * row, row);
+                const auto best = std::ranges::max_element(scores) - scores.begin();
+                right += static_cast<float>(best) == batch.labels[i] ? 1U : 0U;
+            }
+        }
+        return static_cast<double>(right) / static_cast<double>(images_->size());
+    }
+    return ps::judge<JudgingSweeps>(ps::with_batch(network.graph, together), network.weights, *images_, normalise_,
                                     ps::ThreadPool(options_.threads))
         .accuracy();
 }
@@ -365,29 +443,36 @@ void PruningTrials::operator()(ps::search::Trial& trial, GoesOn const& goes_on) 
     trial.metrics = known(trial.point);
     ps::prune::Pruned thin =
         ps::prune::remove_channels(model_.graph, model_.weights, coupling_, choice(thinnings(trial.point)));
+    const ps::Precision in = precision(trial.point);
     for (const char* name : computed_) {
-        if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph));
+        if (!names_.contains(name)) add(trial.metrics, name, computed(name, thin.graph, in));
     }
     trial.plan = ps::structure(thin.graph);
-    if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin));
+    if (in != ps::Precision::float32) trial.plan += ps::join(" in ", to_string_view(in));
+    if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin, in));
     if (images_ && options_.epochs > 0) {
         thin = retrained(std::move(thin), trial.seed, [&](std::int64_t epoch, double accuracy) {
             add_accuracy(trial.metrics, accuracy);
             return goes_on(static_cast<std::size_t>(epoch), trial.metrics);
         });
+        // Epochs are judged in floats.
+        if (in != ps::Precision::float32) add_accuracy(trial.metrics, accuracy(thin, in));
     }
     if (!options_.measure.empty() && !trial.stopped) export_network(trial, thin);
 }
 
 void PruningTrials::export_network(ps::search::Trial const& trial, ps::prune::Pruned const& network) const {
     std::filesystem::create_directories(options_.measure);
-    ps::write_file(network_file(options_.measure, trial.number), onnx(network));
+    ps::write_file(network_file(options_.measure, trial.number), onnx(network, precision(trial.point)));
 }
 
-std::string PruningTrials::onnx(ps::prune::Pruned const& network) const {
-    return ps::to_onnx(network.graph, network.weights,
+std::string PruningTrials::onnx(ps::prune::Pruned const& network, ps::Precision precision) const {
+    auto about = metadata_of(normalise_);
+    if (precision != ps::Precision::float32) about.emplace_back(precision_key, to_string_view(precision));
+    return ps::to_onnx(calibrated(network, precision), network.weights,
                        {.open_batch = options_.model.batch == 0,
-                        .signature = with_metadata(model_.signature, metadata_of(normalise_))});
+                        .signature = with_metadata(model_.signature, about),
+                        .quantised = precision == ps::Precision::int8});
 }
 
 ps::prune::Pruned PruningTrials::network(ps::search::SearchPoint const& point, std::uint64_t seed) const {

@@ -76,6 +76,8 @@ struct SweepFile {
 using Metrics = std::map<std::string, double>;
 using GoesOn = std::function<bool(std::size_t, Metrics const&)>;
 
+/// The property of a network's file that says in which precision it is to run.
+inline constexpr const char* precision_key = "primsel.precision";
 /// Where the network of a trial is, until it is measured.
 [[nodiscard]] std::string network_file(std::string const& folder, std::uint64_t trial);
 /// Runs the network of the file and nothing beside. Throws error.
@@ -95,7 +97,9 @@ public:
     /// The network of a trial, for one image or as many as --batch says.
     [[nodiscard]] ps::prune::Pruned network(ps::search::SearchPoint const& point, std::uint64_t seed) const;
     /// It as an ONNX file, whose names, types and metadata are those of the whole network's.
-    [[nodiscard]] std::string onnx(ps::prune::Pruned const& network) const;
+    [[nodiscard]] std::string onnx(ps::prune::Pruned const& network, ps::Precision precision) const;
+    /// The precision of a trial: the parameter of that name, or else --precision.
+    [[nodiscard]] ps::Precision precision(ps::search::SearchPoint const& point) const;
 
     /// The accuracy that the metric hybrid bears.
     [[nodiscard]] double threshold() const { return threshold_; }
@@ -127,10 +131,14 @@ private:
     [[nodiscard]] std::vector<ps::prune::Ranking> const& named(std::size_t pruner, std::string const& type) const;
     [[nodiscard]] std::vector<Thinning> thinnings(ps::search::SearchPoint const& point) const;
     [[nodiscard]] ps::prune::RemovedGroups choice(std::vector<Thinning> const& thinnings) const;
-    [[nodiscard]] double accuracy(ps::prune::Pruned const& network) const;
+    /// Throws error for a value that is no precision, and for int8 without images to choose ranges by.
+    void bind_precision(ps::search::Parameter const& parameter);
+    /// With ranges by the images, where it is to run in 8 bits.
+    [[nodiscard]] ps::Graph calibrated(ps::prune::Pruned const& network, ps::Precision precision) const;
+    [[nodiscard]] double accuracy(ps::prune::Pruned const& network, ps::Precision precision) const;
     [[nodiscard]] ps::prune::Pruned retrained(ps::prune::Pruned thin, std::uint64_t seed,
                                               std::function<bool(std::int64_t, double)> const& goes_on) const;
-    [[nodiscard]] double computed(std::string const& metric, ps::Graph const& graph) const;
+    [[nodiscard]] double computed(std::string const& metric, ps::Graph const& graph, ps::Precision precision) const;
     void export_network(ps::search::Trial const& trial, ps::prune::Pruned const& network) const;
     void add(Metrics& metrics, std::string const& name, double value) const;
     void add_accuracy(Metrics& metrics, double accuracy) const;
@@ -147,10 +155,10 @@ private:
     std::optional<AnyImages> images_, training_;
     ps::Normalise normalise_;
     double whole_latency_ = 0, threshold_ = 0;
-    bool needs_accuracy_ = false, needs_hybrid_ = false;
-    SecondsPredictor predicted_seconds_;
+    bool needs_accuracy_ = false, needs_hybrid_ = false, varies_precision_ = false;
+    std::map<ps::Precision, SecondsPredictor> predicted_seconds_;
     mutable std::mutex mutex_;
-    mutable std::map<std::vector<std::size_t>, Metrics> known_;  // by the counts of all thinnings
+    mutable std::map<std::vector<std::size_t>, Metrics> known_;  // by the precision and the counts of all thinnings
     mutable std::map<std::string, std::vector<ps::prune::Ranking>> rankings_;
     mutable std::map<std::pair<std::size_t, std::string>, std::vector<ps::prune::Ranking>> named_;
 };
