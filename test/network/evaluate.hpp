@@ -6,7 +6,10 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -22,21 +25,37 @@ inline Image conv(ps::ConvParams const& p, Image const& in, ps::Shape output, st
                   std::span<const float> bias, ps::KernelPart const& part = {}) {
     const ps::Extent whole = part == ps::KernelPart{} ? p.kernel : part.whole;
     const int group_c = in.shape.c / p.groups, group_k = p.k / p.groups;
-    return reference::build(output, [&](int k, int oh, int ow) {
-        double sum = bias.empty() ? 0.0 : bias[static_cast<std::size_t>(k)];
+    Image result(output);
+    const std::ptrdiff_t pixels = static_cast<std::ptrdiff_t>(output.h) * output.w;
+    for (int k = 0; k < output.c; ++k) {
+        double* const plane = result.data.data() + k * pixels;
+        std::fill_n(plane, pixels, bias.empty() ? 0.0 : bias[static_cast<std::size_t>(k)]);
         for (int c = 0; c < group_c; ++c) {
             for (int fh = 0; fh < p.kernel.h; ++fh) {
                 for (int fw = 0; fw < p.kernel.w; ++fw) {
-                    const int h = oh * p.stride.h - p.padding.top + fh * p.dilation.h;
-                    const int w = ow * p.stride.w - p.padding.left + fw * p.dilation.w;
-                    if (h < 0 || w < 0 || h >= in.shape.h || w >= in.shape.w) continue;
                     const int at = ((k * group_c + c) * whole.h + part.first.h + fh) * whole.w + part.first.w + fw;
-                    sum += in(k / group_k * group_c + c, h, w) * kernel[static_cast<std::size_t>(at)];
+                    const double weight = kernel[static_cast<std::size_t>(at)];
+                    // The outputs whose tap lies within the row.
+                    const int left = fw * p.dilation.w - p.padding.left, stride = p.stride.w;
+                    const int first = left < 0 ? (-left + stride - 1) / stride : 0,
+                              end = left < in.shape.w ? std::min(output.w, (in.shape.w - 1 - left) / stride + 1) : 0;
+                    for (int oh = 0; oh < output.h && first < end; ++oh) {
+                        const int h = oh * p.stride.h - p.padding.top + fh * p.dilation.h;
+                        if (h < 0 || h >= in.shape.h) continue;
+                        const std::ptrdiff_t row = (k / group_k * group_c + c) * in.shape.h + h;
+                        const double* from = in.data.data() + row * in.shape.w + first * stride + left;
+                        double *to = plane + oh * output.w + first, *const stop = plane + oh * output.w + end;
+                        for (;;) {
+                            *to += *from * weight;
+                            if (++to == stop) break;
+                            from += stride;
+                        }
+                    }
                 }
             }
         }
-        return sum;
-    });
+    }
+    return result;
 }
 
 inline Image affine(std::string const& name, const ps::BatchNormParams* batch_norm, ps::Weights const& weights,

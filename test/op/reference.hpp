@@ -209,7 +209,9 @@ inline Image run(ps::DenseParams const&, Images const& inputs, ps::OpWeights con
     return build(output, [&](int k, int, int) {
         const auto row = static_cast<std::size_t>(k);
         double sum = weights.bias.empty() ? 0.0 : weights.bias[row];
-        for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * weights.kernel[row * x.size() + i];
+        const float* weight = weights.kernel.data() + row * x.size();
+        const double* const end = x.data() + x.size();
+        for (const double* value = x.data(); value != end; ++value, ++weight) sum += *value * *weight;
         return sum;
     });
 }
@@ -362,10 +364,11 @@ inline Image run(ps::BinaryParams const& p, Images const& inputs, ps::OpWeights 
 inline Image run(ps::MatMulParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const &a = inputs[0], &b = inputs[1];
     return build(output, [&](int c, int h, int w) {
+        const std::ptrdiff_t depth = a.shape.w, width = b.shape.w;
+        const double *row = a.data.data() + ((a.shape.c == 1 ? 0 : c) * a.shape.h + h) * depth,
+                     *column = b.data.data() + (b.shape.c == 1 ? 0 : c) * depth * width + w;
         double sum = 0;
-        for (int i = 0; i < a.shape.w; ++i) {
-            sum += a(a.shape.c == 1 ? 0 : c, h, i) * b(b.shape.c == 1 ? 0 : c, i, w);
-        }
+        for (std::ptrdiff_t i = 0; i < depth; ++i) sum += row[i] * column[i * width];
         return sum;
     });
 }
