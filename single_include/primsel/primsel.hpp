@@ -12692,6 +12692,13 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     return xsimd::fma(a, b, c);
 }
 
+/// Returns the value of one of four lanes in all of them.
+template <class Arch, int lane>
+PRIMSEL_INLINE Floats<Arch> broadcast_lane(Floats<Arch> const& x) {
+    const auto value = x.data;
+    return Floats<Arch>(__builtin_shufflevector(value, value, lane, lane, lane, lane));
+}
+
 /// Returns a where a > b, else b; so b where either is NaN and where both are zeros. The instructions are named here
 /// because xsimd does not define which operand wins, and its versions differ.
 template <class Arch>
@@ -14293,15 +14300,23 @@ struct TileArgs {
     Clamp clamp{};
 };
 
+/// Whether a multiply-add takes one lane of a vector as a factor, as NEON's does: four elements of a row of A are one
+/// load.
+template <class Arch>
+inline constexpr bool multiplies_by_lane = registers<Arch> == 32 && lanes<Arch> == 4;
+
 /// The number of vectors side by side in a full panel.
 template <class Arch>
-inline constexpr int panel_vectors = registers<Arch> == 32 ? 4 : 2;
+inline constexpr int panel_vectors = multiplies_by_lane<Arch> ? 3
+                                     : registers<Arch> == 32  ? 4
+                                                              : 2;
 template <class Arch>
 inline constexpr int panel_width = panel_vectors<Arch> * lanes<Arch>;
 
 /// The rows of the largest tile that is `vectors` wide. Its accumulators, a row of B and an element of A fit the vector
 /// registers; a pointer for each row fits the general ones. The other criterion is the number of loads for each
-/// multiply-add: 10 loads for 24 in a tile of 6 x 4 vectors, 16 for 28 in one of 14 x 2.
+/// multiply-add: 10 loads for 24 in a tile of 6 x 4 vectors, 16 for 28 in one of 14 x 2; 18 for 72 in one of 6 x 3
+/// where four elements of A are one load.
 template <class Arch, int vectors>
 inline constexpr int most_rows = vectors == panel_vectors<Arch> ? 6 : 8;
 template <class Arch>
@@ -14407,6 +14422,21 @@ PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float
     }
 }
 
+/// Adds the products of one lane of a vector of each row of A and one row of B.
+template <class Arch, int lane, int rows, int vectors>
+PRIMSEL_INLINE void add_lane(Floats<Arch> (&sums)[rows][vectors], Floats<Arch> const (&of_a)[rows],
+                             const float* b) noexcept {
+    Floats<Arch> row_of_b[vectors];
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        const auto element = broadcast_lane<Arch, lane>(of_a[row]);
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+    }
+}
+
 /// Adds the products of some columns of A with as many rows of a panel B. next(step) returns the offset of a column in
 /// the rows of A.
 template <class Arch, int rows, int vectors, class Next>
@@ -14417,6 +14447,35 @@ PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const floa
         add_product<Arch>(sums, a, next(step), b);
         b += vectors * lanes<Arch>;
     }
+}
+
+/// Adds the products of neighbouring columns of A with as many rows of a panel B, and prefetches.
+template <class Arch, int rows, int vectors>
+PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
+                                   std::ptrdiff_t steps, Fetch& fetch) noexcept {
+    constexpr int width = vectors * lanes<Arch>, together = multiplies_by_lane<Arch> ? lanes<Arch> : 1;
+    const float* next = fetch.at;
+    std::ptrdiff_t first = 0;
+    if constexpr (together > 1) {
+        for (; first + together <= steps; first += together) {
+            __builtin_prefetch(next, 0, 2);
+            next += together * fetch.step;
+            Floats<Arch> of_a[rows];
+            PRIMSEL_UNROLL
+            for (int row = 0; row < rows; ++row) of_a[row] = load<Arch>(a[row] + first);
+            add_lane<Arch, 0>(sums, of_a, b);
+            add_lane<Arch, 1>(sums, of_a, b + width);
+            add_lane<Arch, 2>(sums, of_a, b + 2 * width);
+            add_lane<Arch, 3>(sums, of_a, b + 3 * width);
+            b += together * width;
+        }
+    }
+    add_products<Arch>(sums, a, b, steps - first, [&next, first, step = fetch.step](std::ptrdiff_t at) {
+        __builtin_prefetch(next, 0, 2);
+        next += step;
+        return first + at;
+    });
+    fetch.at = next;
 }
 
 /// Computes a tile for an A whose columns are neighbours; rows_of_a points to its rows. A single run, as in 1x1
@@ -14435,11 +14494,6 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
     };
-    const auto neighbour = [&fetch](std::ptrdiff_t step) {
-        __builtin_prefetch(fetch.at, 0, 2);
-        fetch.at += fetch.step;
-        return step;
-    };
     if (t.places_of_b != nullptr) {
         begin_rows(0);
         for (std::ptrdiff_t step = 0; step < t.run; ++step) add_product<Arch>(sums, a, step, t.b + t.places_of_b[step]);
@@ -14449,7 +14503,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
                            [place = t.places](std::ptrdiff_t) mutable { return *place++; });
     } else if (t.outer == 1 && t.inner == 1) {
         begin_rows(0);
-        add_products<Arch>(sums, a, t.b, t.run, neighbour);
+        add_neighbours<Arch>(sums, a, t.b, t.run, fetch);
     } else {
         const std::ptrdiff_t run = t.run;
         const float* b = t.b;
@@ -14457,7 +14511,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
             for (int inner = 0; inner < t.inner; ++inner) {
                 begin_rows(static_cast<std::size_t>(outer) * t.outer_step +
                            static_cast<std::size_t>(inner) * t.inner_step);
-                add_products<Arch>(sums, a, b, run, neighbour);
+                add_neighbours<Arch>(sums, a, b, run, fetch);
                 b += run * (vectors * lanes<Arch>);
             }
             b += static_cast<std::ptrdiff_t>(t.skipped_of_b) * (vectors * lanes<Arch>);

@@ -65,6 +65,13 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     return xsimd::fma(a, b, c);
 }
 
+/// Returns the value of one of four lanes in all of them.
+template <class Arch, int lane>
+PRIMSEL_INLINE Floats<Arch> broadcast_lane(Floats<Arch> const& x) {
+    const auto value = x.data;
+    return Floats<Arch>(__builtin_shufflevector(value, value, lane, lane, lane, lane));
+}
+
 /// Returns a where a > b, else b; so b where either is NaN and where both are zeros. The instructions are named here
 /// because xsimd does not define which operand wins, and its versions differ.
 template <class Arch>
