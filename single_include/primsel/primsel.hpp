@@ -20861,7 +20861,7 @@ private:
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A mean of linear samples is a product of weights down and weights across, which are the same for all channels. The
-/// largest part of a sample is found sample by sample.
+/// largest part of a sample is found sample by sample, for some channels at a time.
 template <>
 struct Op<RoiAlignParams> {
     static constexpr bool in_place = false;
@@ -20874,8 +20874,11 @@ struct Op<RoiAlignParams> {
         };
         const double down = along(inputs[0].h, params.size.h), across = along(inputs[0].w, params.size.w),
                      size = static_cast<double>(output.size());
-        if (params.kind == PoolKind::max)
-            return {.scalars = 60 * down * across * size, .bytes = 8 * size, .form = "max"};
+        if (params.kind == PoolKind::max) {
+            // A sample's place is found once for some channels.
+            const double each = 4 + 60.0 / std::min(inputs[0].c / params.images, static_cast<int>(together));
+            return {.scalars = each * down * across * size, .bytes = 8 * size, .form = "max"};
+        }
         const double row = params.size.w * (across + 1);
         return {.operations = 2 * static_cast<double>(output.c) * output.h * (down + 1) * row,
                 .scalars = 2 * (across + 1) * size,
@@ -20918,9 +20921,7 @@ struct Op<RoiAlignParams> {
                                       plane = (batch + static_cast<std::size_t>(image)) * channels;
                     const float* src = args.src[0] + (plane + first) * pixels;
                     if (params.kind == PoolKind::max) {
-                        for (std::size_t c = first; c < last; ++c, src += pixels, dst += bins) {
-                            largest(down, across, src, dst);
-                        }
+                        largest(down, across, src, pixels, dst, bins, last - first);
                         continue;
                     }
                     float* const room = args.scratch + worker * worker_floats(params, in);
@@ -21054,33 +21055,39 @@ private:
         }
     }
 
-    static void largest(Side const& down, Side const& across, const float* src, float* dst) noexcept {
+    /// A sample's weights are computed once for all of the channels, whose planes are `pixels` apart.
+    static void largest(Side const& down, Side const& across, const float* src, std::size_t pixels, float* dst,
+                        std::size_t bins, std::size_t channels) noexcept {
         const auto width = static_cast<std::size_t>(across.pixels);
         for (int y = 0; y < down.bins; ++y) {
-            for (int x = 0; x < across.bins; ++x) {
-                float most = 0;
+            for (int x = 0; x < across.bins; ++x, ++dst) {
+                float most[together]{};
                 bool any = false;
                 const auto outside = [&] {
-                    most = any ? std::max(most, 0.0F) : 0.0F;
+                    for (std::size_t c = 0; c < channels && any; ++c) most[c] = std::max(most[c], 0.0F);
                     any = true;
                 };
                 const bool some_down = down.each(y, [&](double at_y) {
                     const Pair rows(at_y, down.pixels);
-                    const float *const above = src + rows.low * width, *const below = src + rows.high * width;
                     const bool some = across.each(x, [&](double at_x) {
                         const Pair columns(at_x, across.pixels);
-                        const float upper = 1 - rows.share, left = 1 - columns.share;
-                        const float best = std::max(
-                            std::max(upper * left * above[columns.low], upper * columns.share * above[columns.high]),
-                            std::max(rows.share * left * below[columns.low],
-                                     rows.share * columns.share * below[columns.high]));
-                        most = any ? std::max(most, best) : best;
+                        const float upper = 1 - rows.share, left = 1 - columns.share,
+                                    weights[] = {upper * left, upper * columns.share, rows.share * left,
+                                                 rows.share * columns.share};
+                        const float* above = src + rows.low * width;
+                        const float* below = src + rows.high * width;
+                        for (std::size_t c = 0; c < channels; ++c, above += pixels, below += pixels) {
+                            const float best =
+                                std::max(std::max(weights[0] * above[columns.low], weights[1] * above[columns.high]),
+                                         std::max(weights[2] * below[columns.low], weights[3] * below[columns.high]));
+                            most[c] = any ? std::max(most[c], best) : best;
+                        }
                         any = true;
                     });
                     if (some) outside();
                 });
                 if (some_down && across.samples > 0) outside();
-                *dst++ = most;
+                for (std::size_t c = 0; c < channels; ++c) dst[c * bins] = most[c];
             }
         }
     }

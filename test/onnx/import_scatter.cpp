@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -161,6 +162,40 @@ TEST_CASE("scatters that do not fit are refused, and those of nothing do nothing
                                          .node("ScatterND", {"x", "i", "u"}, {"y"})
                                          .bytes());
     CHECK(run_inputs(none, {numbers(20)})[0].size() == 20);
+}
+
+TEST_CASE("MaxUnpool puts maxima where they were, and zeros elsewhere") {
+    const std::vector<float> x{1, 7, 2, 3, 4, 5, 6, 0, 9, 8, 3, 1, 2, 4, 5, 6};
+    const onnx::NewAttribute kernel{"kernel_shape", Ints{2, 2}}, strides{"strides", Ints{2, 2}};
+    Model model({1, 1, 4, 4}, 11);
+    model.node("MaxPool", {"x"}, {"largest", "where"}, {kernel, strides});
+    const std::vector<double> unpooled =
+        run(parse(model.node("MaxUnpool", {"largest", "where"}, {"y"}, {kernel, strides}, "back").bytes()), x);
+    CHECK(unpooled == Line{0, 7, 0, 0, 0, 0, 6, 0, 9, 0, 0, 0, 0, 0, 0, 6});
+    // Known places, in an image that is asked for.
+    const auto known = [&](Ints const& where, Ints const& asked) {
+        Model one({1, 1, 1, 2}, 11);
+        one.writer.initializer("where", Ints{1, 1, 1, 2}, std::span<const std::int64_t>(where));
+        return one.integers("size", asked).node("MaxUnpool", {"x", "where", "size"}, {"y"}, {kernel, strides}).bytes();
+    };
+    CHECK(run(parse(known({1, 9}, {1, 1, 2, 5})), {3, 4}) == Line{0, 3, 0, 0, 0, 0, 0, 0, 0, 4});
+    CHECK(refusal(known({1, 9}, {1, 2, 2, 5})).find("an output_shape of") != std::string::npos);
+    CHECK(refusal(known({1, 9}, {1, 1, 0, 5})).find("an output_shape of") != std::string::npos);
+}
+
+TEST_CASE("GatherND takes indices of each batch into its own part") {
+    const auto model = [](Ints const& dims, Ints const& values, std::int64_t batches) {
+        Model of({2, 2, 3}, 13);
+        of.writer.initializer("at", dims, std::span<const std::int64_t>(values));
+        return of.node("GatherND", {"x", "at"}, {"y"}, {{"batch_dims", batches}}).bytes();
+    };
+    const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    CHECK(run(parse(model({2, 1}, {1, 0}, 1)), x) == Line{3, 4, 5, 6, 7, 8});
+    CHECK(run(parse(model({2, 2, 2}, {1, 0, 0, 2, 1, 1, 0, -1}, 1)), x) == Line{3, 2, 10, 8});
+    CHECK(run(parse(model({2, 2, 1}, {1, 0, 2, 2}, 2)), x) == Line{1, 3, 8, 11});
+    CHECK(refusal(model({1, 1}, {1}, 1)).find("batch by batch") != std::string::npos);
+    CHECK(refusal(model({2, 2}, {1, 1, 0, 0}, 2)).find("batch by batch") != std::string::npos);
+    CHECK(refusal(model({2, 1}, {1, 0}, 3)).find("batch_dims is 3") != std::string::npos);
 }
 
 }  // namespace import_scatter

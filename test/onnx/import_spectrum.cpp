@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace import_spectrum {
@@ -165,6 +167,22 @@ TEST_CASE("a short-time transform is that of each frame times the window") {
     CHECK(fault({"x", "step", "window", "length"}, {1, 9}) == node + "a window of 5 for frames of 6");
     CHECK(fault({"x", "step", "", "length"}, {1, 5}) == node + "frames of 6 of a signal of 5");
     CHECK(fault({"x", "step", "", "length"}, {1, 9, 2}) == node + "one side of the spectrum of complex numbers");
+}
+
+TEST_CASE("windows of a known length are constants") {
+    const auto window = [](std::string_view op, std::int64_t size, std::int64_t periodic) {
+        Model model({1, size}, 17);
+        model.writer.initializer("size", Ints{}, std::span<const std::int64_t>(&size, 1));
+        model.node(op, {"size"}, {"w"}, {{"periodic", periodic}}, "window").node("Add", {"x", "w"}, {"y"}, {}, "sum");
+        return run(parse(model.bytes()), std::vector<float>(static_cast<std::size_t>(size)));
+    };
+    CHECK(is_close(window("HannWindow", 4, 1), {0, 0.5, 1, 0.5}));
+    CHECK(is_close(window("HannWindow", 5, 0), {0, 0.5, 1, 0.5, 0}));
+    CHECK(is_close(window("HammingWindow", 2, 1), {4.0 / 46, 1}));
+    CHECK(is_close(window("HammingWindow", 3, 0), {4.0 / 46, 1, 4.0 / 46}));
+    CHECK(is_close(window("BlackmanWindow", 3, 0), {0, 1, 0}));
+    CHECK(is_close(window("BlackmanWindow", 4, 1), {0, 0.34, 1, 0.34}));
+    CHECK(window("HannWindow", 1, 0) == Line{0});
 }
 
 }  // namespace import_spectrum

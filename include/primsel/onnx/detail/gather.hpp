@@ -185,22 +185,29 @@ inline void translate_gather(Call& call) {
 }
 
 namespace detail {
-/// Where the elements that known indices name lie in a row-major tensor, one after the other.
-[[nodiscard]] inline Sizes places_of_rows(OnnxTensor const& indices, Sizes const& dims, Constants& constants) {
+/// Where the elements that known indices name lie in a row-major tensor, one after the other. The first `batches` axes
+/// of both are the same: indices are those of the axes behind them.
+[[nodiscard]] inline Sizes places_of_rows(OnnxTensor const& indices, Sizes const& dims, Constants& constants,
+                                          std::size_t batches = 0) {
     const auto depth = static_cast<std::size_t>(indices.dims.back());
-    if (depth > dims.size()) fail("indices of ", depth, " axes into ", to_string(dims));
+    const bool fits =
+        depth > 0 && batches < indices.dims.size() && batches + depth <= dims.size() &&
+        std::equal(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(batches), indices.dims.begin());
+    const auto behind = [&](std::size_t axes) {
+        return count_of({dims.begin() + static_cast<std::ptrdiff_t>(axes), dims.end()});
+    };
+    const std::size_t size = fits ? behind(batches + depth) : 0;
+    if (size == 0) fail("indices of ", depth, " axes into ", to_string(dims), batches > 0 ? ", batch by batch" : "");
     const Sizes strides = row_major(dims);
-    const std::size_t size = count_of({dims.begin() + static_cast<std::ptrdiff_t>(depth), dims.end()});
-    if (depth == 0 || size == 0) fail("indices of ", depth, " axes into ", to_string(dims));
-    const std::size_t rows = indices.integers.size() / depth;
+    const std::size_t rows = indices.integers.size() / depth, all = count_of(dims) / behind(batches);
     constants.take(rows, size * sizeof(std::int64_t));
     Sizes places;
     for (std::size_t row = 0; row < rows; ++row) {
-        std::int64_t place = 0;
+        auto place = static_cast<std::int64_t>(row * all / rows * behind(batches));
         for (std::size_t i = 0; i < depth; ++i) {
-            const auto extent = static_cast<std::size_t>(dims[i]);
+            const auto extent = static_cast<std::size_t>(dims[batches + i]);
             const std::size_t index = axis_index(indices.integers[row * depth + i], extent);
-            place += static_cast<std::int64_t>(index) * strides[i];
+            place += static_cast<std::int64_t>(index) * strides[batches + i];
         }
         for (std::size_t i = 0; i < size; ++i) places.push_back(place + static_cast<std::int64_t>(i));
     }
@@ -262,12 +269,13 @@ inline void translate_gather_elements(Call& call) {
 }
 inline void translate_gather_nd(Call& call) {
     detail::require_whole(call);
-    if (call.integer("batch_dims", 0) != 0) fail("batch_dims is not supported");
+    const std::int64_t batches = call.integer("batch_dims", 0);
     OnnxTensor const& indices = detail::known_indices(call);
     Sizes const& from = call.dims(0);
-    const Sizes places = detail::places_of_rows(indices, from, call.build.constants);
+    if (batches < 0 || batches >= std::ssize(from)) fail("batch_dims is ", batches, " of ", to_string(from));
+    const Sizes places = detail::places_of_rows(indices, from, call.build.constants, static_cast<std::size_t>(batches));
     Sizes dims(indices.dims.begin(), indices.dims.end() - 1);
-    dims.insert(dims.end(), from.begin() + indices.dims.back(), from.end());
+    dims.insert(dims.end(), from.begin() + batches + indices.dims.back(), from.end());
     detail::give_places(call, places, std::move(dims));
 }
 

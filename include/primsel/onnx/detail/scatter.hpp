@@ -165,4 +165,40 @@ inline void translate_scatter_nd(Call& call) {
     detail::give_scattered_rows(call, rows, size);
 }
 
+/// The first input's elements at their places, as MaxPool gives them, in a tensor of zeros. Its extents are those of
+/// the image that such a pooling reads at least, or those that are given.
+inline void translate_max_unpool(Call& call) {
+    detail::require_whole(call);
+    const auto* kernel = call.attribute("kernel_shape", AttributeType::ints);
+    Sizes dims = call.dims(0);
+    if (dims.size() < 3 || call.dims(1) != dims) fail("indices of ", to_string(call.dims(1)), " for ", to_string(dims));
+    const std::size_t axes = dims.size() - 2;
+    const Sizes strides = call.integers("strides", Sizes(axes, 1)), pads = call.integers("pads", Sizes(2 * axes, 0));
+    if (kernel == nullptr || kernel->ints.size() != axes || strides.size() != axes || pads.size() != 2 * axes) {
+        fail("its kernel_shape, strides and pads do not fit ", to_string(dims));
+    }
+    for (std::size_t i = 0; i < axes; ++i) {
+        const std::int64_t all = bounded_product({dims[2 + i] - 1, strides[i]}) + kernel->ints[i];
+        dims[2 + i] = all - pads[i] - pads[axes + i];
+        if (strides[i] < 1 || kernel->ints[i] < 1 || dims[2 + i] < 1) fail("its strides or pads are impossible");
+    }
+    if (call.has(2)) {
+        const Sizes asked = call.integers(2, "output shape");
+        const bool fits = asked.size() == dims.size() && std::equal(dims.begin(), dims.begin() + 2, asked.begin()) &&
+                          std::ranges::all_of(asked, [](std::int64_t extent) { return extent > 0; });
+        if (!fits) fail("an output_shape of ", to_string(asked), " for ", to_string(call.dims(0)));
+        dims = asked;
+    }
+    Builder& build = call.build;
+    const std::int64_t size = elements(dims);
+    if (size > 1 << 24) fail(to_string(dims), " has more than 2^24 elements");
+    const Operand places = call.operand(1), values = build.trained(call.operand(0)),
+                  zeros{{size}, std::nullopt, build.constants.splat({size}, OnnxType::float32, 0.0F)};
+    const Shape all{.c = static_cast<int>(size), .h = 1, .w = 1},
+        fresh{.c = static_cast<int>(elements(values.dims)), .h = 1, .w = 1};
+    const std::size_t node =
+        build.emit(ScatterParams{}, {build.view(zeros, all), build.view(places, fresh), build.view(values, fresh)});
+    call.give(build.operand(node, std::move(dims)));
+}
+
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -1,6 +1,7 @@
 // Fourier transforms of a length that is known, as products with a matrix.
 #pragma once
 
+#include <primsel/onnx/detail/fold.hpp>
 #include <primsel/onnx/detail/matmul.hpp>
 #include <primsel/onnx/detail/positions.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
@@ -13,6 +14,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
@@ -139,6 +141,25 @@ inline void translate_stft(Call& call) {
         dims.insert(dims.begin(), x.dims[0]);
     }
     call.give(detail::emit_transform(build, build.strided(x, places), transform, std::move(dims)));
+}
+
+/// A window of a known length. A periodic one, the default, is that of one element more without its last.
+inline void translate_window_function(Call& call) {
+    const Sizes length = call.integers(0, "size");
+    if (length.size() != 1 || length[0] < 0 || length[0] > largest_tensor) fail("its size is impossible");
+    const std::int64_t size = length[0];
+    const std::int64_t period = call.integer("periodic", 1) != 0 ? size : size - 1;
+    std::vector<float> values = call.build.constants.make<float>(static_cast<std::size_t>(size));
+    for (std::int64_t i = 0; i < size; ++i) {
+        const double angle =
+            2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(period, 1));
+        double value = 0.5 - 0.5 * std::cos(angle);
+        if (call.op() == "HammingWindow") value = 25.0 / 46 - 21.0 / 46 * std::cos(angle);
+        if (call.op() == "BlackmanWindow") value = 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
+        values[static_cast<std::size_t>(i)] = static_cast<float>(value);
+    }
+    const auto type = static_cast<OnnxType>(call.integer("output_datatype", 1));
+    call.give(fold_cast(call.build, own_elements(Sizes{size}, OnnxType::float32, std::move(values)), type));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
