@@ -12,3 +12,14 @@ template primsel::Kernels primsel::make_kernels<primsel::TrainingPrimitives, pri
                                                 primsel::CompileTraining>();
 template primsel::Kernels
 primsel::make_kernels<primsel::TrainingPrimitives, primsel::default_arch, primsel::AllLayouts>();
+// For the tests of ops.
+template primsel::OpTable const&
+primsel::kernels::ops_in<primsel::default_arch, primsel::chw, primsel::CompileTraining>();
+template primsel::OpTable const&
+primsel::kernels::ops_in<primsel::default_arch, primsel::hcw, primsel::CompileTraining>();
+template primsel::OpTable const&
+primsel::kernels::ops_in<primsel::default_arch, primsel::hwc, primsel::CompileTraining>();
+template primsel::OpTable const&
+primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_u8, primsel::CompileAll>();
+template primsel::OpTable const&
+primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_bf16, primsel::CompileAll>();

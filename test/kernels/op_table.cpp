@@ -29,7 +29,7 @@ void check_table() {
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
         CHECK(has(table[i].work) == has(table[i].run));
         CHECK(has(table[i].pack) == has(table[i].packed_bytes));
-        ps::OpEntry const& training = ps::op_table<ps::default_arch, L, ps::CompileTraining>[i];
+        ps::OpEntry const& training = ps::kernels::ops_in<ps::default_arch, L, ps::CompileTraining>()[i];
         if (trains) {
             const bool elsewhere =
                 is(ps::ParameterParams{}, ps::ConvInputGradientParams{}, ps::ConvWeightGradientParams{});

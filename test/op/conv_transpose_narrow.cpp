@@ -1,4 +1,4 @@
-#include "../quick.hpp"
+#include "laws.hpp"
 
 #include <primsel/op/all.hpp>
 #include <primsel/op/conv_transpose_narrow.hpp>
@@ -74,15 +74,15 @@ struct Layer {
         }
         Op::template pack<L>(params, in, {kernel, bias}, packed.data());
         const float* const from = images.data();
-        Op::template run<ps::default_arch>(params, {.src = {&from, 1},
-                                                    .src_shape = {&in, 1},
-                                                    .dst = dst.data(),
-                                                    .dst_shape = out,
-                                                    .batch = 2,
-                                                    .weights = packed.data(),
-                                                    .executor = here,
-                                                    .src_range = {&src_range, 1},
-                                                    .dst_range = dst_range});
+        laws::entry_of<L>(params).run(params, {.src = {&from, 1},
+                                               .src_shape = {&in, 1},
+                                               .dst = dst.data(),
+                                               .dst_shape = out,
+                                               .batch = 2,
+                                               .weights = packed.data(),
+                                               .executor = here,
+                                               .src_range = {&src_range, 1},
+                                               .dst_range = dst_range});
         std::vector<float> result;
         const auto* const elements = reinterpret_cast<const ps::element_of<L>*>(dst.data());
         for (std::size_t image = 0; image < 2; ++image) {

@@ -49,14 +49,14 @@ std::vector<float> result_of(Params const& params, laws::Images const& images, p
     const float* const from = src.data();
     const std::size_t size = output.size() * images.size();
     std::vector<float> room(size + 2 * guard, 12345.0F);
-    Op::template run<ps::default_arch>(params, {.src = {&from, 1},
-                                                .src_shape = {&shape, 1},
-                                                .dst = room.data() + guard,
-                                                .dst_shape = output,
-                                                .batch = static_cast<int>(images.size()),
-                                                .weights = reinterpret_cast<const float*>(packed.data()),
-                                                .clamp = clamp,
-                                                .executor = executor});
+    laws::entry_of<L>(params).run(params, {.src = {&from, 1},
+                                           .src_shape = {&shape, 1},
+                                           .dst = room.data() + guard,
+                                           .dst_shape = output,
+                                           .batch = static_cast<int>(images.size()),
+                                           .weights = reinterpret_cast<const float*>(packed.data()),
+                                           .clamp = clamp,
+                                           .executor = executor});
     const auto is_untouched = [](float x) { return x == 12345.0F; };
     CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
     CHECK(std::all_of(room.end() - guard, room.end(), is_untouched));

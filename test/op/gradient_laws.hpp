@@ -14,38 +14,28 @@ struct Step {
 
 inline constexpr float untouched = 12345.0F;
 
-/// The op's result in layout L, brought back to chw; whole: it is of the batch.
-template <class L, class Params>
-Images run_step(Params const& params, Step const& step, bool in_place = false, ps::Clamp clamp = {},
-                std::size_t first_image = 0) {
-    std::vector<std::vector<float>> sources;
+/// The op's result in a layout, brought back to chw, which is one image if it is of the batch.
+inline Images run_step(Order const& order, ps::OpEntry const& op, ps::AnyLayer const& layer, ps::Shape output,
+                       std::size_t images, Step const& step, bool in_place, ps::Clamp clamp, std::size_t first_image) {
+    const Sources sources = sources_of(order, step.inputs);
     std::vector<const float*> src;
-    std::vector<ps::Shape> shapes;
-    for (Images const& input : step.inputs) {
-        sources.push_back(lay_out<L>(input));
-        shapes.push_back(input[0].shape);
-    }
-    for (std::vector<float> const& source : sources) src.push_back(source.data());
-    REQUIRE(params.check(shapes) == ps::Fault::none);
-    const ps::Shape output = params.output(shapes);
-    constexpr bool whole = requires { Params::of_batch; };
-    const std::size_t images = whole ? 1 : static_cast<std::size_t>(step.batch), guard = 32;
-    const auto once = [&](ps::ExecutorRef executor, bool same) {
+    for (std::vector<float> const& source : sources.data) src.push_back(source.data());
+    constexpr std::size_t guard = 32;
+    const auto once = [&](ps::ExecutorRef executor) {
         std::vector<float> room(guard + output.size() * images + guard, untouched);
         float* dst = room.data() + guard;
         std::vector<const float*> from = src;
-        if (same) {
-            std::ranges::copy(sources[0], dst);
+        if (in_place) {
+            std::ranges::copy(sources.data[0], dst);
             from[0] = dst;
         }
-        static constexpr ps::OpTable const& table = ps::op_table<ps::default_arch, L, ps::CompileTraining>;
-        ps::OpEntry const& op = table[ps::AnyLayer(params).index()];
         std::vector<float> scratch;
         if (op.scratch_bytes != nullptr) {
-            scratch.assign(op.scratch_bytes(params, shapes, executor.concurrency()) / sizeof(float), std::nanf(""));
+            scratch.assign(op.scratch_bytes(layer, sources.shapes, executor.concurrency()) / sizeof(float),
+                           std::nanf(""));
         }
         const ps::OpArgs args{.src = from,
-                              .src_shape = shapes,
+                              .src_shape = sources.shapes,
                               .dst = dst,
                               .dst_shape = output,
                               .batch = step.batch,
@@ -53,29 +43,40 @@ Images run_step(Params const& params, Step const& step, bool in_place = false, p
                               .clamp = clamp,
                               .scratch = scratch.empty() ? nullptr : scratch.data(),
                               .executor = executor};
-        op.run(params, args);
+        op.run(layer, args);
         const auto is_untouched = [](float x) { return x == untouched; };
         CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
         CHECK(std::all_of(room.end() - guard, room.end(), is_untouched));
         return std::vector<float>(dst, dst + output.size() * images);
     };
     ps::Sequential sequential;
-    const std::vector<float> actual = once(sequential, in_place);
+    const std::vector<float> actual = once(sequential);
     for (const std::size_t workers : {2U, 3U}) {
         ps::CallerPool pool(workers, Threads{});
-        CHECK(same_bits(actual, once(pool, in_place)));
+        CHECK(same_bits(actual, once(pool)));
     }
     Images result(images, Image(output));
     for (std::size_t n = 0; n < images; ++n) {
         for (int c = 0; c < output.c; ++c) {
             for (int h = 0; h < output.h; ++h) {
                 for (int w = 0; w < output.w; ++w) {
-                    result[n](c, h, w) = static_cast<double>(actual[n * output.size() + L::offset(output, {c, h, w})]);
+                    result[n](c, h, w) =
+                        static_cast<double>(actual[n * output.size() + order.offset(output, {c, h, w})]);
                 }
             }
         }
     }
     return result;
+}
+template <class L, class Params>
+Images run_step(Params const& params, Step const& step, bool in_place = false, ps::Clamp clamp = {},
+                std::size_t first_image = 0) {
+    std::vector<ps::Shape> shapes;
+    for (Images const& input : step.inputs) shapes.push_back(input[0].shape);
+    REQUIRE(params.check(shapes) == ps::Fault::none);
+    constexpr bool whole = requires { Params::of_batch; };
+    return run_step(order_of<L>, entry_of<L>(params), params, params.output(shapes),
+                    whole ? 1 : static_cast<std::size_t>(step.batch), step, in_place, clamp, first_image);
 }
 
 /// error <= tolerance * scale, where scale is 1 or the largest expected value.

@@ -91,7 +91,7 @@ TEST_CASE("an activation of bytes is that of floats, rounded once") {
                 const float value = value_of(src.at(image, c, h, w), range), *const from = &value;
                 const ps::Shape one{1, 1, 1};
                 float result = 0;
-                ps::Op<ps::ActivationParams>::run<ps::default_arch, ps::hwc>(
+                laws::entry_of<ps::hwc>(params).run(
                     params,
                     {.src = {&from, 1}, .src_shape = {&one, 1}, .dst = &result, .dst_shape = one, .executor = here});
                 return byte_of(result * (1 / other_range.scale), other_range);

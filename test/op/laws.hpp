@@ -11,14 +11,29 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/simd.hpp>
-#include <primsel/kernels/op_table.hpp>
+#include <primsel/kernels/compiled.hpp>
+#include <primsel/kernels/make_kernels.hpp>
+#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_u8.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string_view>
+#include <type_traits>
 #include <vector>
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+namespace primsel::inline PRIMSEL_ABI {
+extern template OpTable const& kernels::ops_in<default_arch, chw, CompileTraining>();
+extern template OpTable const& kernels::ops_in<default_arch, hcw, CompileTraining>();
+extern template OpTable const& kernels::ops_in<default_arch, hwc, CompileTraining>();
+extern template OpTable const& kernels::ops_in<default_arch, hwc_u8, CompileAll>();
+extern template OpTable const& kernels::ops_in<default_arch, hwc_bf16, CompileAll>();
+}  // namespace primsel::inline PRIMSEL_ABI
+#endif
 
 namespace laws {
 
@@ -59,89 +74,117 @@ private:
     std::mt19937 engine_;
 };
 
-/// A batch of images, each in layout L.
+/// A layout as a value: the laws are compiled once for all of them.
+struct Order {
+    std::string_view name;
+    std::size_t (*size)(ps::Shape);
+    std::size_t (*offset)(ps::Shape, ps::Coord);
+};
 template <class L>
-std::vector<float> lay_out(std::vector<Image> const& batch) {
+inline constexpr Order order_of{L::name, [](ps::Shape shape) -> std::size_t { return L::size(shape); },
+                                [](ps::Shape shape, ps::Coord at) -> std::size_t { return L::offset(shape, at); }};
+
+/// A batch of images, each in the layout.
+inline std::vector<float> lay_out(Order const& order, Images const& batch) {
     std::vector<float> result;
     for (Image const& image : batch) {
         const std::size_t start = result.size();
-        result.resize(start + L::size(image.shape));
+        result.resize(start + order.size(image.shape));
         for (int c = 0; c < image.shape.c; ++c) {
             for (int h = 0; h < image.shape.h; ++h) {
                 for (int w = 0; w < image.shape.w; ++w) {
-                    result[start + L::offset(image.shape, {c, h, w})] = static_cast<float>(image(c, h, w));
+                    result[start + order.offset(image.shape, {c, h, w})] = static_cast<float>(image(c, h, w));
                 }
             }
         }
     }
     return result;
 }
+template <class L>
+std::vector<float> lay_out(Images const& batch) {
+    return lay_out(order_of<L>, batch);
+}
+
+/// The op of a layer in layout L. Programs that link the kernels' object test those of the library's layouts, and
+/// compile only those of a user's.
+template <class L, class Params>
+ps::OpEntry const& entry_of(Params const& params) {
+#ifdef PRIMSEL_EXTERN_KERNELS
+    using Compiled = std::conditional_t<ps::StridedLayout<L>, ps::CompileTraining, ps::CompileAll>;
+    return ps::kernels::ops_in<ps::default_arch, L, Compiled>()[ps::AnyLayer(params).index()];
+#else
+    static constexpr ps::OpEntry entry = [] {
+        if constexpr (ps::StridedLayout<L>) {
+            return ps::kernels::detail::make_op_entry<Params, ps::default_arch, L, true>();
+        } else {
+            return ps::kernels::detail::make_op_entry_in<Params, ps::default_arch, L, true>();
+        }
+    }();
+    (void)params;
+    return entry;
+#endif
+}
 
 inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// The inputs of an op in layout L.
+/// The inputs of an op in a layout.
 struct Sources {
     std::vector<std::vector<float>> data;
     std::vector<ps::Shape> shapes;
     int batch = 0;
 };
 /// inputs[i][n]: input i of image n.
-template <class L>
-Sources sources_of(std::vector<Images> const& inputs) {
+inline Sources sources_of(Order const& order, std::vector<Images> const& inputs) {
     Sources sources;
     sources.batch = static_cast<int>(inputs[0].size());
     for (Images const& input : inputs) {
-        sources.data.push_back(lay_out<L>(input));
+        sources.data.push_back(lay_out(order, input));
         sources.shapes.push_back(input[0].shape);
     }
     return sources;
 }
 
-/// Runs the op in layout L.
-template <class L, class Params>
-std::vector<float> run_on(Sources const& sources, Params const& params, ps::OpWeights const& weights,
-                          ps::ExecutorRef executor, bool in_place = false, ps::Clamp clamp = {}) {
+/// Runs the op of a layer.
+inline std::vector<float> run_on(ps::OpEntry const& op, ps::AnyLayer const& layer, Sources const& sources,
+                                 ps::Shape output, ps::OpWeights const& weights, ps::ExecutorRef executor,
+                                 bool in_place = false, ps::Clamp clamp = {}) {
+    const bool runs = op.run != nullptr;
+    REQUIRE(runs);
     std::vector<const float*> src;
     for (std::vector<float> const& source : sources.data) src.push_back(source.data());
     std::vector<ps::Shape> const& shapes = sources.shapes;
-    const ps::Shape output = params.output(shapes);
-    const int batch = sources.batch;
 
     std::vector<float> packed;
-    if constexpr (ps::has_weights<Params>) {
-        packed.assign(ps::Op<Params>::packed_floats(params, shapes[0]), std::nanf(""));
-        ps::Op<Params>::template pack<L>(params, shapes[0], weights, packed.data());
+    if (op.pack != nullptr) {
+        packed.assign(op.packed_bytes(layer, shapes[0]) / sizeof(float), std::nanf(""));
+        op.pack(layer, shapes[0], weights, packed.data());
         CHECK(std::ranges::none_of(packed, [](float x) { return std::isnan(x); }));
     }
     std::vector<float> scratch;
-    if constexpr (requires {
-                      ps::Op<Params>::template scratch_floats<ps::default_arch>(params, shapes, std::size_t{1});
-                  }) {
-        const std::size_t floats =
-            ps::Op<Params>::template scratch_floats<ps::default_arch>(params, shapes, executor.concurrency());
-        scratch.assign(floats, std::nanf(""));
+    if (op.scratch_bytes != nullptr) {
+        scratch.assign(op.scratch_bytes(layer, shapes, executor.concurrency()) / sizeof(float), std::nanf(""));
     }
     // Guards on both sides, which no op may write.
     constexpr std::size_t guard = 32;
     constexpr float untouched = 12345.0F;
-    const std::size_t size = output.size() * static_cast<std::size_t>(batch);
+    const std::size_t size = output.size() * static_cast<std::size_t>(sources.batch);
     std::vector<float> room(guard + size + guard, untouched);
     float* dst = room.data() + guard;
     if (in_place) {
         std::ranges::copy(sources.data[0], dst);
         src[0] = dst;
     }
-    ps::Op<Params>::template run<ps::default_arch, L>(params, {.src = src,
-                                                               .src_shape = shapes,
-                                                               .dst = dst,
-                                                               .dst_shape = output,
-                                                               .batch = batch,
-                                                               .weights = packed.empty() ? nullptr : packed.data(),
-                                                               .clamp = clamp,
-                                                               .scratch = scratch.empty() ? nullptr : scratch.data(),
-                                                               .executor = executor});
+    op.run(layer, {.src = src,
+                   .src_shape = shapes,
+                   .dst = dst,
+                   .dst_shape = output,
+                   .batch = sources.batch,
+                   .weights = packed.empty() ? nullptr : packed.data(),
+                   .clamp = clamp,
+                   .scratch = scratch.empty() ? nullptr : scratch.data(),
+                   .executor = executor});
     const auto is_untouched = [](float x) { return x == untouched; };
     CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
     CHECK(std::all_of(room.end() - guard, room.end(), is_untouched));
@@ -151,7 +194,9 @@ std::vector<float> run_on(Sources const& sources, Params const& params, ps::OpWe
 template <class L, class Params>
 std::vector<float> run(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
                        ps::ExecutorRef executor, bool in_place = false, ps::Clamp clamp = {}) {
-    return run_on<L>(sources_of<L>(inputs), params, weights, executor, in_place, clamp);
+    const Sources sources = sources_of(order_of<L>, inputs);
+    return run_on(entry_of<L>(params), params, sources, params.output(sources.shapes), weights, executor, in_place,
+                  clamp);
 }
 
 /// The amount that image n of the batch adds to a result that the reference gives for it alone.
@@ -183,20 +228,24 @@ Images expectation(Params const& params, std::vector<Images> const& inputs, ps::
 }
 
 /// error <= tolerance * max(1, |expected|); a tolerance of 0 means equal.
-template <class L, class Params>
-void check_layout(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
-                  Images const& expected, double tolerance, ps::Clamp clamp) {
-    const Sources sources = sources_of<L>(inputs);
-    ps::Sequential sequential;
-    const std::vector<float> actual = run_on<L>(sources, params, weights, sequential, false, clamp);
+inline void check_layout(Order const& order, ps::OpEntry const& op, ps::AnyLayer const& layer,
+                         std::vector<Images> const& inputs, ps::OpWeights const& weights, Images const& expected,
+                         double tolerance, ps::Clamp clamp) {
+    CAPTURE(order.name);
+    const Sources sources = sources_of(order, inputs);
     const ps::Shape output = expected[0].shape;
+    const auto run = [&](ps::ExecutorRef executor, bool in_place) {
+        return run_on(op, layer, sources, output, weights, executor, in_place, clamp);
+    };
+    ps::Sequential sequential;
+    const std::vector<float> actual = run(sequential, false);
     for (std::size_t n = 0; n < expected.size(); ++n) {
         double worst = 0;
         for (int c = 0; c < output.c; ++c) {
             for (int h = 0; h < output.h; ++h) {
                 for (int w = 0; w < output.w; ++w) {
                     const double want = expected[n](c, h, w),
-                                 got = actual[n * output.size() + L::offset(output, {c, h, w})];
+                                 got = actual[n * output.size() + order.offset(output, {c, h, w})];
                     // Infinities are equal.
                     const double error = got == want ? 0 : std::abs(got - want) / std::max(1.0, std::abs(want));
                     worst = error <= worst ? worst : error;  // NaN is the worst
@@ -206,12 +255,8 @@ void check_layout(Params const& params, std::vector<Images> const& inputs, ps::O
         CHECK(worst <= tolerance);
     }
     ps::CallerPool pool(3, Threads{});
-    CHECK(same_bits(actual, run_on<L>(sources, params, weights, pool, false, clamp)));
-    if constexpr (ps::Op<Params>::in_place) {
-        if (sources.shapes[0].size() == output.size()) {
-            CHECK(same_bits(actual, run_on<L>(sources, params, weights, sequential, true, clamp)));
-        }
-    }
+    CHECK(same_bits(actual, run(pool, false)));
+    if (op.in_place && sources.shapes[0].size() == output.size()) CHECK(same_bits(actual, run(sequential, true)));
 }
 
 template <class Params>
@@ -223,8 +268,7 @@ void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeight
     const Images expected = expectation(params, inputs, weights, clamp);
     for_each_order_of_ops([&]<class L>(L) {
         if constexpr (std::same_as<L, ps::chw> || ps::runs_in<Params, ps::default_arch, L>) {
-            CAPTURE(L::name);
-            check_layout<L>(params, inputs, weights, expected, tolerance, clamp);
+            check_layout(order_of<L>, entry_of<L>(params), params, inputs, weights, expected, tolerance, clamp);
         }
     });
 }

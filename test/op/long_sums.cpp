@@ -1,5 +1,5 @@
 // The law of everything that sums: its error does not grow with the number of terms.
-#include "../quick.hpp"
+#include "laws.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/core/executor.hpp>
@@ -54,18 +54,17 @@ std::vector<float> run(Params const& params, std::vector<ps::Shape> const& shape
     const ps::Shape output = params.output(shapes);
     std::vector<float> dst(output.size());
     ps::Sequential executor;
+    ps::OpEntry const& op = laws::entry_of<L>(params);
     std::vector<float> scratch;
-    if constexpr (requires { ps::Op<Params>::template scratch_floats<Arch>(params, shapes, std::size_t{1}); }) {
-        scratch.resize(ps::Op<Params>::template scratch_floats<Arch>(params, shapes, 1));
-    }
-    ps::Op<Params>::template run<Arch, L>(params, {.src = src,
-                                                   .src_shape = shapes,
-                                                   .dst = dst.data(),
-                                                   .dst_shape = output,
-                                                   .batch = 1,
-                                                   .weights = packed,
-                                                   .scratch = scratch.data(),
-                                                   .executor = executor});
+    if (op.scratch_bytes != nullptr) scratch.resize(op.scratch_bytes(params, shapes, 1) / sizeof(float));
+    op.run(params, {.src = src,
+                    .src_shape = shapes,
+                    .dst = dst.data(),
+                    .dst_shape = output,
+                    .batch = 1,
+                    .weights = packed,
+                    .scratch = scratch.data(),
+                    .executor = executor});
     return dst;
 }
 
@@ -293,13 +292,13 @@ TEST_CASE("products of matrices and dense layers keep their digits at any depth"
                 std::vector<float> images(of_a * of_b);
                 std::vector<const float*> src{a.data()};
                 ps::Sequential executor;
-                ps::Op<ps::DenseParams>::run<Arch, ps::chw>(dense, {.src = src,
-                                                                    .src_shape = std::vector{image},
-                                                                    .dst = images.data(),
-                                                                    .dst_shape = {n, 1, 1},
-                                                                    .batch = m,
-                                                                    .weights = packed.data(),
-                                                                    .executor = executor});
+                laws::entry_of<ps::chw>(dense).run(dense, {.src = src,
+                                                           .src_shape = std::vector{image},
+                                                           .dst = images.data(),
+                                                           .dst_shape = {n, 1, 1},
+                                                           .batch = m,
+                                                           .weights = packed.data(),
+                                                           .executor = executor});
                 CHECK(error(images, 1, count) <= 32);
             }
         }

@@ -148,9 +148,9 @@ TEST_CASE("cubic interpolations of bytes are within half a step of those of floa
         std::vector<float> scratch(
             ps::OpIn<ps::ResizeParams, ps::hwc_u8>::scratch_floats<ps::default_arch>(cubic, args.src_shape, 1));
         args.scratch = scratch.data();
-        ps::Op<ps::ResizeParams>::run<ps::default_arch, ps::hwc>(cubic, args);
+        laws::entry_of<ps::hwc>(cubic).run(cubic, args);
         args.src = {&from_bytes, 1}, args.src_range = {&range, 1}, args.dst_range = range, args.dst = result.data();
-        ps::OpIn<ps::ResizeParams, ps::hwc_u8>::run<ps::default_arch>(cubic, args);
+        laws::entry_of<ps::hwc_u8>(cubic).run(cubic, args);
         const auto* const of_bytes = reinterpret_cast<const std::uint8_t*>(result.data());
         float most = 0;
         for (int c = 0; c < out.c; ++c) {

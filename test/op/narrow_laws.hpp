@@ -1,5 +1,7 @@
 #pragma once
 
+#include "laws.hpp"
+
 #include <primsel/core/bfloat16.hpp>
 #include <primsel/op/all.hpp>
 #include <primsel/tensor/bytes.hpp>
@@ -89,15 +91,15 @@ void check(Params const& params, std::vector<Images> const& inputs, ps::TensorRa
     const std::size_t size = ps::hwc_u8::size(out) * static_cast<std::size_t>(batch);
     std::vector<float> dst(size / 4 + 1, 777.0F);
     const auto run = [&](float* to_dst) {
-        ps::OpIn<Params, ps::hwc_u8>::template run<ps::default_arch>(params, {.src = src,
-                                                                              .src_shape = shapes,
-                                                                              .dst = to_dst,
-                                                                              .dst_shape = out,
-                                                                              .batch = batch,
-                                                                              .clamp = clamp,
-                                                                              .executor = here,
-                                                                              .src_range = ranges,
-                                                                              .dst_range = to});
+        laws::entry_of<ps::hwc_u8>(params).run(params, {.src = src,
+                                                        .src_shape = shapes,
+                                                        .dst = to_dst,
+                                                        .dst_shape = out,
+                                                        .batch = batch,
+                                                        .clamp = clamp,
+                                                        .executor = here,
+                                                        .src_range = ranges,
+                                                        .dst_range = to});
     };
     const auto wrong = [&](const float* result) {
         const auto* const bytes = reinterpret_cast<const std::uint8_t*>(result);
@@ -168,27 +170,24 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
     const std::vector<const float*> floats_of = pointers(floats), narrow_of = pointers(narrow);
     Results results{std::vector<float>(images * out.size()), std::vector<float>(images * out.size())};
     std::vector<float> stored(images * ps::hwc_bf16::size(out) / 2, std::numeric_limits<float>::quiet_NaN()), scratch;
-    if constexpr (requires {
-                      ps::OpIn<Params, ps::hwc_bf16>::template scratch_floats<ps::default_arch>(params, shapes, 1U);
-                  }) {
-        scratch.resize(ps::OpIn<Params, ps::hwc_bf16>::template scratch_floats<ps::default_arch>(params, shapes, 1U));
-    }
-    ps::Op<Params>::template run<ps::default_arch, ps::hwc>(params, {.src = floats_of,
-                                                                     .src_shape = shapes,
-                                                                     .dst = results.floats.data(),
-                                                                     .dst_shape = out,
-                                                                     .batch = batch,
-                                                                     .clamp = clamp,
-                                                                     .scratch = scratch.data(),
-                                                                     .executor = here});
-    ps::OpIn<Params, ps::hwc_bf16>::template run<ps::default_arch>(params, {.src = narrow_of,
-                                                                            .src_shape = shapes,
-                                                                            .dst = stored.data(),
-                                                                            .dst_shape = out,
-                                                                            .batch = batch,
-                                                                            .clamp = clamp,
-                                                                            .scratch = scratch.data(),
-                                                                            .executor = here});
+    ps::OpEntry const& op = laws::entry_of<ps::hwc_bf16>(params);
+    if (op.scratch_bytes != nullptr) scratch.resize(op.scratch_bytes(params, shapes, 1) / sizeof(float));
+    laws::entry_of<ps::hwc>(params).run(params, {.src = floats_of,
+                                                 .src_shape = shapes,
+                                                 .dst = results.floats.data(),
+                                                 .dst_shape = out,
+                                                 .batch = batch,
+                                                 .clamp = clamp,
+                                                 .scratch = scratch.data(),
+                                                 .executor = here});
+    op.run(params, {.src = narrow_of,
+                    .src_shape = shapes,
+                    .dst = stored.data(),
+                    .dst_shape = out,
+                    .batch = batch,
+                    .clamp = clamp,
+                    .scratch = scratch.data(),
+                    .executor = here});
     for (std::size_t i = 0; i < images; ++i) {
         ps::transform<ps::hwc_bf16, ps::hwc>(out, stored.data() + i * ps::hwc_bf16::size(out) / 2,
                                              results.narrow.data() + i * out.size(), here);
