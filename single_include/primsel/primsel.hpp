@@ -15403,7 +15403,8 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
 }
 
 /// Elements of images that are floats. Ops on elements of any type load, compute and store by such types: load(input,
-/// src, n) and store(dst, value, n) take n elements, or as many as a vector has.
+/// src, n) and store(dst, value, n) take n elements, or as many as a vector has. Types that store some vectors of
+/// neighbours together say how many: vectors_at_once.
 template <class Arch>
 struct FloatElements {
     using element = float;
@@ -15419,6 +15420,24 @@ struct FloatElements {
         return primsel::fma<Arch>(a, b, c);
     }
 };
+
+/// Stores n neighbours: value(i, count) returns the vector of `count` of them from the i-th on.
+template <class Elements, class Value>
+PRIMSEL_INLINE void store_row(Elements const& elements, typename Elements::element* dst, std::size_t n,
+                              Value const& value) {
+    using V = typename Elements::Vector;
+    std::size_t i = 0;
+    if constexpr (requires { Elements::vectors_at_once; }) {
+        constexpr std::size_t some = Elements::vectors_at_once;
+        for (; i + some * V::size <= n; i += some * V::size) {
+            V values[some];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < some; ++v) values[v] = value(i + v * V::size, V::size);
+            elements.store_all(dst + i, values);
+        }
+    }
+    for (; i < n; i += V::size) elements.store(dst + i, value(i, n - i), n - i);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
 
@@ -17106,24 +17125,21 @@ private:
             const Element* b = src_b + at[1] + (one_b ? 0 : first);
             Element* to = dst + row * length + first;
             if (one_a) {
-                each(elements, 1, b, to, n, [&f, one = elements.broadcast(0, a)](auto const& x) { return f(one, x); });
+                const auto one = elements.broadcast(0, a);
+                op::detail::store_row(elements, to, n, [&](std::size_t i, std::size_t count) {
+                    return f(one, elements.load(1, b + i, count));
+                });
             } else if (one_b) {
-                each(elements, 0, a, to, n, [&f, one = elements.broadcast(1, b)](auto const& x) { return f(x, one); });
+                const auto one = elements.broadcast(1, b);
+                op::detail::store_row(elements, to, n, [&](std::size_t i, std::size_t count) {
+                    return f(elements.load(0, a + i, count), one);
+                });
             } else {
-                for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
-                    const auto x = elements.load(0, a + i, n - i);
-                    elements.store(to + i, f(x, elements.load(1, b + i, n - i)), n - i);
-                }
+                op::detail::store_row(elements, to, n, [&](std::size_t i, std::size_t count) {
+                    return f(elements.load(0, a + i, count), elements.load(1, b + i, count));
+                });
             }
         });
-    }
-
-    template <class Elements, class F, class Element = typename Elements::element>
-    static PRIMSEL_INLINE void each(Elements const& elements, std::size_t input, const Element* src, Element* dst,
-                                    std::size_t n, F const& f) {
-        for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
-            elements.store(dst + i, f(elements.load(input, src + i, n - i)), n - i);
-        }
     }
 };
 
@@ -24476,19 +24492,64 @@ private:
     template <class Elements, class Element = typename Elements::element>
     static void linear_pixels(Elements elements, Row const& rows, std::size_t row, Columns const& of, std::size_t pixel,
                               const Element* src, Element* dst) noexcept {
+        constexpr std::size_t width = Elements::Vector::size, some = vectors_at_once<Elements> * width;
+        std::size_t j = 0;
+        for (; j + some <= pixel; j += some) {
+            linear_channels<vectors_at_once<Elements>>(elements, rows, row, of, pixel, some, src + j, dst + j);
+        }
+        for (; j < pixel; j += width) {
+            linear_channels<1>(elements, rows, row, of, pixel, pixel - j, src + j, dst + j);
+        }
+    }
+    template <class Elements>
+    static constexpr std::size_t vectors_at_once = [] {
+        if constexpr (requires { Elements::vectors_at_once; }) {
+            return Elements::vectors_at_once;
+        } else {
+            return std::size_t{4};
+        }
+    }();
+    /// The n channels of a few vectors, of all columns. A column between the two rows is computed once for all columns
+    /// of the result that follow each other and read it.
+    template <std::size_t vectors, class Elements, class Element = typename Elements::element>
+    static void linear_channels(Elements elements, Row const& rows, std::size_t row, Columns const& of,
+                                std::size_t pixel, std::size_t n, const Element* src, Element* dst) noexcept {
         using V = typename Elements::Vector;
         const Element* const above = src + static_cast<std::size_t>(rows.first) * row;
         const Element* const below = src + static_cast<std::size_t>(rows.second) * row;
         const V down(rows.weight);
+        V left[vectors], right[vectors];
+        const auto between_rows = [&](int column, V(&to)[vectors]) {
+            const std::size_t at = static_cast<std::size_t>(column) * pixel;
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t i = v * V::size, count = vectors == 1 ? n : V::size;
+                to[v] = mix<Elements>(elements.load(0, above + at + i, count), elements.load(0, below + at + i, count),
+                                      down);
+            }
+        };
+        int first = -1, second = -1;
         for (int i = 0; i < of.count; ++i, dst += pixel) {
-            const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
-                              right = static_cast<std::size_t>(of.second[i]) * pixel;
-            for (std::size_t j = 0; j < pixel; j += V::size) {
-                const std::size_t n = pixel - j;
-                const auto at = [&elements, n](const Element* from) { return elements.load(0, from, n); };
-                const V a = mix<Elements>(at(above + left + j), at(below + left + j), down);
-                const V b = mix<Elements>(at(above + right + j), at(below + right + j), down);
-                elements.store(dst + j, mix<Elements>(a, b, V(of.weight[i])), n);
+            if (of.first[i] != first) {
+                first = of.first[i];
+                if (first == second) {
+                    std::copy_n(right, vectors, left);
+                } else {
+                    between_rows(first, left);
+                }
+            }
+            if (of.second[i] != second) between_rows(second = of.second[i], right);
+            const V across(of.weight[i]);
+            V result[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) result[v] = mix<Elements>(left[v], right[v], across);
+            if constexpr (requires { requires Elements::vectors_at_once == vectors; }) {
+                elements.store_all(dst, result);
+            } else {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    elements.store(dst + v * V::size, result[v], vectors == 1 ? n : V::size);
+                }
             }
         }
     }

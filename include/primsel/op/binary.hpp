@@ -184,24 +184,21 @@ private:
             const Element* b = src_b + at[1] + (one_b ? 0 : first);
             Element* to = dst + row * length + first;
             if (one_a) {
-                each(elements, 1, b, to, n, [&f, one = elements.broadcast(0, a)](auto const& x) { return f(one, x); });
+                const auto one = elements.broadcast(0, a);
+                op::detail::store_row(elements, to, n, [&](std::size_t i, std::size_t count) {
+                    return f(one, elements.load(1, b + i, count));
+                });
             } else if (one_b) {
-                each(elements, 0, a, to, n, [&f, one = elements.broadcast(1, b)](auto const& x) { return f(x, one); });
+                const auto one = elements.broadcast(1, b);
+                op::detail::store_row(elements, to, n, [&](std::size_t i, std::size_t count) {
+                    return f(elements.load(0, a + i, count), one);
+                });
             } else {
-                for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
-                    const auto x = elements.load(0, a + i, n - i);
-                    elements.store(to + i, f(x, elements.load(1, b + i, n - i)), n - i);
-                }
+                op::detail::store_row(elements, to, n, [&](std::size_t i, std::size_t count) {
+                    return f(elements.load(0, a + i, count), elements.load(1, b + i, count));
+                });
             }
         });
-    }
-
-    template <class Elements, class F, class Element = typename Elements::element>
-    static PRIMSEL_INLINE void each(Elements const& elements, std::size_t input, const Element* src, Element* dst,
-                                    std::size_t n, F const& f) {
-        for (std::size_t i = 0; i < n; i += Elements::Vector::size) {
-            elements.store(dst + i, f(elements.load(input, src + i, n - i)), n - i);
-        }
     }
 };
 

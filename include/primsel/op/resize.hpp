@@ -527,19 +527,64 @@ private:
     template <class Elements, class Element = typename Elements::element>
     static void linear_pixels(Elements elements, Row const& rows, std::size_t row, Columns const& of, std::size_t pixel,
                               const Element* src, Element* dst) noexcept {
+        constexpr std::size_t width = Elements::Vector::size, some = vectors_at_once<Elements> * width;
+        std::size_t j = 0;
+        for (; j + some <= pixel; j += some) {
+            linear_channels<vectors_at_once<Elements>>(elements, rows, row, of, pixel, some, src + j, dst + j);
+        }
+        for (; j < pixel; j += width) {
+            linear_channels<1>(elements, rows, row, of, pixel, pixel - j, src + j, dst + j);
+        }
+    }
+    template <class Elements>
+    static constexpr std::size_t vectors_at_once = [] {
+        if constexpr (requires { Elements::vectors_at_once; }) {
+            return Elements::vectors_at_once;
+        } else {
+            return std::size_t{4};
+        }
+    }();
+    /// The n channels of a few vectors, of all columns. A column between the two rows is computed once for all columns
+    /// of the result that follow each other and read it.
+    template <std::size_t vectors, class Elements, class Element = typename Elements::element>
+    static void linear_channels(Elements elements, Row const& rows, std::size_t row, Columns const& of,
+                                std::size_t pixel, std::size_t n, const Element* src, Element* dst) noexcept {
         using V = typename Elements::Vector;
         const Element* const above = src + static_cast<std::size_t>(rows.first) * row;
         const Element* const below = src + static_cast<std::size_t>(rows.second) * row;
         const V down(rows.weight);
+        V left[vectors], right[vectors];
+        const auto between_rows = [&](int column, V(&to)[vectors]) {
+            const std::size_t at = static_cast<std::size_t>(column) * pixel;
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t i = v * V::size, count = vectors == 1 ? n : V::size;
+                to[v] = mix<Elements>(elements.load(0, above + at + i, count), elements.load(0, below + at + i, count),
+                                      down);
+            }
+        };
+        int first = -1, second = -1;
         for (int i = 0; i < of.count; ++i, dst += pixel) {
-            const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
-                              right = static_cast<std::size_t>(of.second[i]) * pixel;
-            for (std::size_t j = 0; j < pixel; j += V::size) {
-                const std::size_t n = pixel - j;
-                const auto at = [&elements, n](const Element* from) { return elements.load(0, from, n); };
-                const V a = mix<Elements>(at(above + left + j), at(below + left + j), down);
-                const V b = mix<Elements>(at(above + right + j), at(below + right + j), down);
-                elements.store(dst + j, mix<Elements>(a, b, V(of.weight[i])), n);
+            if (of.first[i] != first) {
+                first = of.first[i];
+                if (first == second) {
+                    std::copy_n(right, vectors, left);
+                } else {
+                    between_rows(first, left);
+                }
+            }
+            if (of.second[i] != second) between_rows(second = of.second[i], right);
+            const V across(of.weight[i]);
+            V result[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) result[v] = mix<Elements>(left[v], right[v], across);
+            if constexpr (requires { requires Elements::vectors_at_once == vectors; }) {
+                elements.store_all(dst, result);
+            } else {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    elements.store(dst + v * V::size, result[v], vectors == 1 ? n : V::size);
+                }
             }
         }
     }

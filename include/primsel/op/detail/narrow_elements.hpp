@@ -91,6 +91,15 @@ public:
     PRIMSEL_INLINE void store(std::uint8_t* dst, Vector const& value, std::size_t n) const {
         store_some<Arch>(store_, dst, value * factor_, n);
     }
+    static constexpr std::size_t vectors_at_once = ByteStore<Arch>::vectors;
+    PRIMSEL_INLINE void store_all(std::uint8_t* dst, Vector const (&values)[vectors_at_once]) const {
+        Vector scaled[vectors_at_once];
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < vectors_at_once; ++v) scaled[v] = values[v] * factor_;
+        std::uint8_t* runs[ByteStore<Arch>::runs];
+        for (int i = 0; i < ByteStore<Arch>::runs; ++i) runs[i] = dst + i * ByteStore<Arch>::run;
+        store_.store_runs(scaled, runs, ByteStore<Arch>::run);
+    }
     PRIMSEL_INLINE static Vector product(Vector const& a, Vector const& b) { return rounded_product<Arch>(a, b); }
     PRIMSEL_INLINE static Vector fma(Vector const& a, Vector const& b, Vector const& c) {
         return rounded_product<Arch>(a, b) + c;

@@ -274,7 +274,8 @@ PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const
 }
 
 /// Elements of images that are floats. Ops on elements of any type load, compute and store by such types: load(input,
-/// src, n) and store(dst, value, n) take n elements, or as many as a vector has.
+/// src, n) and store(dst, value, n) take n elements, or as many as a vector has. Types that store some vectors of
+/// neighbours together say how many: vectors_at_once.
 template <class Arch>
 struct FloatElements {
     using element = float;
@@ -290,5 +291,23 @@ struct FloatElements {
         return primsel::fma<Arch>(a, b, c);
     }
 };
+
+/// Stores n neighbours: value(i, count) returns the vector of `count` of them from the i-th on.
+template <class Elements, class Value>
+PRIMSEL_INLINE void store_row(Elements const& elements, typename Elements::element* dst, std::size_t n,
+                              Value const& value) {
+    using V = typename Elements::Vector;
+    std::size_t i = 0;
+    if constexpr (requires { Elements::vectors_at_once; }) {
+        constexpr std::size_t some = Elements::vectors_at_once;
+        for (; i + some * V::size <= n; i += some * V::size) {
+            V values[some];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < some; ++v) values[v] = value(i + v * V::size, V::size);
+            elements.store_all(dst + i, values);
+        }
+    }
+    for (; i < n; i += V::size) elements.store(dst + i, value(i, n - i), n - i);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::op::detail
