@@ -18,11 +18,14 @@
 #include <primsel/tensor/layout.hpp>
 
 #include <cmath>
+#include <concepts>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #ifdef PRIMSEL_EXTERN_KERNELS
@@ -105,24 +108,29 @@ std::vector<float> lay_out(Images const& batch) {
     return lay_out(order_of<L>, batch);
 }
 
+#ifndef PRIMSEL_EXTERN_KERNELS
+/// Compiles the op of one layer.
+template <class Params>
+struct CompileOne {
+    [[nodiscard]] static constexpr bool layer(std::size_t kind) {
+        return []<class... P>(std::size_t at, std::variant<P...> const*) {
+            std::size_t i = 0;
+            return ((i++ == at && std::same_as<P, Params>) || ...);
+        }(kind, static_cast<ps::AnyLayer const*>(nullptr));
+    }
+};
+#endif
+
 /// The op of a layer in layout L. Programs that link the kernels' object test those of the library's layouts, and
 /// compile only those of a user's.
 template <class L, class Params>
 ps::OpEntry const& entry_of(Params const& params) {
 #ifdef PRIMSEL_EXTERN_KERNELS
     using Compiled = std::conditional_t<ps::StridedLayout<L>, ps::CompileTraining, ps::CompileAll>;
-    return ps::kernels::ops_in<ps::default_arch, L, Compiled>()[ps::AnyLayer(params).index()];
 #else
-    static constexpr ps::OpEntry entry = [] {
-        if constexpr (ps::StridedLayout<L>) {
-            return ps::kernels::detail::make_op_entry<Params, ps::default_arch, L, true>();
-        } else {
-            return ps::kernels::detail::make_op_entry_in<Params, ps::default_arch, L, true>();
-        }
-    }();
-    (void)params;
-    return entry;
+    using Compiled = CompileOne<Params>;
 #endif
+    return ps::kernels::ops_in<ps::default_arch, L, Compiled>()[ps::AnyLayer(params).index()];
 }
 
 inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
