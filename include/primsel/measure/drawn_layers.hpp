@@ -369,11 +369,14 @@ inline constexpr LayerKind layer_kinds[] = {
     },
     [](LayerDraw& draw) {
         const Shape in = draw.image();
-        return drawn(GatherParams{}, {in, {1, 1, draw.any_of({1, 8, 64, 256})}});
+        const int count = draw.any_of({1, 8, 64, 256});
+        if (1.0 * in.c * count * in.w > 6e6) return DrawnLayer{};
+        return drawn(GatherParams{}, {in, {1, 1, count}});
     },
     [](LayerDraw& draw) {
         const Shape in = draw.image();
         const int count = draw.any_of({1, 8, 64, 256});
+        if (1.0 * count * in.h * in.w > 6e6) return DrawnLayer{};
         const ScatterKind kind = draw.one_in(2) ? ScatterKind::replace : ScatterKind::add;
         return drawn(ScatterParams{kind}, {in, {count, 1, 1}, {count, in.h, in.w}});
     },
