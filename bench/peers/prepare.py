@@ -44,6 +44,22 @@ def last_line(fault):
     return (str(fault).strip().splitlines() or ["?"])[-1]
 
 
+def tried(path, write):
+    """Writes a file by write(PATH), or, beside it as NAME.failed, why there is none. What is there is kept."""
+    failed, part = path.with_suffix(".failed"), path.with_name(f"part.{path.name}")
+    if path.exists() or failed.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write(part)
+        os.replace(part, path)
+        say(f"{path.parent.name}/{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+    except Exception as fault:  # of an exporter, of whichever kind
+        part.unlink(missing_ok=True)
+        failed.write_text(f"{type(fault).__name__}: {fault}"[:4000])
+        say(f"{path.parent.name}/{path.name}: {last_line(fault)[:150]}")
+
+
 def make_venv(folder, engines):
     """The interpreter of a virtual environment with those engines, its packages' versions, and why any engine is not in
     it."""

@@ -61,8 +61,9 @@ double share_of(PruneCommand const& options, ps::prune::Ranking const& ranking) 
 void check_goal(PruneCommand const& options, Model const& model, ps::prune::Coupling const& coupling,
                 std::vector<ps::prune::Ranking> rankings) {
     if (rankings.empty()) {
+        const std::string why = ps::prune::held_back_text(ps::prune::coupled_layers(model.graph, coupling));
         ps::fail("prune: no filter of ", model.name,
-                 " may go: ", ps::prune::held_back_text(ps::prune::coupled_layers(model.graph, coupling)));
+                 " may go: ", why.empty() ? "it has no convolution or dense layer whose results may be fewer" : why);
     }
     std::vector<ps::prune::CoupledLayers> missed;
     std::vector<std::string> warnings;
