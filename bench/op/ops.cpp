@@ -180,8 +180,8 @@ void epilogue(benchmark::State& state, ps::Shape shape) {
     ps::AlignedBuffer bias = buffer(static_cast<std::size_t>(shape.c));
     ps::Sequential executor;
     for (auto _ : state) {
-        ps::apply_epilogue<ps::default_arch, L>(shape, 1, data.data(), bias.data(), residual.data(), ps::relu_clamp,
-                                                executor);
+        ps::apply_epilogue<ps::default_arch, L>(shape, 1, data.data(), bias.data(), residual.data(), ps::Clamp{},
+                                                ps::relu_clamp, executor);
         benchmark::ClobberMemory();
     }
     set_rate(state, 3 * shape.size());

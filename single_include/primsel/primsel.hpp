@@ -4029,6 +4029,14 @@ struct TensorRange {
     friend constexpr bool operator==(TensorRange const&, TensorRange const&) = default;
 };
 
+/// Returns the values of the least and of the largest byte.
+[[nodiscard]] constexpr Clamp bounds_of(TensorRange const& range) {
+    const auto value_of = [&range](std::int32_t byte) {
+        return range.scale * static_cast<float>(byte - range.zero_point);
+    };
+    return {value_of(0), value_of(255)};
+}
+
 /// Returns the range whose bytes reach from low to high and to 0. Both must be finite. The bound nearer to 0 may move
 /// by half a step, since 0 is the value of a byte.
 [[nodiscard]] constexpr TensorRange range_of(float low, float high) {
@@ -4196,6 +4204,8 @@ struct ConvArgs {
     const float* bias = nullptr;
     /// Added to the result, in the layout of dst; or null. It never overlaps dst.
     const float* residual = nullptr;
+    /// The bounds of the sum of the rest before the residual is added. Only for primitives with bounds_summand.
+    Clamp summand{};
     Clamp clamp{};
     float* dst = nullptr;
     /// The distance in floats between pixels of dst, if it is not k. Only for primitives with strided_output, without a
@@ -4260,7 +4270,7 @@ struct PrimitiveEntry {
     std::size_t in_layout, out_layout;
     Pass pass;
     bool whole_batch;
-    bool fuses_epilogue, strided_output, by_rows;
+    bool fuses_epilogue, bounds_summand, strided_output, by_rows;
     bool mixes_pixels;
     Precision precision;
     double error_bound;
@@ -4312,7 +4322,7 @@ struct LayoutEntry {
     /// Stores values that are given in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept;
     /// The pass after a convolution that fuses nothing; null in a layout whose elements are not floats.
-    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
+    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp summand, Clamp,
                      ExecutorRef) noexcept;
 
     /// is_dense of a strided layout; true for other layouts.
@@ -4436,6 +4446,7 @@ struct ScheduledConv {
     bool bias = false;
     Clamp clamp{};
     std::size_t residual = no_tensor;  ///< added to the result
+    Clamp summand{};                   ///< the result's bounds before that
 };
 
 /// The channels of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
@@ -4468,6 +4479,7 @@ struct EpilogueStep {
     bool bias = false;
     Clamp clamp{};
     std::size_t residual = no_tensor;
+    Clamp summand{};
 };
 
 /// Computes a layer that is no convolution.
@@ -4605,6 +4617,8 @@ struct Epilogue {
     std::vector<Folded> folded{};
     /// The layer's last input is added to the result.
     bool residual = false;
+    /// If it is known, the result is brought within its bounds before that: a file has bytes there.
+    TensorRange summand{};
     Clamp clamp{};
     KernelPart kernel{};
     /// Whether there are operations on the result.
@@ -4630,6 +4644,7 @@ namespace network::detail {
 /// The first part of the epilogue that the layer may not have, in words; empty when there is none.
 [[nodiscard]] inline std::string_view excess(Epilogue const& epilogue, EpilogueParts may) {
     if (epilogue.residual && !may.residual) return "a residual";
+    if (epilogue.summand.known() && !epilogue.residual) return "the range of a summand without a sum";
     if (epilogue.clamp.bounded() && !may.clamp) return "a clamp";
     if (epilogue.kernel != KernelPart{} && !may.kernel) return "a part of a kernel";
     return epilogue.folded.empty() || may.folded ? "" : "folded layers";
@@ -6318,10 +6333,11 @@ namespace primsel::inline PRIMSEL_ABI {
 inline constexpr std::size_t most_strip_layers = 4;
 
 /// Whether a layer can be in a chain: a convolution with a fixed kernel, each row of whose result reads the image.
+/// Primitives in strips bound no summand.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
     if (!std::holds_alternative<ConvParams>(graph[node].layer)) return false;
     const ConvTask task = *conv_task(graph, node);
-    return !task.packs && rows_read_image(task.shape);
+    return !task.packs && rows_read_image(task.shape) && !graph[node].epilogue.summand.known();
 }
 /// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc. Strips
 /// have no ranges.
@@ -7447,7 +7463,8 @@ using Alternatives = std::vector<std::vector<Alternative>>;
 /// Whether an extra pass must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
     const auto* conv = std::get_if<ConvParams>(&node.layer);
-    return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !entry.fuses_epilogue;
+    const bool fuses = entry.fuses_epilogue && (entry.bounds_summand || !node.epilogue.summand.known());
+    return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !fuses;
 }
 
 /// The least precise type of what a primitive multiplies, reads and writes.
@@ -7706,7 +7723,7 @@ private:
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
                    ranges_[other] == ranges_[i] && before.epilogue.changes_result() == node.epilogue.changes_result() &&
-                   !is_named(other);
+                   before.epilogue.summand.known() == node.epilogue.summand.known() && !is_named(other);
         });
         return found == asked.end() ? i : *found;
     }
@@ -8239,6 +8256,9 @@ private:
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+        if (TensorRange const& summand = node.epilogue.summand; summand.known()) {
+            print.add(summand.scale), print.add(summand.zero_point);
+        }
         if (node.epilogue.kernel != KernelPart{}) {
             print.add(node.epilogue.kernel.whole), print.add(node.epilogue.kernel.first);
         }
@@ -8268,6 +8288,9 @@ namespace network::detail {
     print.add(layer.index());
     core::visit([&](auto const& params) { print.add(params); }, layer);
     print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+    if (TensorRange const& summand = node.epilogue.summand; summand.known()) {
+        print.add(summand.scale), print.add(summand.zero_point);
+    }
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);
     return print.value();
@@ -8648,15 +8671,17 @@ private:
         }
         if (scratch > 0) conv.scratch = book(scratch);
         if (task.packs) conv.packed = book(primitive.packed_bytes(conv.conv.shape));
-        if (primitive.fuses_epilogue) {
-            conv.conv.residual = residual;
+        const Clamp summand = node.epilogue.summand.known() ? bounds_of(node.epilogue.summand) : Clamp{};
+        if (primitive.fuses_epilogue && !plan::needs_pass(primitive, node)) {
+            conv.conv.residual = residual, conv.conv.summand = summand;
             step.work = std::move(conv);
             return add(std::move(step));
         }
         const EpilogueStep epilogue{.layout = &kernels_.layouts[out_layout_[step.node]],
                                     .bias = conv.conv.bias,
                                     .clamp = conv.conv.clamp,
-                                    .residual = residual};
+                                    .residual = residual,
+                                    .summand = summand};
         ScheduledStep after = step;
         after.src.clear();
         after.work = epilogue;
@@ -9520,6 +9545,7 @@ private:
                                              .weights = weights,
                                              .bias = packed.weights.bias,
                                              .residual = at_if_any(conv.residual, image),
+                                             .summand = conv.summand,
                                              .clamp = conv.clamp,
                                              .dst = at(packed.step.dst, image) + step.written.offset,
                                              .dst_stride = step.written.stride,
@@ -9543,7 +9569,7 @@ private:
     void run(EpilogueStep const& step, PackedStep& packed, std::size_t first, int images,
              ExecutorRef executor) noexcept {
         step.layout->epilogue(packed.step.dst_shape, images, at(packed.step.dst, first), packed.weights.bias,
-                              at_if_any(step.residual, first), step.clamp, executor);
+                              at_if_any(step.residual, first), step.summand, step.clamp, executor);
     }
     void run(TransformStep const& step, PackedStep& packed, std::size_t first, int images,
              ExecutorRef executor) noexcept {
@@ -12381,7 +12407,12 @@ private:
     }
     bool add_within(std::size_t conv, std::size_t other, std::size_t add) {
         Epilogue epilogue = edit_[conv].epilogue;
-        if (!open(conv) || !epilogue_parts(edit_[conv].layer).residual || epilogue.residual) return false;
+        if (!read_once(conv) || as<ConvParams>(conv) == nullptr || epilogue.residual) return false;
+        if (epilogue.clamp.bounded()) {
+            TensorRange const& range = edit_[conv].range;
+            if (!range.known() || epilogue.clamp != bounds_of(range) || as<ConvParams>(conv)->groups != 1) return false;
+            epilogue.summand = range;
+        }
         epilogue.residual = true;
         epilogue.clamp = edit_[add].epilogue.clamp;
         edit_.set_epilogue(conv, std::move(epilogue));
@@ -18617,11 +18648,12 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace op::detail {
 
 template <class Arch, bool has_residual>
-void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
+void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp of_summand, Clamp bounds,
                    ExecutorRef executor) noexcept {
     using V = Floats<Arch>;
-    const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
-        if constexpr (has_residual) sum += load_up_to<Arch>(residual + at, n);
+    const auto finish = [=, low = V(bounds.low), high = V(bounds.high), least = V(of_summand.low),
+                         most = V(of_summand.high)](std::size_t at, std::size_t n, V sum) {
+        if constexpr (has_residual) sum = clamp<Arch>(sum, least, most) + load_up_to<Arch>(residual + at, n);
         store_up_to<Arch>(data + at, clamp<Arch>(sum, low, high), n);
     };
     if (bias != nullptr) {
@@ -18636,8 +18668,8 @@ void add_and_clamp(AxisView view, float* data, const float* bias, const float* r
 
 /// Adds and clamps element by element, in a layout that need not be strided. Padding stays unchanged.
 template <Layout L>
-void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp bounds,
-                            ExecutorRef executor) noexcept {
+void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bias, const float* residual,
+                            Clamp of_summand, Clamp bounds, ExecutorRef executor) noexcept {
     const auto rows = static_cast<std::size_t>(shape.h);
     const std::size_t floats = static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.w);
     for_ranges(executor, static_cast<std::size_t>(batch) * rows, floats, [=](std::size_t first, std::size_t last) {
@@ -18648,7 +18680,7 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
                     const std::size_t at = image + L::offset(shape, {c, static_cast<int>(item % rows), w});
                     float sum = data[at];
                     if (bias != nullptr) sum += bias[c];
-                    if (residual != nullptr) sum += residual[at];
+                    if (residual != nullptr) sum = clamp(sum, of_summand.low, of_summand.high) + residual[at];
                     data[at] = clamp(sum, bounds.low, bounds.high);
                 }
             }
@@ -18659,21 +18691,21 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
 }  // namespace op::detail
 
 /// The pass after a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of
-/// the shape in layout L. bias has c values; residual has the layout of data; either may be null. The bits are the same
-/// for every executor.
+/// the shape in layout L. bias has c values; residual has the layout of data; either may be null. Before a residual is
+/// added, the sum of the others is brought within the bounds `summand`. The bits are the same for every executor.
 template <class Arch, Layout L>
     requires std::same_as<element_of<L>, float>
-void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,
-                    ExecutorRef executor) noexcept {
+void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp summand,
+                    Clamp clamp, ExecutorRef executor) noexcept {
     if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
     if constexpr (!StridedLayout<L>) {
-        op::detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, clamp, executor);
+        op::detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, summand, clamp, executor);
     } else if (residual != nullptr) {
-        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, clamp,
-                                              executor);
+        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, summand,
+                                              clamp, executor);
     } else {
-        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp,
-                                               executor);
+        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, summand,
+                                               clamp, executor);
     }
 }
 
@@ -26026,6 +26058,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// work may then take the number of images as a last argument;
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself; otherwise they are null and a separate pass
 /// applies them;
+/// - bounds_summand = true: run heeds ConvArgs::summand;
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
 /// in the whole, and packed weights do not depend on the height;
@@ -26137,6 +26170,10 @@ struct PrimitiveTraits {
         if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
         return false;
     }
+    [[nodiscard]] static constexpr bool bounds_summand() {
+        if constexpr (requires { P::bounds_summand; }) return P::bounds_summand;
+        return false;
+    }
     [[nodiscard]] static constexpr Pass pass() {
         if constexpr (requires { P::pass; }) return P::pass;
         return Pass::forward;
@@ -26246,6 +26283,7 @@ constexpr PrimitiveEntry make_entry() {
                              .pass = Traits::pass(),
                              .whole_batch = Traits::whole_batch(),
                              .fuses_epilogue = Traits::fuses_epilogue(),
+                             .bounds_summand = Traits::bounds_summand(),
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
                              .mixes_pixels = Traits::mixes_pixels(),
@@ -34426,7 +34464,7 @@ private:
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
             return time({}, 1e9, [&] {
-                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, Clamp{}, relu_clamp, executor_);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);

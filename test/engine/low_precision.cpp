@@ -117,6 +117,47 @@ TEST_CASE("a plan takes 8 bits where they are allowed, faster, and ranges are kn
     }
 }
 
+TEST_CASE("a sum with bytes is part of the convolution, after the bounds of its range") {
+    const ps::TensorRange summand{.scale = 0.006F, .zero_point = 120}, of_sum = ps::range_of(-3, 3.5F);
+    const auto network = [&](int batch, bool fuses, bool bounds) {
+        ps::Graph graph(batch);
+        const auto add = [&graph](const char* name, ps::AnyLayer const& layer, std::vector<std::size_t> inputs) {
+            return graph.add(name, layer, std::move(inputs));
+        };
+        const auto clip = [](ps::TensorRange const& range) {
+            const ps::Clamp clamp = ps::bounds_of(range);
+            return ps::ActivationParams{ps::ActivationKind::clip, clamp.low, clamp.high};
+        };
+        const std::size_t x = add("image", ps::InputParams{{32, 19, 20}}, {});
+        std::size_t a = add("a", ps::ConvParams{.k = 32, .kernel = 3, .padding = 1, .bias = true}, {x});
+        if (bounds) a = add("q", clip(summand), {a});
+        if (fuses) graph.set_range(a, summand);
+        const std::size_t sum = add("sum", ps::AddParams{}, {a, x}), r = add("r", clip(of_sum), {sum}),
+                          b = add("b", ps::ConvParams{.k = 20}, {r});
+        graph.set_range(x, ps::range_of(-4, 4)), graph.set_range(r, of_sum), graph.set_range(b, ps::range_of(-6, 6));
+        return graph;
+    };
+    for (const int batch : {1, 3}) {
+        CAPTURE(batch);
+        const ps::Graph fused = network(batch, true, true);
+        const ps::Weights weights = ps::random_weights(fused, 5);
+        const std::vector<float> src = image(static_cast<std::size_t>(batch) * 32 * 19 * 20);
+        const auto run = [&](ps::Graph const& graph, ps::Precision precision) {
+            ps::Engine<ps::Graph, FastBytes> engine(graph, weights, ps::PlanOptions{.precision = precision});
+            auto const& layers = engine.plan().layers;
+            const std::string a = std::ranges::find(layers, "a", &ps::PlannedLayer::name)->primitive;
+            CHECK(a.starts_with("direct-int8") == (precision == ps::Precision::int8));
+            std::vector<float> result(static_cast<std::size_t>(batch) * 20 * 19 * 20);
+            engine.run(src, result);
+            return result;
+        };
+        const std::vector<float> expected = run(network(batch, false, true), ps::Precision::float32);
+        CHECK(relative_error(run(fused, ps::Precision::float32), expected) < 1e-5);
+        CHECK(relative_error(run(fused, ps::Precision::int8), expected) < 0.03);
+        CHECK(relative_error(run(network(batch, false, false), ps::Precision::float32), expected) > 0.1);
+    }
+}
+
 /// Prices by the size of elements.
 struct SmallElements {
     static constexpr std::string_view name = "small elements";

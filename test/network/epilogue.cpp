@@ -28,4 +28,7 @@ TEST_CASE("excess: the first part that a layer may not have, by name") {
     epilogue.residual = true;
     CHECK(excess(epilogue, {.folded = true, .clamp = true}) == "a residual");
     CHECK(excess(epilogue, {.folded = true, .residual = true, .clamp = true}).empty());
+    epilogue.residual = false, epilogue.summand = {.scale = 1};
+    CHECK(excess(epilogue, {.folded = true, .residual = true, .clamp = true}) ==
+          "the range of a summand without a sum");
 }

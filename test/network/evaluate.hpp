@@ -86,7 +86,7 @@ inline Image with_folded(ps::Epilogue const& epilogue, ps::Weights const& weight
     return result;
 }
 
-/// One layer. Folded layers, the residual and the clamp come in this order.
+/// One layer. Folded layers, the bounds of a summand, the residual and the clamp come in this order.
 inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const& weights) {
     return std::visit(
         [&](auto const& params) {
@@ -104,6 +104,9 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 }
                 result = with_folded(node.epilogue, weights, result);
                 for (std::size_t i = 0; i < result.data.size(); ++i) {
+                    if (node.epilogue.summand.known()) {
+                        result.data[i] = reference::held(result.data[i], ps::bounds_of(node.epilogue.summand));
+                    }
                     if (node.epilogue.residual) result.data[i] += inputs[1].data[i];
                     result.data[i] = reference::held(result.data[i], node.epilogue.clamp);
                 }

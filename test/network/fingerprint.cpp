@@ -216,6 +216,8 @@ TEST_CASE("a fingerprint differs when anything else about a graph does") {
         print({8, 9, 9}, "b", {0, 1}, {.clamp = ps::relu_clamp}, 1),
         print({8, 9, 9}, "b", {0, 1}, {.clamp = ps::relu6_clamp}, 1),
         print({8, 9, 9}, "b", {0, 1}, {.residual = true}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {.residual = true, .summand = {.scale = 1}}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {.residual = true, .summand = {.scale = 1, .zero_point = 1}}, 1),
     };
     CHECK(std::set<std::string>(prints.begin(), prints.end()).size() == prints.size());
 }

@@ -95,6 +95,33 @@ TEST_CASE("simplify: a sum becomes the residual of the later convolution that no
     CHECK(block[block.find("b")].epilogue.clamp == ps::relu_clamp);
 }
 
+TEST_CASE("simplify: a sum becomes the residual of a convolution in bytes, which keeps the bounds of its range") {
+    const ps::TensorRange range{.scale = 0.01F, .zero_point = 100}, of_sum{.scale = 0.02F, .zero_point = 90};
+    const auto graph = [&](ps::ConvParams const& params, ps::Clamp bounds, bool known) {
+        const ps::Clamp after = ps::bounds_of(of_sum);
+        ps::Graph result = Builder()
+                               .add("a", params)
+                               .add("q", ps::ActivationParams{ps::ActivationKind::clip, bounds.low, bounds.high})
+                               .add("sum", ps::AddParams{}, {"q", "image"})
+                               .add("r", ps::ActivationParams{ps::ActivationKind::clip, after.low, after.high})
+                               .graph();
+        if (known) result.set_range(result.find("q"), range);
+        result.set_range(result.find("r"), of_sum);
+        return result;
+    };
+    const ps::Graph fused = checked(graph(conv, ps::bounds_of(range), true));
+    CHECK(text(fused) == "a(image, image)");
+    ps::Node const& a = fused[fused.find("a")];
+    CHECK(a.epilogue == ps::Epilogue{.residual = true, .summand = range, .clamp = ps::bounds_of(of_sum)});
+    CHECK(a.range == of_sum);
+    // Other bounds mean more than bytes; in groups no primitive has such bounds.
+    ps::ConvParams grouped = conv;
+    grouped.groups = 2;
+    CHECK(text(checked(graph(conv, ps::bounds_of(range), false))) == "a(image) sum(a, image)");
+    CHECK(text(checked(graph(conv, {-0.5F, 0.5F}, true))) == "a(image) sum(a, image)");
+    CHECK(text(checked(graph(grouped, ps::bounds_of(range), true))) == "a(image) sum(a, image)");
+}
+
 TEST_CASE("simplify: a sum stays where no convolution can take it") {
     CHECK(simplified(Builder().add("s", sigmoid_layer).add("sum", ps::AddParams{}, {"s", "image"})) ==
           "s(image) sum(s, image)");

@@ -43,6 +43,17 @@ TEST_CASE("8 bits: strips of a large image, panels of many outputs, dilation and
     CHECK(runs[ps::DirectInt8::id] == 7);
 }
 
+TEST_CASE("8 bits: a result is brought within the bounds of a summand before the residual is added") {
+    const laws::Epilogue epilogue{
+        .bias = true, .residual = true, .clamp = {-9.0F, 40.0F}, .summand = ps::bounds_of({0.02F, 77})};
+    int8_laws::Runs runs;
+    unsigned turn = 0;
+    for (const int k : {1, 16, 33, 64, 70}) {
+        check_all(int8_laws::Layer(laws::same_shape(9, k, 7, 5, 3), ++turn), epilogue, runs);
+    }
+    CHECK(runs[ps::DirectInt8::id] == 5);
+}
+
 TEST_CASE("8 bits: sums that might overflow are refused") {
     CHECK(ps::DirectInt8::supports(laws::same_shape(3640, 1, 3, 3, 3)));
     CHECK(!ps::DirectInt8::supports(laws::same_shape(3641, 1, 3, 3, 3)));

@@ -105,6 +105,10 @@ struct Layer {
                 }
                 float value = rounded(static_cast<float>(sum), factor);
                 if (epilogue.bias) value += rounded(layer.bias[static_cast<std::size_t>(k)], over_scale);
+                if (epilogue.residual) {
+                    value = std::clamp(value, rounded(epilogue.summand.low, over_scale),
+                                       rounded(epilogue.summand.high, over_scale));
+                }
                 if (epilogue.residual && floats) value += layer.residual[dst.size()];
                 if (epilogue.residual && !floats) {
                     value += rounded(static_cast<float>(residual[dst.size()] - layer.residual_range.zero_point),
@@ -150,6 +154,7 @@ std::vector<float> actual(Layer const& layer, laws::Epilogue const& epilogue, ps
                                           .weights = packed.data(),
                                           .bias = epilogue.bias ? bias.data() : nullptr,
                                           .residual = epilogue.residual ? residual.data() : nullptr,
+                                          .summand = epilogue.summand,
                                           .clamp = epilogue.clamp,
                                           .dst = dst.data(),
                                           .scratch = scratch.data(),

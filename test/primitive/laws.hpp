@@ -135,6 +135,8 @@ enum class Values { integers, normal };
 struct Epilogue {
     bool bias = false, residual = false;
     ps::Clamp clamp{};
+    /// Only for primitives with bounds_summand.
+    ps::Clamp summand{};
 };
 inline constexpr Epilogue epilogues[] = {{},
                                          {.bias = true, .residual = true, .clamp = {-40.0F, 55.0F}},

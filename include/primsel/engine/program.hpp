@@ -448,6 +448,7 @@ private:
                                              .weights = weights,
                                              .bias = packed.weights.bias,
                                              .residual = at_if_any(conv.residual, image),
+                                             .summand = conv.summand,
                                              .clamp = conv.clamp,
                                              .dst = at(packed.step.dst, image) + step.written.offset,
                                              .dst_stride = step.written.stride,
@@ -471,7 +472,7 @@ private:
     void run(EpilogueStep const& step, PackedStep& packed, std::size_t first, int images,
              ExecutorRef executor) noexcept {
         step.layout->epilogue(packed.step.dst_shape, images, at(packed.step.dst, first), packed.weights.bias,
-                              at_if_any(step.residual, first), step.clamp, executor);
+                              at_if_any(step.residual, first), step.summand, step.clamp, executor);
     }
     void run(TransformStep const& step, PackedStep& packed, std::size_t first, int images,
              ExecutorRef executor) noexcept {

@@ -307,15 +307,17 @@ private:
         }
         if (scratch > 0) conv.scratch = book(scratch);
         if (task.packs) conv.packed = book(primitive.packed_bytes(conv.conv.shape));
-        if (primitive.fuses_epilogue) {
-            conv.conv.residual = residual;
+        const Clamp summand = node.epilogue.summand.known() ? bounds_of(node.epilogue.summand) : Clamp{};
+        if (primitive.fuses_epilogue && !plan::needs_pass(primitive, node)) {
+            conv.conv.residual = residual, conv.conv.summand = summand;
             step.work = std::move(conv);
             return add(std::move(step));
         }
         const EpilogueStep epilogue{.layout = &kernels_.layouts[out_layout_[step.node]],
                                     .bias = conv.conv.bias,
                                     .clamp = conv.conv.clamp,
-                                    .residual = residual};
+                                    .residual = residual,
+                                    .summand = summand};
         ScheduledStep after = step;
         after.src.clear();
         after.work = epilogue;

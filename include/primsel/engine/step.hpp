@@ -28,6 +28,7 @@ struct ScheduledConv {
     bool bias = false;
     Clamp clamp{};
     std::size_t residual = no_tensor;  ///< added to the result
+    Clamp summand{};                   ///< the result's bounds before that
 };
 
 /// The channels of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
@@ -60,6 +61,7 @@ struct EpilogueStep {
     bool bias = false;
     Clamp clamp{};
     std::size_t residual = no_tensor;
+    Clamp summand{};
 };
 
 /// Computes a layer that is no convolution.

@@ -31,7 +31,7 @@ struct PrimitiveEntry {
     std::size_t in_layout, out_layout;
     Pass pass;
     bool whole_batch;
-    bool fuses_epilogue, strided_output, by_rows;
+    bool fuses_epilogue, bounds_summand, strided_output, by_rows;
     bool mixes_pixels;
     Precision precision;
     double error_bound;
@@ -83,7 +83,7 @@ struct LayoutEntry {
     /// Stores values that are given in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept;
     /// The pass after a convolution that fuses nothing; null in a layout whose elements are not floats.
-    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
+    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp summand, Clamp,
                      ExecutorRef) noexcept;
 
     /// is_dense of a strided layout; true for other layouts.

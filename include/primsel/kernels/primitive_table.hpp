@@ -37,6 +37,7 @@ constexpr PrimitiveEntry make_entry() {
                              .pass = Traits::pass(),
                              .whole_batch = Traits::whole_batch(),
                              .fuses_epilogue = Traits::fuses_epilogue(),
+                             .bounds_summand = Traits::bounds_summand(),
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
                              .mixes_pixels = Traits::mixes_pixels(),

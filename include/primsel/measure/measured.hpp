@@ -167,7 +167,7 @@ private:
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
             return time({}, 1e9, [&] {
-                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, Clamp{}, relu_clamp, executor_);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/layer/all.hpp>
+#include <primsel/tensor/range.hpp>
 
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ struct Epilogue {
     std::vector<Folded> folded{};
     /// The layer's last input is added to the result.
     bool residual = false;
+    /// If it is known, the result is brought within its bounds before that: a file has bytes there.
+    TensorRange summand{};
     Clamp clamp{};
     KernelPart kernel{};
     /// Whether there are operations on the result.
@@ -62,6 +65,7 @@ namespace network::detail {
 /// The first part of the epilogue that the layer may not have, in words; empty when there is none.
 [[nodiscard]] inline std::string_view excess(Epilogue const& epilogue, EpilogueParts may) {
     if (epilogue.residual && !may.residual) return "a residual";
+    if (epilogue.summand.known() && !epilogue.residual) return "the range of a summand without a sum";
     if (epilogue.clamp.bounded() && !may.clamp) return "a clamp";
     if (epilogue.kernel != KernelPart{} && !may.kernel) return "a part of a kernel";
     return epilogue.folded.empty() || may.folded ? "" : "folded layers";

@@ -92,6 +92,9 @@ private:
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+        if (TensorRange const& summand = node.epilogue.summand; summand.known()) {
+            print.add(summand.scale), print.add(summand.zero_point);
+        }
         if (node.epilogue.kernel != KernelPart{}) {
             print.add(node.epilogue.kernel.whole), print.add(node.epilogue.kernel.first);
         }
@@ -121,6 +124,9 @@ namespace network::detail {
     print.add(layer.index());
     core::visit([&](auto const& params) { print.add(params); }, layer);
     print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+    if (TensorRange const& summand = node.epilogue.summand; summand.known()) {
+        print.add(summand.scale), print.add(summand.zero_point);
+    }
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);
     return print.value();

@@ -12,11 +12,12 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace op::detail {
 
 template <class Arch, bool has_residual>
-void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
+void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp of_summand, Clamp bounds,
                    ExecutorRef executor) noexcept {
     using V = Floats<Arch>;
-    const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
-        if constexpr (has_residual) sum += load_up_to<Arch>(residual + at, n);
+    const auto finish = [=, low = V(bounds.low), high = V(bounds.high), least = V(of_summand.low),
+                         most = V(of_summand.high)](std::size_t at, std::size_t n, V sum) {
+        if constexpr (has_residual) sum = clamp<Arch>(sum, least, most) + load_up_to<Arch>(residual + at, n);
         store_up_to<Arch>(data + at, clamp<Arch>(sum, low, high), n);
     };
     if (bias != nullptr) {
@@ -31,8 +32,8 @@ void add_and_clamp(AxisView view, float* data, const float* bias, const float* r
 
 /// Adds and clamps element by element, in a layout that need not be strided. Padding stays unchanged.
 template <Layout L>
-void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp bounds,
-                            ExecutorRef executor) noexcept {
+void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bias, const float* residual,
+                            Clamp of_summand, Clamp bounds, ExecutorRef executor) noexcept {
     const auto rows = static_cast<std::size_t>(shape.h);
     const std::size_t floats = static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.w);
     for_ranges(executor, static_cast<std::size_t>(batch) * rows, floats, [=](std::size_t first, std::size_t last) {
@@ -43,7 +44,7 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
                     const std::size_t at = image + L::offset(shape, {c, static_cast<int>(item % rows), w});
                     float sum = data[at];
                     if (bias != nullptr) sum += bias[c];
-                    if (residual != nullptr) sum += residual[at];
+                    if (residual != nullptr) sum = clamp(sum, of_summand.low, of_summand.high) + residual[at];
                     data[at] = clamp(sum, bounds.low, bounds.high);
                 }
             }
@@ -54,21 +55,21 @@ void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bi
 }  // namespace op::detail
 
 /// The pass after a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of
-/// the shape in layout L. bias has c values; residual has the layout of data; either may be null. The bits are the same
-/// for every executor.
+/// the shape in layout L. bias has c values; residual has the layout of data; either may be null. Before a residual is
+/// added, the sum of the others is brought within the bounds `summand`. The bits are the same for every executor.
 template <class Arch, Layout L>
     requires std::same_as<element_of<L>, float>
-void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,
-                    ExecutorRef executor) noexcept {
+void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp summand,
+                    Clamp clamp, ExecutorRef executor) noexcept {
     if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
     if constexpr (!StridedLayout<L>) {
-        op::detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, clamp, executor);
+        op::detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, summand, clamp, executor);
     } else if (residual != nullptr) {
-        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, clamp,
-                                              executor);
+        op::detail::add_and_clamp<Arch, true>(op::detail::channel_view<L>(shape, batch), data, bias, residual, summand,
+                                              clamp, executor);
     } else {
-        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp,
-                                               executor);
+        op::detail::add_and_clamp<Arch, false>(op::detail::channel_view<L>(shape, batch), data, bias, nullptr, summand,
+                                               clamp, executor);
     }
 }
 

@@ -50,7 +50,8 @@ using Alternatives = std::vector<std::vector<Alternative>>;
 /// Whether an extra pass must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
     const auto* conv = std::get_if<ConvParams>(&node.layer);
-    return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !entry.fuses_epilogue;
+    const bool fuses = entry.fuses_epilogue && (entry.bounds_summand || !node.epilogue.summand.known());
+    return conv != nullptr && (conv->bias || node.epilogue.changes_result()) && !fuses;
 }
 
 /// The least precise type of what a primitive multiplies, reads and writes.
@@ -309,7 +310,7 @@ private:
                    std::ranges::equal(questions_.inputs(other), questions_.inputs(i)) &&
                    questions_.context(other) == questions_.context(i) && packs[other] == packs[i] &&
                    ranges_[other] == ranges_[i] && before.epilogue.changes_result() == node.epilogue.changes_result() &&
-                   !is_named(other);
+                   before.epilogue.summand.known() == node.epilogue.summand.known() && !is_named(other);
         });
         return found == asked.end() ? i : *found;
     }

@@ -22,10 +22,11 @@ namespace primsel::inline PRIMSEL_ABI {
 inline constexpr std::size_t most_strip_layers = 4;
 
 /// Whether a layer can be in a chain: a convolution with a fixed kernel, each row of whose result reads the image.
+/// Primitives in strips bound no summand.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
     if (!std::holds_alternative<ConvParams>(graph[node].layer)) return false;
     const ConvTask task = *conv_task(graph, node);
-    return !task.packs && rows_read_image(task.shape);
+    return !task.packs && rows_read_image(task.shape) && !graph[node].epilogue.summand.known();
 }
 /// Whether the primitive computes some rows without the others, bias and activation included, from hwc to hwc. Strips
 /// have no ranges.

@@ -44,6 +44,8 @@ struct ConvArgs {
     const float* bias = nullptr;
     /// Added to the result, in the layout of dst; or null. It never overlaps dst.
     const float* residual = nullptr;
+    /// The bounds of the sum of the rest before the residual is added. Only for primitives with bounds_summand.
+    Clamp summand{};
     Clamp clamp{};
     float* dst = nullptr;
     /// The distance in floats between pixels of dst, if it is not k. Only for primitives with strided_output, without a

@@ -24,7 +24,7 @@ namespace primitive::detail {
 ///   i = sum (src - src_zero) * weight
 ///   result = i * factor + bias                        in floats, where factor = src_scale * weight_scale
 ///   result = rint(clamp(i * factor + bias)) + dst_zero, all over dst_scale: see ToBytes.
-/// A residual is added after the bias.
+/// A residual is added after the bias, and after the bounds of a summand, over dst_scale.
 struct Int8Numbers {
     using Image = hwc_u8;
     using Rows = gemm::U8S8Rows;
@@ -99,7 +99,9 @@ struct Int8Numbers {
         /// The panel's sums end as those of `count` pixels from `pixel` on.
         PRIMSEL_INLINE void operator()(const std::int32_t* sums, std::size_t pixel, int count) const {
             if constexpr (narrows) {
-                residual == nullptr ? store_bytes<false>(sums, pixel, count) : store_bytes<true>(sums, pixel, count);
+                if (residual == nullptr) return store_bytes<false, false>(sums, pixel, count);
+                args.summand.bounded() ? store_bytes<true, true>(sums, pixel, count)
+                                       : store_bytes<true, false>(sums, pixel, count);
             } else {
                 for (int i = 0; i < count; ++i, ++pixel, sums += gemm::dot_columns) {
                     End::store_pixel(pixel * step, [this, sums](int v) { return value(sums + v * lanes<Arch>, v); });
@@ -114,12 +116,12 @@ struct Int8Numbers {
         PRIMSEL_INLINE V value(const std::int32_t* sums, int v) const {
             return rounded_product<Arch>(load_integers<Arch>(sums), factor[v]) + bias[v];
         }
-        template <bool adds>
+        template <bool adds, bool bounds>
         PRIMSEL_INLINE void store_bytes(const std::int32_t* sums, std::size_t pixel, int count) const {
             // Copies stay in registers: stores of bytes may change members.
             constexpr int runs = ByteStore<Arch>::runs;
             const ByteStore<Arch> store = bytes;
-            const V zero = residual_zero, by = residual_factor;
+            const V zero = residual_zero, by = residual_factor, low = End::summand_low, high = End::summand_high;
             const int run_bytes = stored;
             V factors[vectors], biases[vectors];
             PRIMSEL_UNROLL
@@ -146,6 +148,7 @@ struct Int8Numbers {
                     for (int v = 0; v < vectors; ++v, sums += lanes<Arch>) {
                         V& result = values[run * vectors + v];
                         result = rounded_product<Arch>(load_integers<Arch>(sums), factors[v]) + biases[v];
+                        if (bounds) result = clamp<Arch>(result, low, high);
                         if (adds) result += rounded_product<Arch>(load_bytes<Arch>(added + v * lanes<Arch>) - zero, by);
                     }
                 }

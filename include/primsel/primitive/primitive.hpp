@@ -27,6 +27,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// work may then take the number of images as a last argument;
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself; otherwise they are null and a separate pass
 /// applies them;
+/// - bounds_summand = true: run heeds ConvArgs::summand;
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
 /// in the whole, and packed weights do not depend on the height;
@@ -136,6 +137,10 @@ template <class P, class Arch>
 struct PrimitiveTraits {
     [[nodiscard]] static constexpr bool fuses_epilogue() {
         if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
+        return false;
+    }
+    [[nodiscard]] static constexpr bool bounds_summand() {
+        if constexpr (requires { P::bounds_summand; }) return P::bounds_summand;
         return false;
     }
     [[nodiscard]] static constexpr Pass pass() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/clamp.hpp>
 #include <primsel/core/config.hpp>
 
 #include <algorithm>
@@ -17,6 +18,14 @@ struct TensorRange {
     [[nodiscard]] constexpr bool known() const { return scale > 0; }
     friend constexpr bool operator==(TensorRange const&, TensorRange const&) = default;
 };
+
+/// Returns the values of the least and of the largest byte.
+[[nodiscard]] constexpr Clamp bounds_of(TensorRange const& range) {
+    const auto value_of = [&range](std::int32_t byte) {
+        return range.scale * static_cast<float>(byte - range.zero_point);
+    };
+    return {value_of(0), value_of(255)};
+}
 
 /// Returns the range whose bytes reach from low to high and to 0. Both must be finite. The bound nearer to 0 may move
 /// by half a step, since 0 is the value of a byte.

@@ -304,7 +304,12 @@ private:
     }
     bool add_within(std::size_t conv, std::size_t other, std::size_t add) {
         Epilogue epilogue = edit_[conv].epilogue;
-        if (!open(conv) || !epilogue_parts(edit_[conv].layer).residual || epilogue.residual) return false;
+        if (!read_once(conv) || as<ConvParams>(conv) == nullptr || epilogue.residual) return false;
+        if (epilogue.clamp.bounded()) {
+            TensorRange const& range = edit_[conv].range;
+            if (!range.known() || epilogue.clamp != bounds_of(range) || as<ConvParams>(conv)->groups != 1) return false;
+            epilogue.summand = range;
+        }
         epilogue.residual = true;
         epilogue.clamp = edit_[add].epilogue.clamp;
         edit_.set_epilogue(conv, std::move(epilogue));

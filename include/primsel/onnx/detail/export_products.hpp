@@ -134,7 +134,9 @@ inline void write_layer(LayerWriter& layer, ConvParams const& p) {
                                   pair("dilations", p.dilation), whole("group", p.groups)});
     if (layer.node().epilogue.residual) {
         // Others multiply integers only where the result becomes bytes.
-        const TensorRange range = layer.range_before_sum();
+        const TensorRange summand = layer.node().epilogue.summand,
+                          range = summand.known() ? summand : layer.range_before_sum();
+        if (summand.known()) sum = layer.clamp(sum, bounds_of(summand));
         if (by_integers && range.known()) sum = layer.in_bytes(sum, range);
         sum = layer.step("Add", {sum, layer.image(1)});
     }

@@ -36,7 +36,7 @@ struct DirectNarrow {
     static constexpr Family family = Family::direct;
     using in_layout = From;
     using out_layout = To;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, bounds_summand = true;
     static constexpr bool strided_output = std::same_as<To, hwc>;
     static constexpr Precision precision = Numbers::precision;
     static constexpr double error_bound = Numbers::error_bound;

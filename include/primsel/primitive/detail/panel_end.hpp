@@ -25,7 +25,7 @@ struct PanelEnd {
     ConvShape const& s;
     ConvArgs const& args;
     std::size_t step;  ///< the elements from a pixel to the next
-    V low, high;
+    V low, high, summand_low, summand_high;
     // Those of a panel.
     Element* dst = nullptr;
     const Element* residual = nullptr;
@@ -36,8 +36,11 @@ struct PanelEnd {
     PanelEnd(ConvShape const& shape, ConvArgs const& of)
         : s(shape), args(of), step(step_of(shape, of)), low(of.clamp.low), high(of.clamp.high) {}
 
-    /// The next sums are those of columns from `first` on; their bias is multiplied by the factor.
+    /// The next sums are those of columns from `first` on; their bias and bounds of a summand are multiplied by the
+    /// factor.
     void begin(int first, float factor = 1) {
+        summand_low = broadcast<Arch>(args.summand.low * factor);
+        summand_high = broadcast<Arch>(args.summand.high * factor);
         dst = reinterpret_cast<Element*>(args.dst) + first;
         if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
         columns = std::min(gemm::dot_columns, s.k - first);
@@ -65,9 +68,14 @@ struct PanelEnd {
             }
             Element* const to = dst + at + column;
             V result = value(v);
-            if (residual != nullptr) result += load_of(residual + at + column);
+            if (residual != nullptr) result = summand(result) + load_of(residual + at + column);
             store_to(to, primsel::clamp<Arch>(result, low, high));
         }
+    }
+
+protected:
+    [[nodiscard]] PRIMSEL_INLINE V summand(V const& value) const {
+        return primsel::clamp<Arch>(value, summand_low, summand_high);
     }
 
 private:
@@ -88,7 +96,7 @@ private:
         Element some[lanes<Arch>]{};
         if (residual != nullptr) {
             std::copy_n(residual + at, count, some);
-            value += load_of(some);
+            value = summand(value) + load_of(some);
         }
         store_to(some, primsel::clamp<Arch>(value, low, high));
         std::copy_n(some, count, dst + at);
