@@ -42,7 +42,7 @@ TORCH = "small", "old", "opset", "timm", "torchvision"
 AGAIN = "onnxsim", "onnxslim", "onnxoptimizer", "float16", "ort-basic", "ort-extended"
 KERAS = {f"keras-{backend}": backend for backend in ("torch", "jax", "tensorflow")}
 GROUPS = [*TORCH, *KERAS, "recurrent", *AGAIN]
-# Whose files are trained, pruned and written back: the others hold the same networks.
+# Files of these groups are trained, pruned and written back; the others hold the same networks.
 WHOLE = {"small", "old", "timm", "torchvision", *KERAS, "recurrent"}
 RECURRENT = """dtln_1 dtln_2 faster_whisper_silero_vad_v6 gtcrn gtcrn_simple openwakeword_hey_mycroft_v0_1 openwakeword_silero_vad
 piper_tashkeel silero_vad_16k_op15 silero_vad_16k_sequence silero_vad_half silero_vad_openvino_16k speechmos_plcmos_v2""".split()
