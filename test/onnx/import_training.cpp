@@ -257,5 +257,29 @@ TEST_CASE("what is trained of a scale comes back from an export") {
     }
 }
 
+TEST_CASE("a tagger of words, LSTMs of both directions and a dense layer has gradients of all its weights") {
+    Model model(Model::writer_only, 14);
+    model.input("words", {6, 1}, onnx::DataType::int64);
+    model.floats("table", {9, 5}, numbers(45));
+    model.floats("W", {2, 12, 5}, numbers(120)).floats("R", {2, 12, 3}, numbers(72)).floats("B", {2, 24}, numbers(48));
+    model.floats("tags", {6, 4}, numbers(24)).integers("flat", {6, 6});
+    model.node("Gather", {"table", "words"}, {"embedded"}, {}, "embedding")
+        .node("LSTM", {"embedded", "W", "R", "B"}, {"both"},
+              {{"hidden_size", std::int64_t{3}}, {"direction", std::string_view("bidirectional")}}, "lstm")
+        .node("Transpose", {"both"}, {"turned"}, {{"perm", Ints{0, 2, 1, 3}}}, "turn")
+        .node("Reshape", {"turned", "flat"}, {"rows"}, {}, "flatten")
+        .node("MatMul", {"rows", "tags"}, {"y"}, {}, "tagger");
+    const ps::OnnxModel tagger = parse(model.bytes(), to_train);
+    const ps::TrainingGraph step = ps::differentiate(tagger.graph);
+    const auto with = [&](std::string_view part) {
+        return std::ranges::count_if(step.weights, [&](ps::WeightGradient const& weight) {
+            return weight.weight.find(part) != std::string::npos;
+        });
+    };
+    CHECK(with("forward") == 4);
+    CHECK(with("backward") == 4);
+    CHECK(step.weights.size() == 10);
+}
+
 }  // namespace
 }  // namespace training_nodes
