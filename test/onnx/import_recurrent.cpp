@@ -420,4 +420,58 @@ TEST_CASE("weights of recurrent nodes must be known, and an empty batch gives no
     CHECK(none.outputs[0].dims == Ints{3, 1, 0, 4});
 }
 
+TEST_CASE("an LSTM whose weights are bytes is that of the numbers that they stand for") {
+    const Ints scales_of_all{2}, scales_of_each{2, 8};
+    for (Ints const& steps : {scales_of_all, scales_of_each}) {
+        std::size_t count = 1;
+        for (const std::int64_t extent : steps) count *= static_cast<std::size_t>(extent);
+        const Attributes attributes{whole("hidden_size", 2), {"direction", std::string_view("bidirectional")}};
+        Model bytes({4, 1, 3}, 14), floats({4, 1, 3}, 14);
+        const std::vector<std::string> names{"w", "r"};
+        for (const std::string& name : names) {
+            const std::int64_t inputs = name == "w" ? 3 : 2;
+            Ints whole_numbers, zeros;
+            std::vector<float> scales;
+            for (std::int64_t i = 0; i < 2 * inputs * 8; ++i) whole_numbers.push_back(i * 7 % 41 - 20);
+            for (std::size_t i = 0; i < count; ++i) {
+                scales.push_back(0.01F * static_cast<float>(i % 3 + 1));
+                zeros.push_back(static_cast<std::int64_t>(i % 5) - 2);
+            }
+            std::vector<float> real(whole_numbers.size());
+            for (std::int64_t d = 0; d < 2; ++d) {
+                for (std::int64_t i = 0; i < inputs; ++i) {
+                    for (std::int64_t gate = 0; gate < 8; ++gate) {
+                        const auto step = static_cast<std::size_t>(steps.size() == 1 ? d : d * 8 + gate);
+                        real[static_cast<std::size_t>((d * 8 + gate) * inputs + i)] =
+                            static_cast<float>(whole_numbers[static_cast<std::size_t>((d * inputs + i) * 8 + gate)] -
+                                               zeros[step]) *
+                            scales[step];
+                    }
+                }
+            }
+            for (std::int64_t& number : whole_numbers) number &= 255;
+            for (std::int64_t& number : zeros) number &= 255;
+            bytes.numbers_of(onnx::DataType::int8, name, {2, inputs, 8}, whole_numbers)
+                .floats(name + "_scale", steps, scales)
+                .numbers_of(onnx::DataType::int8, name + "_zero", steps, zeros);
+            floats.floats(name, {2, 8, inputs}, real);
+        }
+        bytes.floats("b", {2, 16}, numbers(32)), floats.floats("b", {2, 16}, numbers(32));
+        bytes.node_of("com.microsoft", "DynamicQuantizeLSTM",
+                      {"x", "w", "r", "b", "", "", "", "", "w_scale", "w_zero", "r_scale", "r_zero"},
+                      {"y", "h", "cell"}, attributes);
+        floats.node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "cell"}, attributes);
+        const std::vector<std::vector<float>> x{numbers(12)};
+        const auto expected = run_inputs(parse(floats.bytes_of({"y", "h", "cell"})), x);
+        CHECK(run_inputs(parse(bytes.bytes_of({"y", "h", "cell"})), x) == expected);
+    }
+    Model fewer({4, 1, 3}, 14);
+    fewer.numbers_of(onnx::DataType::int8, "w", {1, 3, 8}, Ints(24, 1))
+        .numbers_of(onnx::DataType::int8, "r", {1, 2, 8}, Ints(16, 1));
+    fewer.floats("s", {3}, {1, 1, 1}).numbers_of(onnx::DataType::int8, "z", {3}, Ints(3, 0));
+    fewer.node_of("com.microsoft", "DynamicQuantizeLSTM", {"x", "w", "r", "", "", "", "", "", "s", "z", "s", "z"},
+                  {"y"});
+    CHECK(refusal(fewer.bytes()).find("weights of 1x3x8 with scales of 3") != std::string::npos);
+}
+
 }  // namespace import_recurrent

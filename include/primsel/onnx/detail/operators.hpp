@@ -196,6 +196,7 @@ inline constexpr Operator operators[] = {
     {"Xor", translate_xor},
     {"com.microsoft.DequantizeLinear", translate_dequantize_linear},
     {"com.microsoft.BiasGelu", translate_biased_gelu},
+    {"com.microsoft.DynamicQuantizeLSTM", translate_dynamic_quantize_lstm},
     {"com.microsoft.FastGelu", translate_biased_gelu},
     {"com.microsoft.FusedConv", translate_fused_conv},
     {"com.microsoft.FusedGemm", translate_fused_gemm},

@@ -7,6 +7,7 @@
 #include <primsel/onnx/detail/slice.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -245,5 +246,48 @@ private:
 }  // namespace detail
 
 inline void translate_recurrent(Call& call) { detail::RecurrentCall(call).translate(); }
+
+namespace detail {
+/// The real numbers of a quantised weight of an LSTM, directions x inputs x gates, with the inputs last. A scale and a
+/// zero point are those of a direction, or of a gate's unit.
+[[nodiscard]] inline OnnxTensor dequantised_gates(Call const& call, std::size_t weight, std::size_t scale) {
+    OnnxTensor const &bytes = call.constant(weight, "weights"), &scales = call.floats(scale, "scale"),
+                     &zeros = call.constant(scale + 1, "zero point");
+    const bool fits = bytes.dims.size() == 3 && !bytes.is_float() && !zeros.is_float() && zeros.dims == scales.dims &&
+                      (scales.dims == Sizes{bytes.dims[0]} || scales.dims == Sizes{bytes.dims[0], bytes.dims[2]});
+    if (!fits) fail("weights of ", to_string(bytes.dims), " with scales of ", to_string(scales.dims));
+    const auto inputs = static_cast<std::size_t>(bytes.dims[1]), gates = static_cast<std::size_t>(bytes.dims[2]);
+    std::vector<float> values = call.build.constants.make<float>(bytes.size());
+    for (std::size_t from = 0; from < values.size(); ++from) {
+        const std::size_t gate = from % gates, input = from / gates % inputs, direction = from / gates / inputs,
+                          step = scales.dims.size() == 1 ? direction : direction * gates + gate;
+        const std::int64_t whole = bytes.integers[from] - zeros.integers[step];
+        values[(direction * gates + gate) * inputs + input] = static_cast<float>(whole) * scales.floats[step];
+    }
+    return own_elements(Sizes{bytes.dims[0], bytes.dims[2], bytes.dims[1]}, OnnxType::float32, std::move(values));
+}
+}  // namespace detail
+
+/// com.microsoft's LSTM whose weights are bytes: it computes with the real numbers that they stand for.
+inline void translate_dynamic_quantize_lstm(Call& call) {
+    NodeProto node = call.node();
+    node.op = "LSTM";
+    std::array<Value, 2> weights;
+    std::vector<Value*> inputs;
+    for (std::size_t i = 0; i < 8; ++i) inputs.push_back(call.has(i) ? &call.input(i) : nullptr);
+    for (std::size_t i = 0; i < 2; ++i) {
+        OnnxTensor real = detail::dequantised_gates(call, 1 + i, 8 + 2 * i);
+        weights[i].dims = real.dims, weights[i].type = OnnxType::float32, weights[i].known = std::move(real);
+        inputs[1 + i] = &weights[i];
+    }
+    std::array<Value, 3> results;
+    std::vector<Value*> outputs;
+    for (std::size_t i = 0; i < 3; ++i) outputs.push_back(call.wants(i) ? &results[i] : nullptr);
+    Call inner(call.build, call.files, node, call.opset(), std::move(inputs), std::move(outputs));
+    translate_recurrent(inner);
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (call.wants(i)) call.give(call.operand_of(results[i]), i);
+    }
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
