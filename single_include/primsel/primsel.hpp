@@ -12128,9 +12128,10 @@ public:
 
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
-            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
-                                         fuse_pad(i) || trim(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i) ||
-                                         join_gate(i) || standardize(i) || regroup(i) || fuse_places(i))) {
+            while (!edit_.removed(i) &&
+                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) || trim(i) ||
+                    join_concats(i) || join_ranges(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i) ||
+                    standardize(i) || regroup(i) || fuse_places(i))) {
             }
         }
         return edit_.graph();
@@ -12397,6 +12398,20 @@ private:
         return parts_[i];
     }
 
+    /// The bytes of convolutions that only a concatenation reads are those of its range: they are rounded once.
+    bool join_ranges(std::size_t i) {
+        const TensorRange range = edit_[i].range;
+        if (as<ConcatParams>(i) == nullptr || !range.known()) return false;
+        bool any = false;
+        for (const std::size_t input : edit_[i].inputs) {
+            if (as<ConvParams>(input) == nullptr || !read_once(input)) continue;
+            if (!edit_[input].range.known() || edit_[input].range == range) continue;
+            edit_.set_range(input, range);
+            any = true;
+        }
+        return any;
+    }
+
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
     /// so that the other is there by then.
     bool fuse_add(std::size_t i) {
@@ -12566,7 +12581,8 @@ namespace network {
 /// reorderings of elements, and concatenations of those, are joined and known again as reshape or channel shuffle,
 /// batch norm and scale fold into the convolution or dense layer before them, and zero padding becomes that of the
 /// convolution or average pooling. Taps of a convolution that only ever meet padding are left out where no weight is
-/// trainable. A concatenation of concatenations is taken apart or shared. The sum of a convolution with something else,
+/// trainable. A concatenation of concatenations is taken apart or shared, and convolutions that only it reads have its
+/// range. The sum of a convolution with something else,
 /// as well as ReLU, ReLU6 and clip, become part of the layer before them, and an activation of several layers becomes
 /// one. So does an instance, group, layer or RMS normalisation where no weight is trainable, with the factors and
 /// summands behind it. Needs no weights.

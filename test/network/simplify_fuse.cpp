@@ -122,6 +122,29 @@ TEST_CASE("simplify: a sum becomes the residual of a convolution in bytes, which
     CHECK(text(checked(graph(grouped, ps::bounds_of(range), true))) == "a(image) sum(a, image)");
 }
 
+TEST_CASE("simplify: a convolution that only a concatenation reads has the concatenation's range") {
+    const ps::TensorRange own{.scale = 0.01F, .zero_point = 100}, of_all{.scale = 0.02F, .zero_point = 90};
+    ps::Graph graph = Builder()
+                          .add("a", conv)
+                          .add("b", conv, {"image"})
+                          .add("c", conv, {"image"})
+                          .add("s", sigmoid_layer, {"image"})
+                          .add("all", ps::ConcatParams{}, {"a", "b", "c", "s"})
+                          .add("after", ps::ConcatParams{ps::Axis::h}, {"all", "all"})
+                          .add("sum", ps::AddParams{}, {"b", "image"})
+                          .add("last", ps::ConcatParams{}, {"sum", "c"})
+                          .graph();
+    for (const char* name : {"a", "b", "s"}) graph.set_range(graph.find(name), own);
+    graph.set_range(graph.find("all"), of_all);
+    const ps::Graph joined = checked(graph);
+    const auto range = [&](const char* name) { return joined[joined.find(name)].range; };
+    CHECK(range("a") == of_all);
+    // Somebody else reads it; its range is unknown; it is no convolution.
+    CHECK(range("b") == own);
+    CHECK(!range("c").known());
+    CHECK(range("s") == own);
+}
+
 TEST_CASE("simplify: a sum stays where no convolution can take it") {
     CHECK(simplified(Builder().add("s", sigmoid_layer).add("sum", ps::AddParams{}, {"s", "image"})) ==
           "s(image) sum(s, image)");

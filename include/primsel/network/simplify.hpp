@@ -37,7 +37,8 @@ namespace network {
 /// reorderings of elements, and concatenations of those, are joined and known again as reshape or channel shuffle,
 /// batch norm and scale fold into the convolution or dense layer before them, and zero padding becomes that of the
 /// convolution or average pooling. Taps of a convolution that only ever meet padding are left out where no weight is
-/// trainable. A concatenation of concatenations is taken apart or shared. The sum of a convolution with something else,
+/// trainable. A concatenation of concatenations is taken apart or shared, and convolutions that only it reads have its
+/// range. The sum of a convolution with something else,
 /// as well as ReLU, ReLU6 and clip, become part of the layer before them, and an activation of several layers becomes
 /// one. So does an instance, group, layer or RMS normalisation where no weight is trainable, with the factors and
 /// summands behind it. Needs no weights.

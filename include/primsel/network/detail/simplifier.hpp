@@ -25,9 +25,10 @@ public:
 
     [[nodiscard]] Graph run() {
         for (std::size_t i = 0; i < edit_.size(); ++i) {
-            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
-                                         fuse_pad(i) || trim(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i) ||
-                                         join_gate(i) || standardize(i) || regroup(i) || fuse_places(i))) {
+            while (!edit_.removed(i) &&
+                   (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) || fuse_pad(i) || trim(i) ||
+                    join_concats(i) || join_ranges(i) || fuse_add(i) || fuse_clamp(i) || join_gate(i) ||
+                    standardize(i) || regroup(i) || fuse_places(i))) {
             }
         }
         return edit_.graph();
@@ -292,6 +293,20 @@ private:
         auto* concat = as<ConcatParams>(i);
         if (concat == nullptr || concat->axis != axis) return {&i, 1};
         return parts_[i];
+    }
+
+    /// The bytes of convolutions that only a concatenation reads are those of its range: they are rounded once.
+    bool join_ranges(std::size_t i) {
+        const TensorRange range = edit_[i].range;
+        if (as<ConcatParams>(i) == nullptr || !range.known()) return false;
+        bool any = false;
+        for (const std::size_t input : edit_[i].inputs) {
+            if (as<ConvParams>(input) == nullptr || !read_once(input)) continue;
+            if (!edit_[input].range.known() || edit_[input].range == range) continue;
+            edit_.set_range(input, range);
+            any = true;
+        }
+        return any;
     }
 
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
