@@ -25,10 +25,15 @@ from onnxruntime_logits import make_session
 BOUND = 1e-4
 
 
+def inputs_in(model):
+    """The inputs that are no weights."""
+    weights = {weight.name for weight in model.graph.initializer}
+    return [value for value in model.graph.input if value.name not in weights]
+
+
 def inputs_of(model, open_extent):
     """Random values for each input that is no weight."""
-    weights = {weight.name for weight in model.graph.initializer}
-    values = [value for value in model.graph.input if value.name not in weights]
+    values = inputs_in(model)
     dims_of = {value.name: value.type.tensor_type.shape.dim for value in values}
     batches = {dims[0].dim_param for dims in dims_of.values() if dims} - {""}
     random, inputs = numpy.random.default_rng(1), {}
@@ -41,6 +46,15 @@ def inputs_of(model, open_extent):
         is_float = numpy.issubdtype(kind, numpy.floating)
         inputs[value.name] = random.standard_normal(shape).astype(kind) if is_float else numpy.ones(shape, kind)
     return inputs
+
+
+def fixed(model, inputs):
+    """A copy of the model whose inputs have the shapes of these values."""
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    for value in inputs_in(result):
+        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, inputs[value.name].shape))
+    return result
 
 
 def ours(program, path, inputs, folder):

@@ -6,8 +6,8 @@
 
 Makes virtual environments with PyTorch, TensorFlow and JAX in --work (nine gigabytes, once), exports networks with random weights into
 WORK/exported (exported_nets.py, exported_keras.py, exported_again.py), and fetches the published files with recurrent layers
-(published.py). Each file is then checked in primsel. What was checked is in --out and not checked again; --again REASON, such as
-refused, checks those of one verdict again.
+(published.py, which needs pip and npm). Each file is then checked in primsel. What was checked is in --out and not checked again, but for
+rows that have the text of --again, such as refused.
 
 right: every output as check_files.py compares it; of float16 files and other opsets, an error beside PyTorch's default file of at
 most 1e-4 or 1.05 times ONNX Runtime's. slower, least, median: of ONNX Runtime's time over primsel's, each the least of the medians of
@@ -42,6 +42,8 @@ TORCH = "small", "old", "opset", "timm", "torchvision"
 AGAIN = "onnxsim", "onnxslim", "onnxoptimizer", "float16", "ort-basic", "ort-extended"
 KERAS = {f"keras-{backend}": backend for backend in ("torch", "jax", "tensorflow")}
 GROUPS = [*TORCH, *KERAS, "recurrent", *AGAIN]
+# The files of FROM_SOURCES are made from those of SOURCES, or compared with them.
+SOURCES, FROM_SOURCES = ("small", "timm"), {"opset", *AGAIN}
 # Files of these groups are trained, pruned and written back; the others hold the same networks.
 WHOLE = {"small", "old", "timm", "torchvision", *KERAS, "recurrent"}
 RECURRENT = """dtln_1 dtln_2 faster_whisper_silero_vad_v6 gtcrn gtcrn_simple openwakeword_hey_mycroft_v0_1 openwakeword_silero_vad
@@ -96,7 +98,7 @@ def make_files(options, folder):
         subprocess.run([environment(options.work, name), "-B", HERE / script, *map(str, arguments)], check=True)
 
     chosen = options.groups
-    if torch := [group for group in TORCH if group in chosen or (set(AGAIN) & set(chosen) and group in ("small", "timm"))]:
+    if torch := [group for group in TORCH if group in chosen or (FROM_SOURCES & set(chosen) and group in SOURCES)]:
         run("torch", "exported_nets.py", folder, *torch)
     for group, backend in KERAS.items():
         if group in chosen:
@@ -108,10 +110,6 @@ def make_files(options, folder):
 
 
 # --- one file
-
-
-def last_line(text):
-    return (text.strip().splitlines() or ["?"])[-1]
 
 
 class Program:
@@ -126,18 +124,13 @@ class Program:
             done = subprocess.run([self.program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=300)
         except subprocess.TimeoutExpired:
             return "takes more than 300 s"
-        return None if done.returncode == 0 else last_line(done.stderr)
+        return None if done.returncode == 0 else prepare.last_line(done.stderr)
 
 
 def tensors(values):
     """Names, types and sizes."""
     return [(value.name, value.type.tensor_type.elem_type,
              [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]) for value in values]
-
-
-def inputs_in(model):
-    weights = {weight.name for weight in model.graph.initializer}
-    return [value for value in model.graph.input if value.name not in weights]
 
 
 def agree(found, wanted, open_sizes):
@@ -212,7 +205,7 @@ def pruned(program, path, compare):
 
 def written_back(program, path, inputs):
     import onnx
-    from check_files import plain_options, verdict
+    from check_files import inputs_in, plain_options, verdict
     from onnxruntime_logits import make_session
 
     back = program.folder / "back.onnx"
@@ -226,7 +219,7 @@ def written_back(program, path, inputs):
     try:
         found = make_session(back).run(None, inputs)
     except Exception as fault:
-        return f"ONNX Runtime refuses it: {last_line(str(fault))}"
+        return f"ONNX Runtime refuses it: {prepare.last_line(fault)}"
     wanted, again = (make_session(path, options).run(None, inputs) for options in (None, plain_options()))
     what, detail = verdict(found, wanted, again)
     return None if what == "equal" else f"{what}: {detail}"
@@ -235,7 +228,7 @@ def written_back(program, path, inputs):
 def source_of(path):
     """The file of the same network by PyTorch's default exporter, if there is one."""
     name = path.stem.rsplit(".", 1)[0] if path.parent.name == "opset" else path.stem
-    return next((file for group in ("small", "timm") if (file := path.parent.parent / group / f"{name}.onnx").exists()), None)
+    return next((file for group in SOURCES if (file := path.parent.parent / group / f"{name}.onnx").exists()), None)
 
 
 def judged_by_source(program, path, inputs):
@@ -256,17 +249,6 @@ def judged_by_source(program, path, inputs):
     return "equal" if here <= max(BOUND, 1.05 * theirs) else "different", f"{here:.1e}, ONNX Runtime {theirs:.1e}"
 
 
-def fixed(model, inputs):
-    """The model with nothing open."""
-    import onnx
-
-    result = onnx.ModelProto()
-    result.CopyFrom(model)
-    for value in inputs_in(result):
-        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, inputs[value.name].shape))
-    return result
-
-
 def check(options, group, path):
     """The row of a file."""
     import onnx
@@ -280,7 +262,7 @@ def check(options, group, path):
         model = onnx.load(path)
         inputs = check_files.inputs_of(model, OPEN.get(path.stem, 224))
         whole = program.folder / "fixed.onnx"
-        onnx.save(fixed(model, inputs), whole)
+        onnx.save(check_files.fixed(model, inputs), whole)
         try:
             if group in ("float16", "opset"):
                 row["verdict"], row["detail"] = judged_by_source(program, path, inputs)
@@ -295,9 +277,9 @@ def check(options, group, path):
             try:
                 row |= layers.measure(whole, inputs, settings, program.folder)
             except Exception as fault:  # of either engine
-                row["untimed"] = f"{type(fault).__name__}: {last_line(str(fault))}"
+                row["untimed"] = f"{type(fault).__name__}: {prepare.last_line(fault)}"
         if group in WHOLE and not options.fast:
-            row["train"] = trained(program, fixed(model, inputs), inputs)
+            row["train"] = trained(program, check_files.fixed(model, inputs), inputs)
             row["prune"] = pruned(program, whole, lambda file: check_files.check(tool, file, 224))
             row["back"] = written_back(program, whole if path.stem in OPEN else path, inputs)
     return row
@@ -353,6 +335,9 @@ def main():
         rows = {(row["group"], row["name"]): row for row in map(json.loads, options.out.read_text().splitlines())}
     if options.report:
         return report(list(rows.values()), folder)
+    for file in (options.build / "bin/primsel", *([options.worker] if options.rounds else [])):
+        if not file.exists():
+            sys.exit(f"exporters.py: there is no {file}; --help says what builds it")
     folder.mkdir(parents=True, exist_ok=True)
     if not options.keep:
         make_files(options, folder)

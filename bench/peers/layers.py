@@ -32,7 +32,7 @@ import onnx
 import onnxruntime
 
 import draw
-from check_files import BOUND, inputs_of, plain_options
+from check_files import BOUND, fixed, inputs_of, plain_options
 from onnxruntime_logits import make_session
 from worker import Worker, progress
 
@@ -125,11 +125,7 @@ def cases(options):
         def load(path):
             model = onnx.load(str(path))
             inputs = inputs_of(model, options.open)
-            for value in model.graph.input:
-                if value.name in inputs:
-                    kind, shape = value.type.tensor_type.elem_type, inputs[value.name].shape
-                    value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, kind, shape))
-            return "file", path.name, model, inputs
+            return "file", path.name, fixed(model, inputs), inputs
         return {str(path): (lambda path=path: load(path)) for path in options.files}
     make, word = (draw.network, "network") if options.nets else (draw.layer, "layer")
     indices = range(options.count) if options.only is None else [options.only]
