@@ -60,7 +60,7 @@ def parse():
     parser.add_argument("--work", type=pathlib.Path, default=prepare.TOP / "build/peers", help="folder for everything")
     parser.add_argument("--build", type=pathlib.Path, default=prepare.TOP / "build/release", help="folder of primsel's programs")
     parser.add_argument("--out", type=pathlib.Path, help="what was checked (WORK/exporters.jsonl)")
-    parser.add_argument("--again", metavar="REASON", help="check the rows again that have this anywhere")
+    parser.add_argument("--again", metavar="TEXT", help="check the rows again that have this anywhere")
     parser.add_argument("--rounds", type=int, default=5, help="of each engine; 0: measure no time")
     parser.add_argument("--cpu", action="store_true", help="compare processor time, on a machine that others keep busy")
     parser.add_argument("--worker", type=pathlib.Path, help="(BUILD/bin/peers/primsel_worker)")
