@@ -3,7 +3,8 @@
 # one has a single element, it is right for the same numbers.
 #
 # onnxruntime 1.32.0 on the CPU, onnx 1.23.2. Input: 1 x 4 x 5 floats, blocks of 2 with a dilation of 2, an image of 7, two
-# channels. Exact: each element added to its place by the text of the operator, in doubles.
+# channels. Exact: each element added to its place by the text of the operator, in doubles. Seen: the channels are off by 2.3 and 2.7 along
+# one axis, and by at most 3e-8 along two.
 #
 # Exits with 0 as long as it is so.
 set -euo pipefail

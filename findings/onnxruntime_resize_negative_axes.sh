@@ -3,8 +3,8 @@
 # from the front.
 #
 # onnxruntime 1.32.0 on the CPU, onnx 1.23.2. Input: 1 x 1 x 10 x 20, sizes 20 x 20, "not_smaller": the scale of both axes is 2, the
-# larger of 20 / 10 and 20 / 20, and the result 20 x 40. So it is with axes 2, 3. ONNX: "Negative value means counting dimensions
-# from the back".
+# larger of 20 / 10 and 20 / 20, and the result 20 x 40. Seen: 20 x 40 with axes 2, 3, and 10 x 20 with axes -2, -1. ONNX: "Negative value
+# means counting dimensions from the back".
 #
 # Exits with 0 as long as it is so.
 set -euo pipefail
