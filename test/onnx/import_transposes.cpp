@@ -176,4 +176,19 @@ TEST_CASE("a convolution with channels last has its bias and normalisation folde
     CHECK(kinds(ps::simplify(parse(net.model.bytes()).graph)) == Strings{"input", "conv", "max_pool"});
 }
 
+TEST_CASE("a waiting tensor that is no data of a reduction is refused as its axes") {
+    Network net({1, 3, 6, 7}, true);
+    net.model.node("ReduceSum", {net.floats({7}), net.last("x")}, {"y"});
+    CHECK_THROWS_AS(parse(net.model.bytes()), ps::error);
+}
+
+TEST_CASE("a weight that the caller gives is not read in the order of axes that it has behind a transpose") {
+    Network net({1, 3, 6, 7}, true);
+    net.model.input("w", {3, 3, 3, 8});
+    net.model.node("ConvTranspose", {"x", net.back("w")}, {"y"});
+    ps::OnnxOptions options;
+    options.values.emplace("w", ps::make_onnx_tensor("w", {3, 3, 3, 8}, numbers(216)));
+    CHECK_THROWS_AS(parse(net.model.bytes(), options), ps::error);
+}
+
 }  // namespace import_transposes

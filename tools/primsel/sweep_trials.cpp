@@ -37,6 +37,10 @@ struct JudgingSweeps : ps::DefaultPolicies {
 /// The parameter that is the precision of a trial's network.
 constexpr std::string_view precision_parameter = "precision";
 
+bool has_ranges(ps::Graph const& graph) {
+    return std::ranges::any_of(graph.nodes(), [](ps::Node const& node) { return node.range.known(); });
+}
+
 /// "Top-1" is top1.
 std::string plain(std::string const& name) {
     std::string letters;
@@ -174,6 +178,11 @@ PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file,
     for (ps::search::Parameter const& parameter : space_.parameters()) {
         if (parameter.name() == precision_parameter) bind_precision(parameter);
     }
+    if (!varies_precision_) may_be_int8_ = options_.planning.precision == ps::Precision::int8;
+    const bool needs_ranges = may_be_int8_ && (!options_.measure.empty() || !options_.out.empty());
+    if (needs_ranges && !images_ && !training_ && !has_ranges(model_.graph)) {
+        ps::fail(options_.file, ": networks in int8 need images to choose ranges by, as --images");
+    }
     if (options_.schedule.empty()) {
         bind_patterns();
     } else {
@@ -210,7 +219,6 @@ void PruningTrials::bind_metrics(ps::search::Sweep const& sweep) {
 
 void PruningTrials::bind_precision(ps::search::Parameter const& parameter) {
     varies_precision_ = true;
-    bool any_int8 = false;
     for (std::size_t i = 0; i < std::max<std::size_t>(parameter.count(), 1); ++i) {
         const double middle = (static_cast<double>(i) + 0.5) / static_cast<double>(parameter.count());
         const std::string name = ps::search::text_of(parameter.at(parameter.count() == 0 ? 0.0 : middle));
@@ -219,10 +227,7 @@ void PruningTrials::bind_precision(ps::search::Parameter const& parameter) {
             ps::fail(options_.file, ": parameter ", precision_parameter, " cannot be ", name,
                      "; there are float32, bf16 and int8");
         }
-        any_int8 = any_int8 || precision == ps::Precision::int8;
-    }
-    if (any_int8 && !images_ && !training_ && (!options_.measure.empty() || !options_.out.empty())) {
-        ps::fail(options_.file, ": networks in int8 need images to choose ranges by, as --images");
+        may_be_int8_ = may_be_int8_ || precision == ps::Precision::int8;
     }
 }
 ps::Precision PruningTrials::precision(ps::search::SearchPoint const& point) const {
@@ -342,7 +347,7 @@ ps::prune::RemovedGroups PruningTrials::choice(std::vector<Thinning> const& thin
 double PruningTrials::computed(std::string const& metric, ps::Graph const& graph, ps::Precision precision) const {
     if (metric == "latency") {
         ps::Graph known = graph;
-        // Prices depend on which tensors have ranges, not on the ranges.
+        // Prices depend on which tensors have ranges, and little on the ranges.
         for (std::size_t i = 0; i < known.size() && precision == ps::Precision::int8; ++i) {
             if (!known[i].range.known()) known.set_range(i, {.scale = 1, .zero_point = 0});
         }
@@ -387,7 +392,7 @@ Metrics PruningTrials::known(ps::search::SearchPoint const& point) const {
 }
 
 ps::Graph PruningTrials::calibrated(ps::prune::Pruned const& network, ps::Precision precision) const {
-    if (precision != ps::Precision::int8) return network.graph;
+    if (precision != ps::Precision::int8 || has_ranges(network.graph)) return network.graph;
     constexpr int most = 64;
     AnyImages const& images = training_ ? *training_ : *images_;
     std::vector<float> pixels;

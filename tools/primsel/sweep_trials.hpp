@@ -155,7 +155,7 @@ private:
     std::optional<AnyImages> images_, training_;
     ps::Normalise normalise_;
     double whole_latency_ = 0, threshold_ = 0;
-    bool needs_accuracy_ = false, needs_hybrid_ = false, varies_precision_ = false;
+    bool needs_accuracy_ = false, needs_hybrid_ = false, varies_precision_ = false, may_be_int8_ = false;
     std::map<ps::Precision, SecondsPredictor> predicted_seconds_;
     mutable std::mutex mutex_;
     mutable std::map<std::vector<std::size_t>, Metrics> known_;  // by the precision and the counts of all thinnings

@@ -34,8 +34,11 @@ struct Op<PlacedGradientParams> {
         if (const auto* sample = std::get_if<GridSampleParams>(&params.layer.params)) {
             each = 2.0 * Op<GridSampleParams>::taps_of(*sample) + 60.0 / std::max(1, params.image.c);
         } else if (const auto* align = std::get_if<RoiAlignParams>(&params.layer.params)) {
+            // A sample's place is found anew for each channel.
+            Shape channel = params.image;
+            channel.c = align->images;
             OpCounts forward = Op<RoiAlignParams>::work<Arch, L>(
-                *align, std::array{params.image, inputs[inputs.size() - 3], inputs[inputs.size() - 2]}, inputs.back());
+                *align, std::array{channel, inputs[inputs.size() - 3], inputs[inputs.size() - 2]}, inputs.back());
             forward.scalars += forward.operations;
             forward.operations = 0;
             forward.bytes += 4 * static_cast<double>(output.size());

@@ -317,6 +317,7 @@ private:
             }
             const OnnxOwnOperator* const own = find_own(options_.own_operators, node);
             const bool is_translated = own == nullptr && operator_of(node) != nullptr && is_own_domain(node.domain);
+            if (own != nullptr || operator_of(node) != nullptr) build_.set_name(name_of(node, inputs));
             detail::BeforeTranspose before;
             const bool goes_before = is_translated && before.find(node, scopes_.back().opset, inputs, build_);
             const bool may_read_waiting =
@@ -326,7 +327,6 @@ private:
             for (const std::string_view name : node.outputs) {
                 outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);
             }
-            build_.set_name(name_of(node, inputs));
             // Integers stay what they stand for where they only move.
             const bool moves = own == nullptr && operator_of(node)->moves && !inputs.empty() && inputs[0] != nullptr &&
                                inputs[0]->plays(Quantised::Role::integers);

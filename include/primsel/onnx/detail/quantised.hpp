@@ -122,10 +122,10 @@ void for_scaled(Sizes const& dims, Scales const& scales, F const& f) {
     }
 }
 
-/// Whether the elements are bytes, and so many that copies of them as wider numbers are felt: 16 KiB and more.
+/// Whether the elements are bytes, and so many that copies of them as wider numbers are felt.
 [[nodiscard]] inline bool is_many_bytes(OnnxTensor const& tensor) {
     const bool is_byte = tensor.type == OnnxType::int8 || tensor.type == OnnxType::uint8;
-    return is_byte && tensor.size() >= std::size_t{1} << 14;
+    return is_byte && tensor.size() >= many_bytes;
 }
 /// The real numbers of bytes with a scale for the tensor or for each place of an axis.
 [[nodiscard]] inline StoredFloats dequantised_bytes(OnnxTensor const& tensor, Scales const& scales) {

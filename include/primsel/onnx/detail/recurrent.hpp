@@ -253,7 +253,11 @@ namespace detail {
 [[nodiscard]] inline OnnxTensor dequantised_gates(Call const& call, std::size_t weight, std::size_t scale) {
     OnnxTensor const &bytes = call.constant(weight, "weights"), &scales = call.floats(scale, "scale"),
                      &zeros = call.constant(scale + 1, "zero point");
-    const bool fits = bytes.dims.size() == 3 && !bytes.is_float() && !zeros.is_float() && zeros.dims == scales.dims &&
+    const bool is_bytes = bytes.type == OnnxType::int8 || bytes.type == OnnxType::uint8;
+    if (!is_bytes || zeros.type != bytes.type) {
+        fail("weights of ", to_string(bytes.type), " with a zero point of ", to_string(zeros.type));
+    }
+    const bool fits = bytes.dims.size() == 3 && zeros.dims == scales.dims &&
                       (scales.dims == Sizes{bytes.dims[0]} || scales.dims == Sizes{bytes.dims[0], bytes.dims[2]});
     if (!fits) fail("weights of ", to_string(bytes.dims), " with scales of ", to_string(scales.dims));
     const auto inputs = static_cast<std::size_t>(bytes.dims[1]), gates = static_cast<std::size_t>(bytes.dims[2]);
@@ -286,7 +290,7 @@ inline void translate_dynamic_quantize_lstm(Call& call) {
     Call inner(call.build, call.files, node, call.opset(), std::move(inputs), std::move(outputs));
     translate_recurrent(inner);
     for (std::size_t i = 0; i < 3; ++i) {
-        if (call.wants(i)) call.give(call.operand_of(results[i]), i);
+        if (call.wants(i)) call.give(std::move(results[i]), i);
     }
 }
 

@@ -178,9 +178,12 @@ inline void translate_max_unpool(Call& call) {
         fail("its kernel_shape, strides and pads do not fit ", to_string(dims));
     }
     for (std::size_t i = 0; i < axes; ++i) {
-        const std::int64_t all = bounded_product({dims[2 + i] - 1, strides[i]}) + kernel->ints[i];
-        dims[2 + i] = all - pads[i] - pads[axes + i];
-        if (strides[i] < 1 || kernel->ints[i] < 1 || dims[2 + i] < 1) fail("its strides or pads are impossible");
+        const std::int64_t window = bounded(kernel->ints[i], 1, largest_window, "a window"),
+                           stride = bounded(strides[i], 1, largest_window, "a stride"),
+                           before = bounded(pads[i], 0, largest_window, "a padding"),
+                           after = bounded(pads[axes + i], 0, largest_window, "a padding");
+        dims[2 + i] = bounded_product({dims[2 + i] - 1, stride}) + window - before - after;
+        if (dims[2 + i] < 1) fail("its pads leave nothing");
     }
     if (call.has(2)) {
         const Sizes asked = call.integers(2, "output shape");

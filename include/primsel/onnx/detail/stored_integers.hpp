@@ -14,8 +14,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A range of const std::int64_t, whatever address it has, or of bytes. Bytes are widened when somebody first reads
-/// them, once for all copies of this object. Reading is safe from several threads.
+namespace onnx {
+/// So many bytes are not copied as wider numbers before somebody reads them.
+inline constexpr std::size_t many_bytes = std::size_t{1} << 14;
+}  // namespace onnx
+
+/// A range of const std::int64_t, or bytes of a file. Bytes are widened on the first read, once for all copies of this
+/// object. Reading is safe from several threads.
 class StoredIntegers {
 public:
     StoredIntegers() = default;
@@ -39,7 +44,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     /// Whether they are stored as bytes.
     [[nodiscard]] bool is_bytes() const noexcept { return widened_ != nullptr; }
-    /// Those bytes; int8 in two's complement.
+    /// Those bytes, where is_bytes(); int8 in two's complement.
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return widened_->bytes.first(size_); }
 
     /// Throws std::bad_alloc when there is no room to widen them.

@@ -121,9 +121,9 @@ void with_type(OnnxType type, F const& f) {
                 .integers = {},
                 .owner = owner};
     }
-    // Copies of so many as wider numbers are felt.
+    // Many bytes stay where they are: as std::int64_t they would take eight times the memory.
     const bool is_signed = type == OnnxType::int8;
-    if ((is_signed || type == OnnxType::uint8) && count >= std::size_t{1} << 14) {
+    if ((is_signed || type == OnnxType::uint8) && count >= many_bytes) {
         return {.name = {},
                 .dims = std::move(dims),
                 .type = type,
@@ -182,6 +182,12 @@ void with_type(OnnxType type, F const& f) {
     for (const std::string_view list : lists) {
         const char *at = list.data(), *const end = at + list.size();
         while (at != end) values.push_back(static_cast<std::int64_t>(protozero::decode_varint(&at, end)));
+    }
+    const bool is_signed = proto.type == OnnxType::int8;
+    for (const std::int64_t value : values) {
+        if (bytes == 1 && value != (is_signed ? std::int64_t{static_cast<std::int8_t>(value)} : value & 255)) {
+            fail("an element of ", value, " in ", to_string(proto.type));
+        }
     }
     if (is_nibbles) {
         std::string raw;

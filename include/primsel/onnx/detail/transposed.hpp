@@ -1,5 +1,5 @@
-// Transposes of channels to the end and back wait: what works element by element, or along an axis, is computed on the
-// tensor before them, so that those of a channels-last network, as Keras writes it, meet and go.
+// Delays transposes that move channels last or back. Elementwise operators and reductions run on the tensor before the
+// transpose, so that opposite transposes of a channels-last network, as Keras writes it, cancel.
 #pragma once
 
 #include <primsel/onnx/detail/call.hpp>
@@ -57,7 +57,7 @@ template <class T>
     for (const std::size_t axis : order) result.push_back(dims[axis]);
     return result;
 }
-/// The order that takes back another.
+/// Returns the inverse of an order.
 [[nodiscard]] inline AxisOrder back_from(AxisOrder const& order) {
     AxisOrder result(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = i;
@@ -79,7 +79,7 @@ inline void settle(Value& value, Builder& build) {
     build.set_name(name);
 }
 
-/// Lets a transpose by these axes wait, or meet the one that its input waits for. Says whether it does.
+/// Delays a transpose by these axes, or cancels it against the one that its input waits for. Returns whether it did.
 [[nodiscard]] inline bool wait(Call& call, AxisOrder const& axes) {
     Value& source = call.input(0);
     if (source.quantised || axes.size() != source.dims.size()) return false;
@@ -90,6 +90,7 @@ inline void settle(Value& value, Builder& build) {
     Value result = source;
     result.node = layer_of(source, call.build);
     result.is_input = false;
+    result.given = nullptr;  // it is in the order of the source
     result.dims = ordered(source.dims, axes);
     result.order = meets ? AxisOrder{} : std::move(order);
     result.transpose = call.build.name();
@@ -113,9 +114,11 @@ public:
         const bool concat = node.op == "Concat";
         if (concat || std::ranges::binary_search(elementwise_operators, node.op))
             return opset >= 7 && take_all(inputs, build, concat) && (!concat || change_axis());
-        if (!std::ranges::binary_search(reducing_operators, node.op) || inputs[0] == nullptr || inputs[0]->quantised)
+        const Value* const data = inputs[0];
+        if (!std::ranges::binary_search(reducing_operators, node.op) || data == nullptr || data->order.empty() ||
+            data->quantised)
             return false;
-        take(*inputs[0]).dims = ordered(inputs[0]->dims, back_);
+        take(*data).dims = ordered(data->dims, back_);
         for (std::size_t i = 1; i < inputs.size(); ++i) {
             if (inputs[i] != nullptr && !inputs[i]->known) return false;
             values_.push_back(inputs[i]);
@@ -204,7 +207,9 @@ private:
     }
     [[nodiscard]] bool change_axes() {
         Sizes axes;
-        if (AttributeProto* attributes = attribute("axes")) {
+        AttributeProto* const attributes = attribute("axes");
+        if (attributes != nullptr && values_.size() > 1) return false;
+        if (attributes != nullptr) {
             for (std::int64_t& axis : attributes->ints) axes.push_back(axis = before(axis));
         } else if (values_.size() == 2 && values_[1] != nullptr && !values_[1]->known->is_float()) {
             for (const std::int64_t axis : values_[1]->known->integers) axes.push_back(before(axis));
@@ -249,9 +254,9 @@ inline void translate_transpose(Call& call) {
     if (axis_indices(order, rank).size() != rank) fail("its perm has ", order.size(), " axes of ", rank);
     if (const OnnxTensor* known = call.known(0)) {
         // A weight that layers have both as it is and transposed is one.
-        const bool is_turned = axes == std::vector<std::size_t>{1, 0} && known->is_float();
-        return call.give(is_turned ? call.build.transposed(*known)
-                                   : pick(*known, permutation(known->dims, axes), call.build.constants));
+        const bool is_transposed = axes == std::vector<std::size_t>{1, 0} && known->is_float();
+        return call.give(is_transposed ? call.build.transposed(*known)
+                                       : pick(*known, permutation(known->dims, axes), call.build.constants));
     }
     if (detail::wait(call, axes)) return;
     detail::settle(call.input(0), call.build);
