@@ -2533,7 +2533,7 @@ struct RecurrentParams {
     /// lstm: peepholes of i, o and f, n each, by which the cell is added to what these gates get; o's sees the new
     /// cell.
     bool has_peepholes = false;
-    /// The last inputs are the weight and the bias, as vectors of the batch: in a training step, where they change.
+    /// Whether weight and bias are the last inputs, one for all images, as in a training step.
     bool reads_weights = false;
     /// The results: h of every step, h of the last step, the cell of the last step.
     bool gives_all = true, gives_last = false, gives_cell = false;
@@ -3293,7 +3293,7 @@ struct ResizeGradientParams {
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
 };
 
-/// A layer that reads or changes elements at the places that an input names: its parameters and its shapes.
+/// The parameters of a layer that reads or changes elements at the places that an input names.
 struct PlacedLayer {
     std::variant<GatherParams, ScatterParams, GridSampleParams, RoiAlignParams> params{};
 
@@ -15052,9 +15052,10 @@ struct SimdGemm {
                   .working_set = a + packed + c});
     }
 
-    /// The panels that are packed together: as many as take a quarter of L2 where C takes twice as much. A panel writes
-    /// a few lines of every row of C, which nothing prefetches, and in small pages looks up each row's page again; with
-    /// several panels a few rows are written in longer runs. In L2, one panel at a time is faster.
+    /// The panels that are packed together: as many as fill a quarter of L2, at most 16, if C is larger than twice L2;
+    /// else one. A panel writes a few lines of every row of C, which nothing prefetches, and in small pages looks up
+    /// each row's page again; with several panels a few rows are written in longer runs. In L2, one panel at a time is
+    /// faster.
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panels_at_once(int m, int n, int k) {
         if (static_cast<std::size_t>(m) * static_cast<std::size_t>(n) <= 2 * l2_floats) return 1;
@@ -19710,7 +19711,7 @@ private:
         if (is_nan(at) || at < -far) at = -far;
         if (at > far) at = far;
         const bool cubic = params.mode == ResizeMode::cubic;
-        // Pixels of the image by which a place moves.
+        // The derivative of the pixel coordinate with respect to the grid's value.
         double rate = params.pixels ? 1 : (params.align_corners ? end : size) / 2;
         if (!cubic) at = held(params, at, end, &rate);
         const double below = params.mode == ResizeMode::nearest ? std::nearbyint(at) : std::floor(at),
@@ -19741,7 +19742,7 @@ private:
         }
         return taps;
     }
-    /// The place inside that stands for one outside. `rate` is multiplied by how far it moves as that one does.
+    /// The place inside that stands for one outside. `rate` is multiplied by its derivative: 1, -1 or 0.
     [[nodiscard]] static double held(GridSampleParams const& params, double at, double end, double* rate = nullptr) {
         if (params.padding == SamplePadding::zeros) return at;
         if (params.padding == SamplePadding::reflection) {
@@ -21272,7 +21273,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Adds dy to the elements of which each place's result was made, place by place: no two threads change one element.
+/// Adds dy to what each place read or changed; threads share no element.
 template <>
 struct Op<PlacedGradientParams> {
     static constexpr bool in_place = false;
@@ -21285,8 +21286,11 @@ struct Op<PlacedGradientParams> {
         if (const auto* sample = std::get_if<GridSampleParams>(&params.layer.params)) {
             each = 2.0 * Op<GridSampleParams>::taps_of(*sample) + 60.0 / std::max(1, params.image.c);
         } else if (const auto* align = std::get_if<RoiAlignParams>(&params.layer.params)) {
+            // A sample's place is found anew for each channel.
+            Shape channel = params.image;
+            channel.c = align->images;
             OpCounts forward = Op<RoiAlignParams>::work<Arch, L>(
-                *align, std::array{params.image, inputs[inputs.size() - 3], inputs[inputs.size() - 2]}, inputs.back());
+                *align, std::array{channel, inputs[inputs.size() - 3], inputs[inputs.size() - 2]}, inputs.back());
             forward.scalars += forward.operations;
             forward.operations = 0;
             forward.bytes += 4 * static_cast<double>(output.size());
@@ -21318,7 +21322,7 @@ struct Op<PlacedGradientParams> {
 private:
     [[nodiscard]] static std::size_t size_of(int extent) { return static_cast<std::size_t>(extent); }
 
-    /// Channel by channel: rows of dy, or elements of them, are changes that are added to nothing.
+    /// Each channel is computed alone: rows of dy, or single elements, are added to zeros.
     static void run(GatherParams const& gather, PlacedGradientParams const& params, OpArgs const& args) noexcept {
         const auto c = size_of(params.image.c), h = size_of(params.image.h), w = size_of(params.image.w),
                    n = size_of(args.src_shape[1].h);
@@ -21331,7 +21335,7 @@ private:
                                                                                                    : channel / c * n);
                     float* const to = dx + channel * h * w;
                     std::fill_n(to, h * w, 0.0F);
-                    // How many elements a number moves.
+                    // The number of elements that an index moves.
                     const std::size_t each = gather.elements ? 1 : w;
                     for (std::size_t i = 0; i < n * w; i += each) {
                         const std::size_t row = op::detail::gathered_row(gather, at[i / each], h);
@@ -23173,8 +23177,8 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Computes forward again what the gates get, step by step, then goes back from the last step (Werbos 1990). Some
-/// sequences at a time meet the weights as rows of a product of matrices.
+/// Recomputes the inputs of the gates step by step, then runs backpropagation through time from the last step (Werbos
+/// 1990). Some sequences at a time are the rows of each matrix product.
 template <>
 struct Op<RecurrentGradientParams> {
     static constexpr bool in_place = false;
@@ -23243,7 +23247,7 @@ private:
               has_cell(params.kind == RecurrentKind::lstm) {}
 
         [[nodiscard]] std::size_t transposed() const { return round_up_floats(width * hidden); }
-        /// The gates of which h is multiplied, and not r * h.
+        /// The columns of the gates whose weights multiply h; those after them multiply r * h.
         [[nodiscard]] std::size_t of_h(RecurrentParams const& params) const {
             return params.kind == RecurrentKind::gru && !params.resets_product ? 2 * hidden : width;
         }
@@ -23255,8 +23259,8 @@ private:
             return std::max(Op<MatMulParams>::scratch_floats<Arch>({}, forward, 1),
                             Op<MatMulParams>::scratch_floats<Arch>({}, back, 1));
         }
-        /// h, its gradient, that of the cell, what does not pass the weights, two products of n columns, what meets the
-        /// weights, all cells.
+        /// h, its gradient, that of the cell, the part of it that bypasses the weights, two products of n columns, the
+        /// products of the gates, all cells.
         template <class Arch>
         [[nodiscard]] std::size_t of_worker() const {
             return round_up_floats(together * (6 * hidden + width) + cells()) + of_matmul<Arch>();
@@ -38163,17 +38167,17 @@ private:
         const Shape rows = result_.graph[all].shape;
         // Columns of all steps as channels.
         const auto channels = [&](std::string const& name, int first, int count) {
-            const AsStridedParams turned{.dims = {count, x.c * x.h},
-                                         .strides = {1, rows.w},
-                                         .offset = first,
-                                         .shape = {.c = count, .h = x.c, .w = x.h}};
-            return add(node.name + name, turned, {all});
+            const AsStridedParams swapped{.dims = {count, x.c * x.h},
+                                             .strides = {1, rows.w},
+                                             .offset = first,
+                                             .shape = {.c = count, .h = x.c, .w = x.h}};
+            return add(node.name + name, swapped, {all});
         };
         if (trains(node)) {
             std::size_t gates = none, state = channels("/state", rows.w - n, n);
             if (is_gru && !resets_state) {
                 gates = add(node.name + "/gates", ConcatParams{},
-                            {channels("/gates of sums", 0, 2 * n), channels("/gate of a product", x.w, n)});
+                            {channels("/gates_of_h", 0, 2 * n), channels("/gate_of_reset", x.w, n)});
             } else {
                 gates = channels("/gates", 0, x.w);
             }

@@ -23,7 +23,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The values that a tensor's bytes reach: all that were seen; all but 0.01 % at either end; those for which bytes
 /// differ least from the values, in the sum of squares; or those within the magnitude for which the distribution of
-/// bytes diverges least from that of the values, in the sense of Kullback and Leibler.
+/// bytes diverges least from that of the values (Kullback-Leibler).
 enum class RangeMethod { min_max, percentile, mse, kl };
 
 [[nodiscard]] constexpr std::string_view to_string_view(RangeMethod method) {

@@ -45,9 +45,10 @@ struct SimdGemm {
                   .working_set = a + packed + c});
     }
 
-    /// The panels that are packed together: as many as take a quarter of L2 where C takes twice as much. A panel writes
-    /// a few lines of every row of C, which nothing prefetches, and in small pages looks up each row's page again; with
-    /// several panels a few rows are written in longer runs. In L2, one panel at a time is faster.
+    /// The panels that are packed together: as many as fill a quarter of L2, at most 16, if C is larger than twice L2;
+    /// else one. A panel writes a few lines of every row of C, which nothing prefetches, and in small pages looks up
+    /// each row's page again; with several panels a few rows are written in longer runs. In L2, one panel at a time is
+    /// faster.
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panels_at_once(int m, int n, int k) {
         if (static_cast<std::size_t>(m) * static_cast<std::size_t>(n) <= 2 * l2_floats) return 1;

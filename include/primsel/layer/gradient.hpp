@@ -216,7 +216,7 @@ struct ResizeGradientParams {
     friend constexpr bool operator==(ResizeGradientParams const&, ResizeGradientParams const&) = default;
 };
 
-/// A layer that reads or changes elements at the places that an input names: its parameters and its shapes.
+/// The parameters of a layer that reads or changes elements at the places that an input names.
 struct PlacedLayer {
     std::variant<GatherParams, ScatterParams, GridSampleParams, RoiAlignParams> params{};
 

@@ -60,7 +60,7 @@ struct RecurrentParams {
     /// lstm: peepholes of i, o and f, n each, by which the cell is added to what these gates get; o's sees the new
     /// cell.
     bool has_peepholes = false;
-    /// The last inputs are the weight and the bias, as vectors of the batch: in a training step, where they change.
+    /// Whether weight and bias are the last inputs, one for all images, as in a training step.
     bool reads_weights = false;
     /// The results: h of every step, h of the last step, the cell of the last step.
     bool gives_all = true, gives_last = false, gives_cell = false;

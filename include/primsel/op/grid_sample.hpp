@@ -125,7 +125,7 @@ private:
         if (is_nan(at) || at < -far) at = -far;
         if (at > far) at = far;
         const bool cubic = params.mode == ResizeMode::cubic;
-        // Pixels of the image by which a place moves.
+        // The derivative of the pixel coordinate with respect to the grid's value.
         double rate = params.pixels ? 1 : (params.align_corners ? end : size) / 2;
         if (!cubic) at = held(params, at, end, &rate);
         const double below = params.mode == ResizeMode::nearest ? std::nearbyint(at) : std::floor(at),
@@ -156,7 +156,7 @@ private:
         }
         return taps;
     }
-    /// The place inside that stands for one outside. `rate` is multiplied by how far it moves as that one does.
+    /// The place inside that stands for one outside. `rate` is multiplied by its derivative: 1, -1 or 0.
     [[nodiscard]] static double held(GridSampleParams const& params, double at, double end, double* rate = nullptr) {
         if (params.padding == SamplePadding::zeros) return at;
         if (params.padding == SamplePadding::reflection) {

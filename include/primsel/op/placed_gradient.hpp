@@ -21,7 +21,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Adds dy to the elements of which each place's result was made, place by place: no two threads change one element.
+/// Adds dy to what each place read or changed; threads share no element.
 template <>
 struct Op<PlacedGradientParams> {
     static constexpr bool in_place = false;
@@ -70,7 +70,7 @@ struct Op<PlacedGradientParams> {
 private:
     [[nodiscard]] static std::size_t size_of(int extent) { return static_cast<std::size_t>(extent); }
 
-    /// Channel by channel: rows of dy, or elements of them, are changes that are added to nothing.
+    /// Each channel is computed alone: rows of dy, or single elements, are added to zeros.
     static void run(GatherParams const& gather, PlacedGradientParams const& params, OpArgs const& args) noexcept {
         const auto c = size_of(params.image.c), h = size_of(params.image.h), w = size_of(params.image.w),
                    n = size_of(args.src_shape[1].h);
@@ -83,7 +83,7 @@ private:
                                                                                                    : channel / c * n);
                     float* const to = dx + channel * h * w;
                     std::fill_n(to, h * w, 0.0F);
-                    // How many elements a number moves.
+                    // The number of elements that an index moves.
                     const std::size_t each = gather.elements ? 1 : w;
                     for (std::size_t i = 0; i < n * w; i += each) {
                         const std::size_t row = op::detail::gathered_row(gather, at[i / each], h);

@@ -17,8 +17,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Computes forward again what the gates get, step by step, then goes back from the last step (Werbos 1990). Some
-/// sequences at a time meet the weights as rows of a product of matrices.
+/// Recomputes the inputs of the gates step by step, then runs backpropagation through time from the last step (Werbos
+/// 1990). Some sequences at a time are the rows of each matrix product.
 template <>
 struct Op<RecurrentGradientParams> {
     static constexpr bool in_place = false;
@@ -87,7 +87,7 @@ private:
               has_cell(params.kind == RecurrentKind::lstm) {}
 
         [[nodiscard]] std::size_t transposed() const { return round_up_floats(width * hidden); }
-        /// The gates of which h is multiplied, and not r * h.
+        /// The columns of the gates whose weights multiply h; those after them multiply r * h.
         [[nodiscard]] std::size_t of_h(RecurrentParams const& params) const {
             return params.kind == RecurrentKind::gru && !params.resets_product ? 2 * hidden : width;
         }
@@ -99,8 +99,8 @@ private:
             return std::max(Op<MatMulParams>::scratch_floats<Arch>({}, forward, 1),
                             Op<MatMulParams>::scratch_floats<Arch>({}, back, 1));
         }
-        /// h, its gradient, that of the cell, what does not pass the weights, two products of n columns, what meets the
-        /// weights, all cells.
+        /// h, its gradient, that of the cell, the part of it that bypasses the weights, two products of n columns, the
+        /// products of the gates, all cells.
         template <class Arch>
         [[nodiscard]] std::size_t of_worker() const {
             return round_up_floats(together * (6 * hidden + width) + cells()) + of_matmul<Arch>();

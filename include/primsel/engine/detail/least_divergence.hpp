@@ -1,4 +1,4 @@
-// Bounds by the divergence of what bytes keep of a distribution from the distribution.
+// Chooses the range of bytes by the Kullback-Leibler divergence.
 #pragma once
 
 #include <primsel/core/config.hpp>

@@ -334,17 +334,17 @@ private:
         const Shape rows = result_.graph[all].shape;
         // Columns of all steps as channels.
         const auto channels = [&](std::string const& name, int first, int count) {
-            const AsStridedParams turned{.dims = {count, x.c * x.h},
-                                         .strides = {1, rows.w},
-                                         .offset = first,
-                                         .shape = {.c = count, .h = x.c, .w = x.h}};
-            return add(node.name + name, turned, {all});
+            const AsStridedParams swapped{.dims = {count, x.c * x.h},
+                                             .strides = {1, rows.w},
+                                             .offset = first,
+                                             .shape = {.c = count, .h = x.c, .w = x.h}};
+            return add(node.name + name, swapped, {all});
         };
         if (trains(node)) {
             std::size_t gates = none, state = channels("/state", rows.w - n, n);
             if (is_gru && !resets_state) {
                 gates = add(node.name + "/gates", ConcatParams{},
-                            {channels("/gates of sums", 0, 2 * n), channels("/gate of a product", x.w, n)});
+                            {channels("/gates_of_h", 0, 2 * n), channels("/gate_of_reset", x.w, n)});
             } else {
                 gates = channels("/gates", 0, x.w);
             }
