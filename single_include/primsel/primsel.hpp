@@ -21363,12 +21363,12 @@ private:
         op::detail::for_ranges(
             args.executor, size_of(args.batch) * strips, std::min(inner, strip) * (c + n),
             [=, &args](std::size_t first, std::size_t last, std::size_t worker) {
-                float* const room = args.scratch + 2 * worker * strip_floats(shape);
+                float* const room = of_changes || reads ? args.scratch + 2 * worker * strip_floats(shape) : nullptr;
                 for (std::size_t item = first; item < last; ++item) {
                     const std::size_t image = item / strips, begin = item % strips * strip,
                                       columns = std::min(strip, inner - begin);
                     // The gradient that is left, and the values before a change.
-                    float *left = room, *values = room + strip_floats(shape);
+                    float *left = room, *values = reads ? room + strip_floats(shape) : nullptr;
                     std::size_t apart = columns;
                     if (!of_changes) left = args.dst + image * c * inner + begin, apart = inner;
                     for (std::size_t i = 0; i < c; ++i) {
@@ -21385,7 +21385,7 @@ private:
                             return;
                         }
                         const auto channel = static_cast<std::size_t>(at);
-                        use(by + place, gradient, left + channel * apart, values + channel * columns);
+                        use(by + place, gradient, left + channel * apart, reads ? values + channel * columns : nullptr);
                     };
                     if (reads) {
                         for (std::size_t i = 0; i < n; ++i) {

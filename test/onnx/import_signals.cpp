@@ -114,6 +114,17 @@ TEST_CASE("a signal is imported as the image of one row with the same elements")
                {{"strides", Ints{1, 3}}, {"output_shape", Ints{1, 30}}}, {4, 6, 1, 3});
 }
 
+TEST_CASE(
+    "a transposed signal, which is transposed after the operators behind it, has the results of an image of one row") {
+    const auto made = [](Ints const& dims, Ints const& perm) {
+        return parse(model_of(dims, "Transpose", {{"perm", perm}}, [](Model&, std::vector<std::string>&) {}));
+    };
+    const std::vector<float> x = numbers(2 * 4 * 11);
+    const ps::OnnxModel signal = made(signal_dims, {0, 2, 1});
+    CHECK(signal.outputs[0].dims == Ints{2, 11, 4});
+    CHECK(run(signal, x) == run(made(row_dims, {0, 3, 2, 1}), x));
+}
+
 TEST_CASE("so it is by layers that move, combine or normalise elements") {
     check_same("GlobalAveragePool");
     check_same("GlobalMaxPool");
@@ -121,7 +132,6 @@ TEST_CASE("so it is by layers that move, combine or normalise elements") {
     check_same("ReduceMean", {{"axes", Ints{2}}}, {{"axes", Ints{2, 3}}});
     check_same("ReduceMax", {{"axes", Ints{1}}}, {{"axes", Ints{1}}});
     check_same("ArgMax", {{"axis", std::int64_t{2}}}, {{"axis", std::int64_t{3}}});
-    check_same("Transpose", {{"perm", Ints{0, 2, 1}}}, {{"perm", Ints{0, 3, 2, 1}}});
     check_same("Add", {}, {}, Ints{1, 4, 1, 1});
     check_same("Mul", {}, {}, Ints{1, 1, 1, 11});
     check_same("PRelu", {}, {}, Ints{4, 1, 1});
