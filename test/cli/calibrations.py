@@ -74,7 +74,7 @@ class Pretrain(Profiles):
         rows = re.findall(rf'^        \{{"([a-z_]+)", "([a-z0-9_]+)", \{{{number}(?:, {number}){{5}}\}}(?:, "([a-z0-9_]+)")?\}},$', text, re.M)
         self.assertEqual(len(rows), result["ops"])
         self.assertEqual(len(set(rows)), len(rows))
-        for op in ("conv", "max_pool", "dense"):
+        for op in ("concat", "conv", "max_pool"):
             self.assertIn((op, "chw"), [row[:2] for row in rows])
         self.assertIn(f'arch = "{dict(self.here())["arch"]}"', text)
 
