@@ -121,7 +121,7 @@ TEST_CASE("the least divergence is that of all numbers of bins") {
     }
     const std::vector<std::uint64_t> empty(16, 0);
     CHECK(ps::engine::detail::least_divergence(empty, 8) == 16);
-    // Of equal divergences the largest bound is taken: every bound keeps a distribution of one magnitude.
+    // The largest of equal bounds is taken: each of them keeps a distribution of one magnitude.
     std::vector<std::uint64_t> one(16, 0);
     one[1] = 5;
     CHECK(ps::engine::detail::least_divergence(one, 8) == 16);
