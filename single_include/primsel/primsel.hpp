@@ -38168,9 +38168,9 @@ private:
         // Columns of all steps as channels.
         const auto channels = [&](std::string const& name, int first, int count) {
             const AsStridedParams swapped{.dims = {count, x.c * x.h},
-                                             .strides = {1, rows.w},
-                                             .offset = first,
-                                             .shape = {.c = count, .h = x.c, .w = x.h}};
+                                          .strides = {1, rows.w},
+                                          .offset = first,
+                                          .shape = {.c = count, .h = x.c, .w = x.h}};
             return add(node.name + name, swapped, {all});
         };
         if (trains(node)) {

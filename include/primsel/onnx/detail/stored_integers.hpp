@@ -15,7 +15,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace onnx {
-/// So many bytes are not copied as wider numbers before somebody reads them.
+/// A tensor of this many bytes is not copied as wider numbers before somebody reads it.
 inline constexpr std::size_t many_bytes = std::size_t{1} << 14;
 }  // namespace onnx
 
