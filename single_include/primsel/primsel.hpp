@@ -14475,33 +14475,17 @@ struct Fetch {
     std::size_t step;
 };
 
-/// Adds the products of one column of A and one row of B.
-template <class Arch, int rows, int vectors>
-PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], std::ptrdiff_t at,
-                                const float* b) noexcept {
+/// Adds the products of one column of A and one row of B. element(row) returns the column's element in all lanes.
+template <class Arch, int rows, int vectors, class Element>
+PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float* b, Element const& element) noexcept {
     Floats<Arch> row_of_b[vectors];
     PRIMSEL_UNROLL
     for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
     PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) {
-        const auto element = broadcast<Arch>(a[row][at]);
+        const Floats<Arch> of_a = element(row);
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
-    }
-}
-
-/// Adds the products of one lane of a vector of each row of A and one row of B.
-template <class Arch, int lane, int rows, int vectors>
-PRIMSEL_INLINE void add_lane(Floats<Arch> (&sums)[rows][vectors], Floats<Arch> const (&of_a)[rows],
-                             const float* b) noexcept {
-    Floats<Arch> row_of_b[vectors];
-    PRIMSEL_UNROLL
-    for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
-    PRIMSEL_UNROLL
-    for (int row = 0; row < rows; ++row) {
-        const auto element = broadcast_lane<Arch, lane>(of_a[row]);
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(of_a, row_of_b[v], sums[row][v]);
     }
 }
 
@@ -14512,7 +14496,8 @@ PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const floa
                                  std::ptrdiff_t steps, Next next) noexcept {
     PRIMSEL_UNROLL_TWICE
     for (std::ptrdiff_t step = 0; step < steps; ++step) {
-        add_product<Arch>(sums, a, next(step), b);
+        const std::ptrdiff_t at = next(step);
+        add_product<Arch>(sums, b, [&a, at](int row) { return broadcast<Arch>(a[row][at]); });
         b += vectors * lanes<Arch>;
     }
 }
@@ -14531,10 +14516,10 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
             Floats<Arch> of_a[rows];
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) of_a[row] = load<Arch>(a[row] + first);
-            add_lane<Arch, 0>(sums, of_a, b);
-            add_lane<Arch, 1>(sums, of_a, b + width);
-            add_lane<Arch, 2>(sums, of_a, b + 2 * width);
-            add_lane<Arch, 3>(sums, of_a, b + 3 * width);
+            add_product<Arch>(sums, b, [&of_a](int row) { return broadcast_lane<Arch, 0>(of_a[row]); });
+            add_product<Arch>(sums, b + width, [&of_a](int row) { return broadcast_lane<Arch, 1>(of_a[row]); });
+            add_product<Arch>(sums, b + 2 * width, [&of_a](int row) { return broadcast_lane<Arch, 2>(of_a[row]); });
+            add_product<Arch>(sums, b + 3 * width, [&of_a](int row) { return broadcast_lane<Arch, 3>(of_a[row]); });
             b += together * width;
         }
     }
@@ -14564,7 +14549,10 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
     };
     if (t.places_of_b != nullptr) {
         begin_rows(0);
-        for (std::ptrdiff_t step = 0; step < t.run; ++step) add_product<Arch>(sums, a, step, t.b + t.places_of_b[step]);
+        for (std::ptrdiff_t step = 0; step < t.run; ++step) {
+            add_product<Arch>(sums, t.b + t.places_of_b[step],
+                              [&a, step](int row) { return broadcast<Arch>(a[row][step]); });
+        }
     } else if (t.places != nullptr) {
         begin_rows(0);
         add_products<Arch>(sums, a, t.b, t.outer * t.inner * t.run,
@@ -14603,16 +14591,8 @@ void tile_transposed(TileArgs const& t) noexcept {
     const float* b = t.b;
     for (int step = 0; step < t.run; ++step) {
         __builtin_prefetch(a + line, 0, 2);
-        Floats<Arch> row_of_b[vectors];
-        PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+        add_product<Arch>(sums, b, [a](int row) { return broadcast<Arch>(a[row]); });
         b += width;
-        PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            const auto element = broadcast<Arch>(a[row]);
-            PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
-        }
         a += t.a_stride;
     }
     finish<Arch>(t, sums);
