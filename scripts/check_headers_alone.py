@@ -9,6 +9,7 @@ it sees nothing but what that header includes, directly or indirectly, and it pa
 submodules, too; those of C are read wherever they are included. Other compilers are given one header at a time.
 """
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -32,6 +33,11 @@ def run(command):
     return done.stderr if done.returncode != 0 else None
 
 
+@functools.cache
+def included_by(path):
+    return [target for _, _, target in includes_of(path.read_text(encoding="utf-8"))]
+
+
 def includes_from(include, headers):
     """Everything that `headers` lead to: our own headers under `include`, and the C++ headers of others."""
     own, others, left = {}, {}, list(headers)
@@ -39,7 +45,7 @@ def includes_from(include, headers):
         header = left.pop()
         if header not in own:
             own[header] = None
-            for _, _, target in includes_of((include / header).read_text(encoding="utf-8")):
+            for target in included_by(include / header):
                 if (include / target).is_file():
                     left.append(target)
                 elif not target.endswith(".h"):
@@ -76,10 +82,24 @@ def check_together(include, headers, scratch, command):
                            "-Wno-modules-ambiguous-internal-linkage",  # C headers are read several times
                            "-ferror-limit=0", "-fsyntax-only", source], capture_output=True, text=True, check=False)
     shutil.rmtree(scratch / "cache", ignore_errors=True)  # half a gigabyte
-    if done.returncode != 0:
-        return done.stderr
     own_warning = re.compile("^" + re.escape(str(include)) + "/.* warning: ", re.MULTILINE)
-    return done.stderr if "-Werror" in command and own_warning.search(done.stderr) else None
+    is_wrong = done.returncode != 0 or ("-Werror" in command and own_warning.search(done.stderr))
+    return without_warnings_of_others(include, done.stderr) if is_wrong else None
+
+
+def without_warnings_of_others(include, message):
+    """The parts of Clang's message that tell of errors or of warnings in our headers."""
+    place = re.compile(r"^(\S+?):\d+:\d+: (?:fatal )?(error|warning): ")
+    kept, keeps = [], False
+    for line in message.splitlines():
+        found = place.match(line)
+        if found:
+            keeps = found.group(2) == "error" or found.group(1).startswith(f"{include}/")
+        elif line.startswith(("In file included from", "While building module")):
+            keeps = False
+        if keeps:
+            kept.append(line)
+    return "\n".join(kept) or message
 
 
 def check_one_by_one(headers, scratch, command):
@@ -92,8 +112,19 @@ def check_one_by_one(headers, scratch, command):
         return "".join(filter(None, pool.map(compile_one, headers)))
 
 
+def without_abi(include, headers):
+    """The headers that use PRIMSEL_ABI and lead to none that defines it: a compiler takes it for a namespace's name."""
+    texts = {header: (include / header).read_text(encoding="utf-8") for header in includes_from(include, headers)[0]}
+    defining = {header for header, text in texts.items() if "#define PRIMSEL_ABI" in text}
+    using = [header for header, text in texts.items() if "PRIMSEL_ABI" in text]
+    return "".join(f"{header} uses PRIMSEL_ABI without a definition\n" for header in using
+                   if defining.isdisjoint(includes_from(include, [header])[0]))
+
+
 def check(include, headers, scratch, command):
     """The compiler's messages, or something false."""
+    if finding := without_abi(include, headers):
+        return finding
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     if is_clang(command):
@@ -113,6 +144,7 @@ def self_test(command):
                                ("#include <base.hpp>\nstruct Leaning : User {};\n", "User"),
                                ("#include <base.hpp>\nstd::vector<Base> leaning();\n", "vector"),
                                ("inline int leaning = FOUR;\n", "FOUR"),
+                               ("namespace inline PRIMSEL_ABI {}\n", "PRIMSEL_ABI"),
                                ("inline int leaning(int unused) { return 4; }\n", "unused")):
             cases.append(({**sound, name: text}, expected))
     for files, expected in cases:

@@ -9,6 +9,7 @@
 #include <primsel/onnx/detail/elementwise.hpp>
 #include <primsel/onnx/detail/fold.hpp>
 #include <primsel/onnx/detail/range_alone.hpp>
+#include <primsel/onnx/detail/stored_integers.hpp>
 
 #include <algorithm>
 #include <cmath>

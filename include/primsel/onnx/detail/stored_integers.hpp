@@ -1,6 +1,8 @@
 // Integers that live elsewhere: as std::int64_t, or as the bytes of a file, which are widened when they are needed.
 #pragma once
 
+#include <primsel/core/config.hpp>
+
 #include <atomic>
 #include <concepts>
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/half.hpp>
 #include <primsel/io/safetensors.hpp>
+#include <primsel/onnx/detail/stored_integers.hpp>
 #include <primsel/onnx/detail/tensor_proto.hpp>
 
 #include <protozero/varint.hpp>
