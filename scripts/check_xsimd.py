@@ -35,7 +35,7 @@ def main() -> None:
     work = pathlib.Path(folder)
     work.mkdir(parents=True, exist_ok=True)
     has = set(pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
-    command = [compiler, "-std=c++20", "-O1", "-DPRIMSEL_TEST_FEW_ORDERS", "-I", "include", "-I", "test"]
+    command = [compiler, "-std=c++20", "-O1", "-DPRIMSEL_TEST_ORDER=cwh", "-I", "include", "-I", "test"]
     others = []  # compiled once: they know nothing of xsimd
     for source in ("main", "allocations"):
         others.append(str((work / f"{source}.o").resolve()))

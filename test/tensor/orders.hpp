@@ -30,11 +30,11 @@ void for_each_order(F const& f) {
     f(primsel::chw{}), f(primsel::hcw{}), f(primsel::hwc{}), f(cwh{}), f(wch{}), f(whc{});
 }
 
-/// The same for what takes long to compile for a layout; where PRIMSEL_TEST_FEW_ORDERS asks for less, one of a user's.
+/// The same for what takes long to compile for a layout; of a user's, PRIMSEL_TEST_ORDER may name the only one.
 template <class F>
 void for_each_order_of_ops(F const& f) {
-#ifdef PRIMSEL_TEST_FEW_ORDERS
-    f(primsel::chw{}), f(primsel::hcw{}), f(primsel::hwc{}), f(cwh{});
+#ifdef PRIMSEL_TEST_ORDER
+    f(primsel::chw{}), f(primsel::hcw{}), f(primsel::hwc{}), f(PRIMSEL_TEST_ORDER{});
 #else
     for_each_order(f);
 #endif

@@ -1,4 +1,6 @@
-#include <primsel/primsel.hpp>
+#include <primsel/tensor/layout.hpp>
+#include <primsel/tensor/tensor.hpp>
+#include <primsel/version.hpp>
 
 #include <cstdio>
 
