@@ -77,6 +77,16 @@ TEST_CASE("transposed convolution of many channels agrees with the reference") {
             params.groups = 1;
         }
     }
+    // Images of one to four columns, which are transposed.
+    for (ConvTransposeParams params : all) {
+        for (ps::Shape shape : {ps::Shape{5, 33, 1}, {18, 17, 2}, {3, 71, 4}}) {
+            params.k = 7;
+            check(params, shape);
+            params.k = params.groups = shape.c;
+            check(params, shape);
+            params.groups = 1;
+        }
+    }
     // Several tiles in each direction, and several products; images of one row.
     check({.k = 20, .kernel = 3, .stride = 2, .padding = {0, 1, 1, 0}}, {16, 37, 41});
     check({.k = 3, .kernel = 4, .stride = 2, .padding = 1}, {16, 19, 200});

@@ -5,6 +5,7 @@
 #include <primsel/gemm/panel.hpp>
 #include <primsel/layer/conv.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/layout.hpp>
@@ -18,6 +19,7 @@
 #include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -38,6 +40,14 @@ struct Op<ConvTransposeParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     [[nodiscard]] static OpCounts work(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape output) {
+        using op::detail::exchanged;
+        if (is_narrow(params, inputs[0])) {
+            const Shape in = exchanged(inputs[0]);
+            OpCounts counts = work<Arch, L>(exchanged_axes(params), {&in, 1}, exchanged(output));
+            counts.scalars += static_cast<double>(in.size() + output.size()) / 4;
+            counts.bytes = 3 * sizeof(float) * static_cast<double>(in.size() + output.size());
+            return counts;
+        }
         constexpr int width = lanes<Arch>;
         const Sizes sizes(params, inputs[0]);
         const int columns = (output.w + params.stride.w - 1) / params.stride.w, vectors = (columns + width - 1) / width,
@@ -64,15 +74,21 @@ struct Op<ConvTransposeParams> {
                                            : "eight"};
     }
 
-    /// The floats of the packed panel and of the products of each worker.
+    /// The floats of the packed panel and of the products of each worker, and of the transposed planes of an image.
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvTransposeParams const& params, std::span<const Shape> inputs,
                                                     std::size_t workers) {
+        if (is_narrow(params, inputs[0])) {
+            const Shape in = op::detail::exchanged(inputs[0]);
+            return round_up_floats(in.size()) + round_up_floats(params.output(inputs).size()) +
+                   scratch_floats<Arch>(exchanged_axes(params), {&in, 1}, workers);
+        }
         const Products products(params, inputs[0], params.output(inputs));
         return products.pay ? workers * products.worker_floats<Arch>() : 0;
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
+        if (is_narrow(params, input)) return packed_floats(exchanged_axes(params), op::detail::exchanged(input));
         const Sizes sizes(params, input);
         if (Products(params, input, params.output({&input, 1})).pay) {
             return sizes.groups * sizes.k * (1 + sizes.taps * sizes.c);
@@ -83,6 +99,14 @@ struct Op<ConvTransposeParams> {
     template <StridedLayout L>
         requires std::same_as<L, chw>
     static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        if (is_narrow(params, input)) {
+            std::vector<float> kernel(weights.kernel.size());
+            const auto h = static_cast<std::size_t>(params.kernel.h), w = static_cast<std::size_t>(params.kernel.w);
+            for (std::size_t at = 0; at < kernel.size(); at += h * w) {
+                transpose_columns(weights.kernel.data() + at, w, kernel.data() + at, h, h, 0, w);
+            }
+            return pack<L>(exchanged_axes(params), op::detail::exchanged(input), {kernel, weights.bias}, dst);
+        }
         const Sizes sizes(params, input);
         const auto bias = [&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[k]; };
         if (Products(params, input, params.output({&input, 1})).pay) {
@@ -114,6 +138,7 @@ struct Op<ConvTransposeParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        if (is_narrow(params, args.src_shape[0])) return by_columns<Arch, L>(params, args);
         const Sizes sizes(params, args.src_shape[0]);
         if (const Products products(params, args.src_shape[0], args.dst_shape); products.pay) {
             multiply<Arch>(params, args, sizes, products);
@@ -127,6 +152,46 @@ struct Op<ConvTransposeParams> {
 private:
     template <class Params, class L>
     friend struct OpIn;
+    /// Whether rows are so short that vectors of their columns are almost empty, and columns are not. Such images are
+    /// transposed, and so is their result.
+    [[nodiscard]] static bool is_narrow(ConvTransposeParams const& params, Shape in) {
+        const Shape out = params.output({&in, 1});
+        const int across = (out.w + params.stride.w - 1) / params.stride.w,
+                  down = (out.h + params.stride.h - 1) / params.stride.h;
+        return across <= 4 && down >= 4 * across;
+    }
+    [[nodiscard]] static ConvTransposeParams exchanged_axes(ConvTransposeParams params) {
+        using op::detail::exchanged;
+        params.kernel = exchanged(params.kernel), params.stride = exchanged(params.stride);
+        params.padding = exchanged(params.padding), params.dilation = exchanged(params.dilation);
+        std::swap(params.extra_h, params.extra_w);
+        return params;
+    }
+    template <class Arch, StridedLayout L>
+    static void by_columns(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        const Shape in = op::detail::exchanged(args.src_shape[0]), out = op::detail::exchanged(args.dst_shape);
+        float *const src = args.scratch, *const dst = src + round_up_floats(in.size());
+        const float* const planes_of_src = src;
+        OpArgs one = args;
+        one.src = {&planes_of_src, 1}, one.src_shape = {&in, 1}, one.dst = dst, one.dst_shape = out;
+        one.batch = 1, one.scratch = dst + round_up_floats(out.size());
+        // Transposes the planes of an image that has this shape afterwards.
+        const auto planes = [&args](const float* from, float* to, Shape shape) {
+            const auto h = static_cast<std::size_t>(shape.h), w = static_cast<std::size_t>(shape.w);
+            op::detail::for_ranges(args.executor, static_cast<std::size_t>(shape.c), h * w,
+                                   [=](std::size_t first, std::size_t last) {
+                                       for (std::size_t at = first * h * w; at < last * h * w; at += h * w) {
+                                           transpose_columns(from + at, h, to + at, w, w, 0, h);
+                                       }
+                                   });
+        };
+        for (std::size_t image = 0; image < static_cast<std::size_t>(args.batch); ++image) {
+            planes(args.src[0] + image * in.size(), src, in);
+            run<Arch, L>(exchanged_axes(params), one);
+            planes(dst, args.dst + image * out.size(), op::detail::exchanged(out));
+        }
+    }
+
     /// The channels and outputs of a group, and the blocks in which outputs are packed.
     struct Sizes {
         std::size_t groups, c, k, taps, block, blocks;
@@ -174,8 +239,9 @@ private:
 
     /// The division of a layer into matrix products: the weights of some outputs times a tile of the input.
     struct Products {
-        /// Below so many channels, storing the products and adding them takes longer than the multiplication.
-        static constexpr std::size_t fewest_channels = 16;
+        /// Below so many channels, storing the products and adding them takes longer than the multiplication; below so
+        /// many also where columns of two or four phases are interleaved, which the other form stores one by one.
+        static constexpr std::size_t fewest_channels = 16, fewest_joined = 4;
         /// Rows of a product: so many that packing the input takes a small part of the time.
         static constexpr std::size_t fewest_rows = 128;
         /// The floats of a tile's products, which stay in L2.
@@ -198,7 +264,8 @@ private:
             const int pixels = static_cast<int>(std::max(floats / (outputs * taps), std::size_t{64}));
             across.divide(pixels / std::min(down.points, 8));
             down.divide(std::max(pixels / across.size, 1));
-            pay = c >= fewest_channels && products_floats() <= 4 * floats;
+            const bool joins = p.stride.w > 1 && is_joined(p.stride.w);
+            pay = c >= (joins ? fewest_joined : fewest_channels) && products_floats() <= 4 * floats;
         }
         [[nodiscard]] std::size_t rows() const { return outputs * taps; }
         /// The distance between rows of the product. Whole cache lines, and not a power of 2.
