@@ -75,12 +75,13 @@ private:
             case ActivationKind::tanh:
             case ActivationKind::log:
                 return 20;
+            case ActivationKind::erf:
+                return 15;
+            case ActivationKind::gelu:
+                return 18;
             case ActivationKind::sin:
             case ActivationKind::cos:
                 return 30;
-            case ActivationKind::erf:
-            case ActivationKind::gelu:
-                return 40;
             case ActivationKind::power:
                 return is_simple(params.alpha) ? 2 : 0;
             default:
@@ -154,7 +155,7 @@ private:
             case ActivationKind::truncate:
                 return each([](V const& x) { return xsimd::trunc(x); });
             case ActivationKind::erf:
-                return each([](V const& x) { return xsimd::erf(x); });
+                return each([](V const& x) { return op::detail::error_function<Arch>(x); });
             case ActivationKind::sin:
                 return each([](V const& x) { return op::detail::sine<Arch, 0>(x); });
             case ActivationKind::cos:
@@ -169,8 +170,9 @@ private:
                     return x * quotient<Arch>(n, n + V(2.0F));
                 });
             case ActivationKind::gelu:
-                return each(
-                    [](V const& x) { return V(0.5F) * x * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half))); });
+                return each([](V const& x) {
+                    return V(0.5F) * x * (V(1.0F) + op::detail::error_function<Arch>(x * V(op::detail::root_of_half)));
+                });
             case ActivationKind::gelu_tanh:
                 return each([](V const& x) {
                     return quotient<Arch>(x, V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x)));

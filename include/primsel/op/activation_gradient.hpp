@@ -147,7 +147,8 @@ private:
                 });
             case ActivationKind::gelu:
                 return each([](V const& x, V const& dy) {
-                    const V share = V(0.5F) * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half)));
+                    const V share =
+                        V(0.5F) * (V(1.0F) + op::detail::error_function<Arch>(x * V(op::detail::root_of_half)));
                     return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
                 });
             case ActivationKind::sin:
