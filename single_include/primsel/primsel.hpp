@@ -13146,6 +13146,28 @@ namespace cost::detail {
     // A lower bound for shapes unlike those that the coefficients are fitted to: a tenth of the roofline is a choice.
     return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
 }
+/// A dense layer on a batch, asked for as the layer on rows that computes it: the images share the weights that are
+/// loaded, which the counts of one image do not know.
+struct DenseOnBatch {
+    AnyLayer layer;
+    Shape in;
+    OpQuery query;
+
+    /// Returns whether it is one that has a layer on rows with counts.
+    bool ask(Kernels const& kernels, OpQuery const& of, bool has_float_tensors) {
+        const auto* const dense = std::get_if<DenseParams>(of.layer);
+        if (dense == nullptr || of.run.batch == 1 || of.inputs[0].size() > max_extent) return false;
+        const auto layout = has_float_tensors ? kernels.find_layout_if_any(chw::name) : of.layout;
+        layer = DenseRowsParams{.k = dense->k, .bias = dense->bias};
+        if (!layout || kernels.op(layer, *layout).work == nullptr) return false;
+        in = {.c = 1, .h = of.run.batch, .w = static_cast<int>(of.inputs[0].size())};
+        query = of;
+        query.layer = &layer, query.inputs = {&in, 1}, query.layout = *layout;
+        query.output = {.c = 1, .h = of.run.batch, .w = dense->k};
+        query.run.batch = 1;
+        return true;
+    }
+};
 }  // namespace cost::detail
 
 /// Overwrites seconds[i] for each query whose op has coefficients in its layout and form. Leaves the others, and ops
@@ -13153,12 +13175,14 @@ namespace cost::detail {
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        AnyLayer const& layer = *queries[i].layer;
+        cost::detail::DenseOnBatch on_batch;
+        const bool asked = on_batch.ask(kernels, queries[i], kernels.layouts[queries[i].layout].epilogue != nullptr);
+        OpQuery const& query = asked ? on_batch.query : queries[i];
         // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
-        const auto tensors = kernels.op_tensors(layer, queries[i].layout);
+        const auto tensors = kernels.op_tensors(*query.layer, query.layout);
         if (!tensors) continue;
-        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(layer),
-                                                  kernels.layouts[*tensors].name, queries[i], seconds[i]);
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
+                                                  kernels.layouts[*tensors].name, query, seconds[i]);
     }
 }
 /// The same for layout transforms: the op "transform" in the layout that is read.
@@ -15639,6 +15663,22 @@ PRIMSEL_INLINE Floats<Arch> hyperbolic_tangent(Floats<Arch> const& x) {
     }
 }
 
+/// Returns erf(x) within 4e-7 of it, for all x: x P(x^2) / Q(x^2), a fit of the relative error by least squares with
+/// repeated weights on [0, 3.93]. Beyond, the quotient grows past 1, and is held.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> error_function(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    const V held = clamp<Arch>(x, V(-4.25F), V(4.25F)), square = held * held;
+    V above(2.04198815e-6F), below(3.80040833e-5F);
+    for (const float p : {2.84805359e-4F, 3.77948356e-3F, 5.27899012e-2F, 1.90780963e-1F, 1.12837915F}) {
+        above = fma<Arch>(above, square, V(p));
+    }
+    for (const float q : {1.16518137e-3F, 1.49971877e-2F, 1.14256332e-1F, 5.02407947e-1F, 1.0F}) {
+        below = fma<Arch>(below, square, V(q));
+    }
+    return clamp<Arch>(quotient<Arch>(held * above, below), V(-1.0F), V(1.0F));
+}
+
 /// Returns sin(x + quarters * pi / 2), so cos(x) for one quarter, within 2 ulps.
 template <class Arch, int quarters>
 PRIMSEL_INLINE Floats<Arch> sine(Floats<Arch> const& x) {
@@ -15826,12 +15866,13 @@ private:
             case ActivationKind::tanh:
             case ActivationKind::log:
                 return 20;
+            case ActivationKind::erf:
+                return 15;
+            case ActivationKind::gelu:
+                return 18;
             case ActivationKind::sin:
             case ActivationKind::cos:
                 return 30;
-            case ActivationKind::erf:
-            case ActivationKind::gelu:
-                return 40;
             case ActivationKind::power:
                 return is_simple(params.alpha) ? 2 : 0;
             default:
@@ -15905,7 +15946,7 @@ private:
             case ActivationKind::truncate:
                 return each([](V const& x) { return xsimd::trunc(x); });
             case ActivationKind::erf:
-                return each([](V const& x) { return xsimd::erf(x); });
+                return each([](V const& x) { return op::detail::error_function<Arch>(x); });
             case ActivationKind::sin:
                 return each([](V const& x) { return op::detail::sine<Arch, 0>(x); });
             case ActivationKind::cos:
@@ -15920,8 +15961,9 @@ private:
                     return x * quotient<Arch>(n, n + V(2.0F));
                 });
             case ActivationKind::gelu:
-                return each(
-                    [](V const& x) { return V(0.5F) * x * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half))); });
+                return each([](V const& x) {
+                    return V(0.5F) * x * (V(1.0F) + op::detail::error_function<Arch>(x * V(op::detail::root_of_half)));
+                });
             case ActivationKind::gelu_tanh:
                 return each([](V const& x) {
                     return quotient<Arch>(x, V(1.0F) + exp<Arch>(-op::detail::gelu_tanh_exponent<Arch>(x)));
@@ -16131,7 +16173,8 @@ private:
                 });
             case ActivationKind::gelu:
                 return each([](V const& x, V const& dy) {
-                    const V share = V(0.5F) * (V(1.0F) + xsimd::erf(x * V(op::detail::root_of_half)));
+                    const V share =
+                        V(0.5F) * (V(1.0F) + op::detail::error_function<Arch>(x * V(op::detail::root_of_half)));
                     return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
                 });
             case ActivationKind::sin:
@@ -17289,6 +17332,73 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/conv_transpose.hpp
 
+// primsel/op/detail/rows.hpp
+// A view of images by rows that serves all strided layouts: chw, hcw and hwc, and each of them with rows and columns
+// exchanged.
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::op::detail {
+
+/// Returns whether rows and columns are exchanged: the elements of a column are closer together than those of a row.
+template <StridedLayout L>
+[[nodiscard]] constexpr bool is_transposed() {
+    for (const Axis axis : axis_order<L>()) {
+        if (axis != Axis::c) return axis == Axis::w;
+    }
+    return false;
+}
+
+[[nodiscard]] constexpr Shape exchanged(Shape shape) { return {.c = shape.c, .h = shape.w, .w = shape.h}; }
+[[nodiscard]] constexpr Extent exchanged(Extent extent) { return {extent.w, extent.h}; }
+[[nodiscard]] constexpr Padding exchanged(Padding padding) {
+    return {padding.left, padding.right, padding.top, padding.bottom};
+}
+[[nodiscard]] constexpr Strides exchanged(Strides strides) { return {.c = strides.c, .h = strides.w, .w = strides.h}; }
+
+/// Calls f(params, args, strides of the input, strides of the result) for an op of one input that treats rows and
+/// columns alike. In a transposed layout f gets `other`, and shapes and strides with rows and columns exchanged. So f
+/// need only handle chw, hcw and hwc.
+template <StridedLayout L, class Params, class F>
+void with_rows_outside(Params const& params, Params const& other, OpArgs const& args, F const& f) noexcept {
+    const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
+    if (!is_transposed<L>()) return f(params, args, from, to);
+    const Shape in = exchanged(args.src_shape[0]);
+    OpArgs rotated = args;
+    rotated.src_shape = {&in, 1};
+    rotated.dst_shape = exchanged(args.dst_shape);
+    f(other, rotated, exchanged(from), exchanged(to));
+}
+
+/// Rows of one image that are contiguous in memory: those of one channel, or one row of several channels. If the
+/// channels of a pixel are contiguous, a row has all of them, and c is 0.
+struct RowRange {
+    std::size_t image;
+    Coord first;
+    int count;
+    bool of_one_channel;
+    [[nodiscard]] Coord operator[](int i) const {
+        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
+    }
+};
+
+/// Calls f(range) for ranges that cover a batch of images in chw, hcw or hwc.
+template <class F>
+void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
+    const bool planes = strides.c > strides.h, together = strides.w != 1;
+    const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
+    const int inner = planes ? shape.h : together ? 1 : shape.c;
+    for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
+               [=, &f](std::size_t first, std::size_t last) {
+                   for (std::size_t item = first; item < last; ++item) {
+                       const auto at = static_cast<int>(item % outer);
+                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
+                   }
+               });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::op::detail
+
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -17297,6 +17407,7 @@ private:
 #include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -17317,6 +17428,14 @@ struct Op<ConvTransposeParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     [[nodiscard]] static OpCounts work(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape output) {
+        using op::detail::exchanged;
+        if (is_narrow(params, inputs[0])) {
+            const Shape in = exchanged(inputs[0]);
+            OpCounts counts = work<Arch, L>(exchanged_axes(params), {&in, 1}, exchanged(output));
+            counts.scalars += static_cast<double>(in.size() + output.size()) / 4;
+            counts.bytes = 3 * sizeof(float) * static_cast<double>(in.size() + output.size());
+            return counts;
+        }
         constexpr int width = lanes<Arch>;
         const Sizes sizes(params, inputs[0]);
         const int columns = (output.w + params.stride.w - 1) / params.stride.w, vectors = (columns + width - 1) / width,
@@ -17343,15 +17462,21 @@ struct Op<ConvTransposeParams> {
                                            : "eight"};
     }
 
-    /// The floats of the packed panel and of the products of each worker.
+    /// The floats of the packed panel and of the products of each worker, and of the transposed planes of an image.
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvTransposeParams const& params, std::span<const Shape> inputs,
                                                     std::size_t workers) {
+        if (is_narrow(params, inputs[0])) {
+            const Shape in = op::detail::exchanged(inputs[0]);
+            return round_up_floats(in.size()) + round_up_floats(params.output(inputs).size()) +
+                   scratch_floats<Arch>(exchanged_axes(params), {&in, 1}, workers);
+        }
         const Products products(params, inputs[0], params.output(inputs));
         return products.pay ? workers * products.worker_floats<Arch>() : 0;
     }
 
     [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
+        if (is_narrow(params, input)) return packed_floats(exchanged_axes(params), op::detail::exchanged(input));
         const Sizes sizes(params, input);
         if (Products(params, input, params.output({&input, 1})).pay) {
             return sizes.groups * sizes.k * (1 + sizes.taps * sizes.c);
@@ -17362,6 +17487,14 @@ struct Op<ConvTransposeParams> {
     template <StridedLayout L>
         requires std::same_as<L, chw>
     static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        if (is_narrow(params, input)) {
+            std::vector<float> kernel(weights.kernel.size());
+            const auto h = static_cast<std::size_t>(params.kernel.h), w = static_cast<std::size_t>(params.kernel.w);
+            for (std::size_t at = 0; at < kernel.size(); at += h * w) {
+                transpose_columns(weights.kernel.data() + at, w, kernel.data() + at, h, h, 0, w);
+            }
+            return pack<L>(exchanged_axes(params), op::detail::exchanged(input), {kernel, weights.bias}, dst);
+        }
         const Sizes sizes(params, input);
         const auto bias = [&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[k]; };
         if (Products(params, input, params.output({&input, 1})).pay) {
@@ -17393,6 +17526,7 @@ struct Op<ConvTransposeParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        if (is_narrow(params, args.src_shape[0])) return by_columns<Arch, L>(params, args);
         const Sizes sizes(params, args.src_shape[0]);
         if (const Products products(params, args.src_shape[0], args.dst_shape); products.pay) {
             multiply<Arch>(params, args, sizes, products);
@@ -17406,6 +17540,46 @@ struct Op<ConvTransposeParams> {
 private:
     template <class Params, class L>
     friend struct OpIn;
+    /// Whether rows are so short that vectors of their columns are almost empty, and columns are not. Such images are
+    /// transposed, and so is their result.
+    [[nodiscard]] static bool is_narrow(ConvTransposeParams const& params, Shape in) {
+        const Shape out = params.output({&in, 1});
+        const int across = (out.w + params.stride.w - 1) / params.stride.w,
+                  down = (out.h + params.stride.h - 1) / params.stride.h;
+        return across <= 4 && down >= 4 * across;
+    }
+    [[nodiscard]] static ConvTransposeParams exchanged_axes(ConvTransposeParams params) {
+        using op::detail::exchanged;
+        params.kernel = exchanged(params.kernel), params.stride = exchanged(params.stride);
+        params.padding = exchanged(params.padding), params.dilation = exchanged(params.dilation);
+        std::swap(params.extra_h, params.extra_w);
+        return params;
+    }
+    template <class Arch, StridedLayout L>
+    static void by_columns(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        const Shape in = op::detail::exchanged(args.src_shape[0]), out = op::detail::exchanged(args.dst_shape);
+        float *const src = args.scratch, *const dst = src + round_up_floats(in.size());
+        const float* const planes_of_src = src;
+        OpArgs one = args;
+        one.src = {&planes_of_src, 1}, one.src_shape = {&in, 1}, one.dst = dst, one.dst_shape = out;
+        one.batch = 1, one.scratch = dst + round_up_floats(out.size());
+        // Transposes the planes of an image that has this shape afterwards.
+        const auto planes = [&args](const float* from, float* to, Shape shape) {
+            const auto h = static_cast<std::size_t>(shape.h), w = static_cast<std::size_t>(shape.w);
+            op::detail::for_ranges(args.executor, static_cast<std::size_t>(shape.c), h * w,
+                                   [=](std::size_t first, std::size_t last) {
+                                       for (std::size_t at = first * h * w; at < last * h * w; at += h * w) {
+                                           transpose_columns(from + at, h, to + at, w, w, 0, h);
+                                       }
+                                   });
+        };
+        for (std::size_t image = 0; image < static_cast<std::size_t>(args.batch); ++image) {
+            planes(args.src[0] + image * in.size(), src, in);
+            run<Arch, L>(exchanged_axes(params), one);
+            planes(dst, args.dst + image * out.size(), op::detail::exchanged(out));
+        }
+    }
+
     /// The channels and outputs of a group, and the blocks in which outputs are packed.
     struct Sizes {
         std::size_t groups, c, k, taps, block, blocks;
@@ -17453,8 +17627,9 @@ private:
 
     /// The division of a layer into matrix products: the weights of some outputs times a tile of the input.
     struct Products {
-        /// Below so many channels, storing the products and adding them takes longer than the multiplication.
-        static constexpr std::size_t fewest_channels = 16;
+        /// Below so many channels, storing the products and adding them takes longer than the multiplication; below so
+        /// many also where columns of two or four phases are interleaved, which the other form stores one by one.
+        static constexpr std::size_t fewest_channels = 16, fewest_joined = 4;
         /// Rows of a product: so many that packing the input takes a small part of the time.
         static constexpr std::size_t fewest_rows = 128;
         /// The floats of a tile's products, which stay in L2.
@@ -17477,7 +17652,8 @@ private:
             const int pixels = static_cast<int>(std::max(floats / (outputs * taps), std::size_t{64}));
             across.divide(pixels / std::min(down.points, 8));
             down.divide(std::max(pixels / across.size, 1));
-            pay = c >= fewest_channels && products_floats() <= 4 * floats;
+            const bool joins = p.stride.w > 1 && is_joined(p.stride.w);
+            pay = c >= (joins ? fewest_joined : fewest_channels) && products_floats() <= 4 * floats;
         }
         [[nodiscard]] std::size_t rows() const { return outputs * taps; }
         /// The distance between rows of the product. Whole cache lines, and not a power of 2.
@@ -18783,72 +18959,6 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/global_pool.hpp
 
-// primsel/op/detail/rows.hpp
-// A view of images by rows that serves all strided layouts: chw, hcw and hwc, and each of them with rows and columns
-// exchanged.
-
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::op::detail {
-
-/// Returns whether rows and columns are exchanged: the elements of a column are closer together than those of a row.
-template <StridedLayout L>
-[[nodiscard]] constexpr bool is_transposed() {
-    for (const Axis axis : axis_order<L>()) {
-        if (axis != Axis::c) return axis == Axis::w;
-    }
-    return false;
-}
-
-[[nodiscard]] constexpr Shape exchanged(Shape shape) { return {.c = shape.c, .h = shape.w, .w = shape.h}; }
-[[nodiscard]] constexpr Extent exchanged(Extent extent) { return {extent.w, extent.h}; }
-[[nodiscard]] constexpr Padding exchanged(Padding padding) {
-    return {padding.left, padding.right, padding.top, padding.bottom};
-}
-[[nodiscard]] constexpr Strides exchanged(Strides strides) { return {.c = strides.c, .h = strides.w, .w = strides.h}; }
-
-/// Calls f(params, args, strides of the input, strides of the result) for an op of one input that treats rows and
-/// columns alike. In a transposed layout f gets `other`, and shapes and strides with rows and columns exchanged. So f
-/// need only handle chw, hcw and hwc.
-template <StridedLayout L, class Params, class F>
-void with_rows_outside(Params const& params, Params const& other, OpArgs const& args, F const& f) noexcept {
-    const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
-    if (!is_transposed<L>()) return f(params, args, from, to);
-    const Shape in = exchanged(args.src_shape[0]);
-    OpArgs rotated = args;
-    rotated.src_shape = {&in, 1};
-    rotated.dst_shape = exchanged(args.dst_shape);
-    f(other, rotated, exchanged(from), exchanged(to));
-}
-
-/// Rows of one image that are contiguous in memory: those of one channel, or one row of several channels. If the
-/// channels of a pixel are contiguous, a row has all of them, and c is 0.
-struct RowRange {
-    std::size_t image;
-    Coord first;
-    int count;
-    bool of_one_channel;
-    [[nodiscard]] Coord operator[](int i) const {
-        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
-    }
-};
-
-/// Calls f(range) for ranges that cover a batch of images in chw, hcw or hwc.
-template <class F>
-void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
-    const bool planes = strides.c > strides.h, together = strides.w != 1;
-    const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
-    const int inner = planes ? shape.h : together ? 1 : shape.c;
-    for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
-               [=, &f](std::size_t first, std::size_t last) {
-                   for (std::size_t item = first; item < last; ++item) {
-                       const auto at = static_cast<int>(item % outer);
-                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
-                   }
-               });
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::op::detail
 // primsel/op/detail/short_rows.hpp
 // Reductions of short contiguous rows. One vector holds the results of as many rows as it has lanes, so that the lanes
 // of a row need not be added one by one.

@@ -235,6 +235,28 @@ TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without an
     CHECK(layouts == 1);
 }
 
+struct FittedDense {
+    static inline const std::string_view arch = all_kernels.arch;
+    static constexpr ps::OpCoefficients ops[] = {{"dense", "chw", {1e-6, 1, 2, 1}},
+                                                 {"dense", "hwc", {1e-6, 1, 2, 1}},
+                                                 {"dense_rows", "chw", {1e-6, 1, 1, 1, 1e-9}}};
+};
+
+TEST_CASE("a dense layer on a batch costs as much as the layer on as many rows, which is what runs") {
+    const ps::SemiEmpirical<FittedDense> model;
+    const ps::AnyLayer dense = ps::DenseParams{.k = 384}, rows = ps::DenseRowsParams{.k = 384};
+    const ps::Shape shape{.c = 16, .h = 6, .w = 8};
+    const std::size_t in_chw = all_kernels.find_layout(ps::chw::name);
+    for (const int batch : {2, 49, 100}) {
+        const double by_rows = predict(model, all_kernels, rows, {.c = 1, .h = batch, .w = 768}, 1, in_chw);
+        CHECK(by_rows < batch * predict(model, all_kernels, dense, shape, 1, in_chw));
+        for (const std::string_view layout : {ps::chw::name, ps::hwc::name}) {
+            CHECK(predict(model, all_kernels, dense, shape, batch, all_kernels.find_layout(layout)) ==
+                  doctest::Approx(by_rows));
+        }
+    }
+}
+
 TEST_CASE("what was fitted predicts what it was fitted to") {
     const ps::Analytical analytical;
     std::vector<laws::Layer> sizes;

@@ -2,7 +2,10 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
+#include <primsel/layer/all.hpp>
+#include <primsel/layer/dense.hpp>
 #include <primsel/tensor/layout.hpp>
+#include <primsel/tensor/shape.hpp>
 
 #include <algorithm>
 #include <array>
@@ -62,6 +65,28 @@ namespace cost::detail {
     // A lower bound for shapes unlike those that the coefficients are fitted to: a tenth of the roofline is a choice.
     return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
 }
+/// A dense layer on a batch, asked for as the layer on rows that computes it: the images share the weights that are
+/// loaded, which the counts of one image do not know.
+struct DenseOnBatch {
+    AnyLayer layer;
+    Shape in;
+    OpQuery query;
+
+    /// Returns whether it is one that has a layer on rows with counts.
+    bool ask(Kernels const& kernels, OpQuery const& of, bool has_float_tensors) {
+        const auto* const dense = std::get_if<DenseParams>(of.layer);
+        if (dense == nullptr || of.run.batch == 1 || of.inputs[0].size() > max_extent) return false;
+        const auto layout = has_float_tensors ? kernels.find_layout_if_any(chw::name) : of.layout;
+        layer = DenseRowsParams{.k = dense->k, .bias = dense->bias};
+        if (!layout || kernels.op(layer, *layout).work == nullptr) return false;
+        in = {.c = 1, .h = of.run.batch, .w = static_cast<int>(of.inputs[0].size())};
+        query = of;
+        query.layer = &layer, query.inputs = {&in, 1}, query.layout = *layout;
+        query.output = {.c = 1, .h = of.run.batch, .w = dense->k};
+        query.run.batch = 1;
+        return true;
+    }
+};
 }  // namespace cost::detail
 
 /// Overwrites seconds[i] for each query whose op has coefficients in its layout and form. Leaves the others, and ops
@@ -69,12 +94,14 @@ namespace cost::detail {
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        AnyLayer const& layer = *queries[i].layer;
+        cost::detail::DenseOnBatch on_batch;
+        const bool asked = on_batch.ask(kernels, queries[i], kernels.layouts[queries[i].layout].epilogue != nullptr);
+        OpQuery const& query = asked ? on_batch.query : queries[i];
         // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
-        const auto tensors = kernels.op_tensors(layer, queries[i].layout);
+        const auto tensors = kernels.op_tensors(*query.layer, query.layout);
         if (!tensors) continue;
-        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(layer),
-                                                  kernels.layouts[*tensors].name, queries[i], seconds[i]);
+        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
+                                                  kernels.layouts[*tensors].name, query, seconds[i]);
     }
 }
 /// The same for layout transforms: the op "transform" in the layout that is read.
