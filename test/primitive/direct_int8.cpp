@@ -54,6 +54,21 @@ TEST_CASE("8 bits: a result is brought within the bounds of a summand before the
     CHECK(runs[ps::DirectInt8::id] == 5);
 }
 
+TEST_CASE("8 bits: results that no integer holds become the bounds' bytes") {
+    int8_laws::Runs runs;
+    unsigned turn = 0;
+    for (const float scale : {1e-5F, 1e-8F, 1e-12F}) {
+        for (laws::Epilogue const& epilogue : laws::epilogues) {
+            int8_laws::Layer layer(laws::same_shape(9, 35, 7, 5, 3), turn++);
+            layer.dst_range.scale = scale;
+            check_all(layer, epilogue, runs);
+            layer.bias[1] = 1e30F, layer.bias[20] = -1e30F, layer.dst_range.scale = 0.3F;
+            check_all(layer, epilogue, runs);
+        }
+    }
+    CHECK(runs[ps::DirectInt8::id] >= 6);
+}
+
 TEST_CASE("8 bits: sums that might overflow are refused") {
     CHECK(ps::DirectInt8::supports(laws::same_shape(3640, 1, 3, 3, 3)));
     CHECK(!ps::DirectInt8::supports(laws::same_shape(3641, 1, 3, 3, 3)));

@@ -75,24 +75,31 @@ struct Int8Numbers {
 
         const float* tail;
         float over_scale;
-        V residual_factor, residual_zero;
+        V residual_factor;
+        BytesWithout<Arch> residual_bytes;
         ByteStore<Arch> bytes;
-        V factor[vectors];  ///< that of a panel
+        V factor[vectors];   ///< that of a panel
+        bool small = false;  ///< whether a panel's results need no bound before they are rounded
 
         Finish(ConvShape const& shape, ConvArgs const& of, const float* scales)
             : End(shape, of),
               tail(scales),
               over_scale(narrows ? 1.0F / args.dst_range.scale : 1.0F),
               residual_factor(args.residual_range.scale * over_scale),
-              residual_zero(static_cast<float>(args.residual_range.zero_point)),
+              residual_bytes(args.residual_range.zero_point),
               bytes(to_bytes_of(args)) {}
 
         /// The next sums are those of columns from `first` on.
         void begin(int first) {
             End::begin(first, over_scale);
+            // A sum is below 2^31.
+            constexpr float part = ByteStore<Arch>::largest / 4;
+            const V most = broadcast<Arch>(part);
+            small = args.residual_range.scale * over_scale * 255 <= part && args.summand.low * over_scale <= part;
             for (int v = 0; v < vectors; ++v) {
                 factor[v] =
                     load<Arch>(tail + first + v * lanes<Arch>) * broadcast<Arch>(args.src_range.scale * over_scale);
+                small = small && xsimd::all(factor[v] * broadcast<Arch>(0x1p31F) <= most && bias[v] <= most);
             }
         }
 
@@ -121,8 +128,10 @@ struct Int8Numbers {
             // Copies stay in registers: stores of bytes may change members.
             constexpr int runs = ByteStore<Arch>::runs;
             const ByteStore<Arch> store = bytes;
-            const V zero = residual_zero, by = residual_factor, low = End::summand_low, high = End::summand_high;
+            const BytesWithout<Arch> added_bytes = residual_bytes;
+            const V by = residual_factor, low = End::summand_low, high = End::summand_high;
             const int run_bytes = stored;
+            const bool fits = small;
             V factors[vectors], biases[vectors];
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) factors[v] = factor[v], biases[v] = bias[v];
@@ -149,9 +158,10 @@ struct Int8Numbers {
                         V& result = values[run * vectors + v];
                         result = rounded_product<Arch>(load_integers<Arch>(sums), factors[v]) + biases[v];
                         if (bounds) result = clamp<Arch>(result, low, high);
-                        if (adds) result += rounded_product<Arch>(load_bytes<Arch>(added + v * lanes<Arch>) - zero, by);
+                        if (adds) result += rounded_product<Arch>(added_bytes(added + v * lanes<Arch>), by);
                     }
                 }
+                if (!fits) store.bound(values);
                 store.store_runs(values, to, run_bytes);
             }
         }

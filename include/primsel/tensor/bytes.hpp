@@ -45,6 +45,36 @@ PRIMSEL_INLINE Floats<Arch> load_bytes(const std::uint8_t* src) {
     return Floats<Arch>::load_aligned(all);
 }
 
+/// Loads as many neighbours as a vector has lanes, and subtracts a number of a byte from each.
+template <class Arch>
+class BytesWithout {
+public:
+    PRIMSEL_INLINE explicit BytesWithout(std::int32_t zero_point)
+        : zero_(broadcast<Arch>(offset + static_cast<float>(zero_point))) {}
+    PRIMSEL_INLINE Floats<Arch> operator()(const std::uint8_t* src) const {
+#if defined(__AVX512BW__)
+        if constexpr (joins) {
+            // A byte is the last of the bits of the float that is larger by 2^23.
+            const __m512i four = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src))),
+                          places = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                          all = _mm512_mask_shuffle_epi8(_mm512_set1_epi32(0x4b00'0000), 0x1111'1111'1111'1111, four,
+                                                         places);
+            return Floats<Arch>(_mm512_castsi512_ps(all)) - zero_;
+        }
+#endif
+        return load_bytes<Arch>(src) - zero_;
+    }
+
+private:
+#if defined(__AVX512BW__)
+    static constexpr bool joins = lanes<Arch> == 16;
+#else
+    static constexpr bool joins = false;
+#endif
+    static constexpr float offset = joins ? 0x1p23F : 0.0F;
+    Floats<Arch> zero_;
+};
+
 /// Loads 32-bit integers as floats; larger ones than 2^24 are rounded.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_integers(const std::int32_t* src) {
@@ -63,29 +93,46 @@ public:
           high_(to.high),
           zero_point_(Integers{} + (to.zero_point - bits_of_magic)),
           zero_word_(static_cast<std::int16_t>(to.zero_point)) {
-        const float low = to.low + magic;
-        std::int32_t bits = 0;
-        std::memcpy(&bits, &low, sizeof(bits));
-        low_byte_ = static_cast<std::uint8_t>(bits - bits_of_magic + to.zero_point);
+        const auto byte = [&to](float bound) {
+            const float rounded = bound + magic;
+            std::int32_t bits = 0;
+            std::memcpy(&bits, &rounded, sizeof(bits));
+            return static_cast<std::uint8_t>(bits - bits_of_magic + to.zero_point);
+        };
+        low_byte_ = byte(to.low), high_byte_ = byte(to.high);
+        bounds_ = low_byte_ != 0 || high_byte_ != 255;
     }
 
     /// The values of a run of 32 neighbours, or of the two runs that vectors of 16 lanes store together.
     static constexpr int run = 32, runs = lanes<Arch> == 16 ? 2 : 1, vectors = runs * run / lanes<Arch>;
 
-    /// Stores the first `count` bytes, a power of two, of each run.
+    /// store_runs takes values up to this one.
+    static constexpr float largest = 0x1p30F;
+    /// Brings larger values within the upper bound.
+    PRIMSEL_INLINE void bound(Floats<Arch> (&scaled)[vectors]) const {
+        PRIMSEL_UNROLL
+        for (auto& value : scaled) value = min<Arch>(high_, value);
+    }
+
+    /// Stores the first `count` bytes, a power of two, of each run. Values are at most `largest`; NaN becomes the
+    /// lower bound.
     PRIMSEL_INLINE void store_runs(Floats<Arch> const (&scaled)[vectors], std::uint8_t* const (&dst)[runs],
                                    int count) const {
+        // Integers saturate to bytes. Values below the least integer, and NaN, become the least integer.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
         if constexpr (lanes<Arch> == 16) {
-            // Values below the lower bound, and NaN, become the least integers, which saturate.
-            const auto rounded = [this](Floats<Arch> const& value) {
-                return _mm512_maskz_cvtps_epi32(0xffff, min<Arch>(high_, value));
-            };
-            const __m512i zero = _mm512_set1_epi16(zero_word_);
-            const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(rounded(scaled[0]), rounded(scaled[1])), zero),
-                          second = _mm512_adds_epi16(_mm512_packs_epi32(rounded(scaled[2]), rounded(scaled[3])), zero);
-            const __m512i bytes =
-                _mm512_max_epu8(_mm512_packus_epi16(first, second), _mm512_set1_epi8(static_cast<char>(low_byte_)));
+            const auto rounded = [](Floats<Arch> const& value) { return _mm512_maskz_cvtps_epi32(0xffff, value); };
+            __m512i first = _mm512_packs_epi32(rounded(scaled[0]), rounded(scaled[1])),
+                    second = _mm512_packs_epi32(rounded(scaled[2]), rounded(scaled[3]));
+            if (zero_word_ != 0) {
+                const __m512i zero = _mm512_set1_epi16(zero_word_);
+                first = _mm512_adds_epi16(first, zero), second = _mm512_adds_epi16(second, zero);
+            }
+            __m512i bytes = _mm512_packus_epi16(first, second);
+            if (bounds_) {
+                bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, _mm512_set1_epi8(static_cast<char>(low_byte_))),
+                                        _mm512_set1_epi8(static_cast<char>(high_byte_)));
+            }
             // Each 128 bits hold four bytes of each vector.
             const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
                           all = _mm512_maskz_permutexvar_epi32(0xffff, order, bytes);
@@ -103,14 +150,18 @@ public:
 #endif
 #if defined(__AVX2__)
         if constexpr (lanes<Arch> == 8) {
-            const auto rounded = [this](Floats<Arch> const& value) {
-                return _mm256_cvtps_epi32(min<Arch>(high_, value));
-            };
-            const __m256i zero = _mm256_set1_epi16(zero_word_);
-            const __m256i first = _mm256_adds_epi16(_mm256_packs_epi32(rounded(scaled[0]), rounded(scaled[1])), zero),
-                          second = _mm256_adds_epi16(_mm256_packs_epi32(rounded(scaled[2]), rounded(scaled[3])), zero);
-            const __m256i bytes =
-                _mm256_max_epu8(_mm256_packus_epi16(first, second), _mm256_set1_epi8(static_cast<char>(low_byte_)));
+            const auto rounded = [](Floats<Arch> const& value) { return _mm256_cvtps_epi32(value); };
+            __m256i first = _mm256_packs_epi32(rounded(scaled[0]), rounded(scaled[1])),
+                    second = _mm256_packs_epi32(rounded(scaled[2]), rounded(scaled[3]));
+            if (zero_word_ != 0) {
+                const __m256i zero = _mm256_set1_epi16(zero_word_);
+                first = _mm256_adds_epi16(first, zero), second = _mm256_adds_epi16(second, zero);
+            }
+            __m256i bytes = _mm256_packus_epi16(first, second);
+            if (bounds_) {
+                bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, _mm256_set1_epi8(static_cast<char>(low_byte_))),
+                                        _mm256_set1_epi8(static_cast<char>(high_byte_)));
+            }
             const __m256i all = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
             if (count == run) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst[0]), all);
             std::memcpy(dst[0], &all, static_cast<std::size_t>(count));
@@ -152,7 +203,8 @@ private:
     Floats<Arch> low_, high_;
     Integers zero_point_;
     std::int16_t zero_word_;
-    std::uint8_t low_byte_;
+    std::uint8_t low_byte_, high_byte_;
+    bool bounds_;
 };
 
 /// Converts n neighbours.

@@ -98,6 +98,7 @@ public:
         for (std::size_t v = 0; v < vectors_at_once; ++v) scaled[v] = values[v] * factor_;
         std::uint8_t* runs[ByteStore<Arch>::runs];
         for (int i = 0; i < ByteStore<Arch>::runs; ++i) runs[i] = dst + i * ByteStore<Arch>::run;
+        store_.bound(scaled);
         store_.store_runs(scaled, runs, ByteStore<Arch>::run);
     }
     PRIMSEL_INLINE static Vector product(Vector const& a, Vector const& b) { return rounded_product<Arch>(a, b); }

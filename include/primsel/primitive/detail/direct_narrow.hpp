@@ -3,6 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/amx.hpp>
 #include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/simd.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
@@ -272,6 +273,15 @@ private:
             } else {
                 // Copies of a fixed length are faster. The next pixel overwrites what they write too much.
                 std::size_t x = 0;
+#if defined(__SSSE3__)
+                if constexpr (sizeof(Element) == 1) {
+                    const __m128i bytes = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+                    for (; stored == 4 && pixel == 3 && x + 6 <= w; x += 4) {
+                        const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + x * 4));
+                        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + x * 3), _mm_shuffle_epi8(four, bytes));
+                    }
+                }
+#endif
                 for (; pixel < 4 && x * pixel + 4 <= w * pixel; ++x) std::copy_n(from + x * stored, 4, to + x * pixel);
                 for (; x < w; ++x) std::copy_n(from + x * stored, pixel, to + x * pixel);
             }
@@ -347,6 +357,15 @@ private:
                 while (!patches(s) && rows.run / Rows::word % tiles.words != 0) --tiles.words;
             }
         }
+        /// Whether `count` pixels of the line from pixel `at` on lie a_stride apart.
+        [[nodiscard]] bool even(int at, int count) const {
+            return line_step == static_cast<std::size_t>(width) * rows.a_stride || at % width + count <= width;
+        }
+        /// The place of a pixel of the line.
+        [[nodiscard]] std::size_t place(int at) const {
+            return static_cast<std::size_t>(at / width) * line_step +
+                   static_cast<std::size_t>(at % width) * rows.a_stride;
+        }
         /// Writes the places of `count` pixels of the line from pixel `at` on.
         void place(int at, int count, std::ptrdiff_t* places) const {
             int x = at % width;
@@ -385,10 +404,10 @@ private:
             const Element* const begin = walk.rows.a + static_cast<std::size_t>(line) * walk.line_step;
             for (int done = 0; done < walk.line;) {
                 int at = done, count = std::min(walk.at_once, walk.line - done);
-                if (walk.tiles.rows != 0) {
-                    // The last product begins earlier: it computes some pixels again.
-                    at = std::min(done, walk.line - walk.at_once), count = walk.at_once;
-                    rows.a = begin + static_cast<std::size_t>(at) * walk.rows.a_stride;
+                // For the matrix unit, the last product begins earlier: it computes some pixels again.
+                if (walk.tiles.rows != 0) at = std::min(done, walk.line - walk.at_once), count = walk.at_once;
+                if (walk.even(at, count)) {
+                    rows.a = begin + walk.place(at), rows.places = nullptr;
                 } else {
                     rows.a = begin, rows.places = places;
                     walk.place(at, count, places);
