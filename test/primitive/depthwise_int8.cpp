@@ -14,6 +14,16 @@ TEST_CASE("depthwise in 8 bits: every bit is that of the definition in integers"
         shapes.push_back(laws::same_shape(c, c, 13, 31, 5));
         shapes.back().groups = c;
     }
+    for (const int c : {17, 70}) {
+        ps::ConvShape seven = laws::same_shape(c, c, 9, 13, 7), line = laws::same_shape(c, c, 1, 19, 1);
+        line.fw = 5, line.pad_left = 4, line.pad_right = 4, line.dilation_w = 2;
+        ps::ConvShape apart = laws::same_shape(c, c, 11, 21, 3);
+        apart.stride_h = 3, apart.stride_w = 1 + c % 3, apart.dilation_h = 2;
+        for (ps::ConvShape* shape : {&seven, &line, &apart}) shape->groups = c;
+        shapes.insert(shapes.end(), {seven, line, apart});
+        seven.stride_h = seven.stride_w = 2, seven.pad_left = 1;
+        shapes.push_back(seven);
+    }
     int8_laws::Runs runs;
     unsigned turn = 0;
     for (ps::ConvShape const& shape : shapes) {

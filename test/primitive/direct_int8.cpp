@@ -43,6 +43,24 @@ TEST_CASE("8 bits: strips of a large image, panels of many outputs, dilation and
     CHECK(runs[ps::DirectInt8::id] == 7);
 }
 
+TEST_CASE("8 bits: groups that fill a panel, a half of one or a part of it, or lie in two") {
+    int8_laws::Runs runs;
+    unsigned turn = 3;
+    struct Groups {
+        int groups, c, k;
+    };
+    for (auto const& [groups, c, k] :
+         {Groups{2, 32, 32}, Groups{3, 16, 16}, Groups{9, 8, 8}, Groups{12, 4, 4}, Groups{5, 12, 24}, Groups{4, 20, 10},
+          Groups{3, 7, 40}, Groups{40, 1, 2}, Groups{5, 4, 4}, Groups{3, 4, 4}, Groups{6, 8, 8}}) {
+        for (const int f : {1, 3}) {
+            ps::ConvShape shape = laws::same_shape(groups * c, groups * k, 9, 11, f);
+            shape.groups = groups, shape.stride_w = f == 3 ? static_cast<int>(turn % 2 + 1) : 1;
+            check_all(int8_laws::Layer(shape, ++turn), laws::epilogues[1], runs);
+        }
+    }
+    CHECK(runs[ps::DirectInt8::id] == 22);
+}
+
 TEST_CASE("8 bits: a result is brought within the bounds of a summand before the residual is added") {
     const laws::Epilogue epilogue{
         .bias = true, .residual = true, .clamp = {-9.0F, 40.0F}, .summand = ps::bounds_of({0.02F, 77})};

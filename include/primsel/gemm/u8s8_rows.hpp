@@ -146,6 +146,43 @@ struct U8S8Words {
     }
 };
 
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+/// Words of 16 columns, each of which has the elements of its own group of `size` neighbours: a word of the row is
+/// repeated for the columns of its group.
+template <int size>
+struct GroupWords {
+    using Vector = __m512i;
+    static constexpr int width = 16, vectors = 1, rows = 12;
+
+    PRIMSEL_INLINE static Vector zero() { return _mm512_setzero_si512(); }
+    PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return _mm512_loadu_si512(src); }
+    PRIMSEL_INLINE static void store(std::int32_t* dst, Vector value) { _mm512_storeu_si512(dst, value); }
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* a,
+                                   std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
+        const Vector column = _mm512_loadu_si512(b);
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            sums[row][0] = _mm512_dpbusd_epi32(sums[row][0], repeated(a + places[row]), column);
+        }
+    }
+
+private:
+    /// Reads the first word of each group of 16 elements.
+    PRIMSEL_INLINE static Vector repeated(const std::uint8_t* a) {
+        if constexpr (size == 4) {
+            const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+            const Vector order = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+            return _mm512_maskz_permutexvar_epi32(0xffff, order, _mm512_castsi128_si512(words));
+        } else {
+            const __m128i words = _mm_maskz_loadu_epi32(0b101, a);
+            const Vector order = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
+            return _mm512_maskz_permutexvar_epi32(0xffff, order, _mm512_castsi128_si512(words));
+        }
+    }
+};
+#endif
+
 #elif defined(__ARM_FEATURE_DOTPROD)
 /// Vectors of four columns. The instruction takes signed numbers: 128 is subtracted from those of A.
 struct U8S8Words {
@@ -174,8 +211,8 @@ struct U8S8Words {
 };
 inline void multiply_signed(U8S8Rows t, int rows, std::int32_t* sums) noexcept {
     // Sums start from 128 times those of the columns.
-    std::int32_t start[dot_columns];
-    for (int column = 0; column < dot_columns; column += 4) {
+    std::int32_t start[dot_columns]{};
+    for (int column = 0; column < t.columns; column += 4) {
         int32x4_t halves = vdupq_n_s32(0);
         const std::int8_t* b = t.b + 4 * column;
         for (int i = 0; i < t.outer * t.inner * t.run; i += 4, b += 4 * dot_columns) {
@@ -190,23 +227,24 @@ inline void multiply_signed(U8S8Rows t, int rows, std::int32_t* sums) noexcept {
 #else
 /// The definition, for the compiler to vectorise.
 inline void multiply_plainly(U8S8Rows const& t, int rows, std::int32_t* sums) noexcept {
+    const int columns = t.columns;
     for (int row = 0; row < rows; ++row, sums += dot_columns) {
         std::int32_t of_row[dot_columns]{};
-        if (t.start != nullptr) std::copy_n(t.start, dot_columns, of_row);
+        if (t.start != nullptr) std::copy_n(t.start, columns, of_row);
         const std::int8_t* b = t.b;
         for (int outer = 0; outer < t.outer; ++outer) {
             for (int inner = 0; inner < t.inner; ++inner) {
                 const std::uint8_t* const a = t.a + t.place(row) + static_cast<std::size_t>(outer) * t.outer_step +
                                               static_cast<std::size_t>(inner) * t.inner_step;
                 for (int i = 0; i < t.run; i += 4, b += 4 * dot_columns) {
-                    for (int column = 0; column < dot_columns; ++column) {
+                    for (int column = 0; column < columns; ++column) {
                         const std::int8_t* const four = b + 4 * column;
                         of_row[column] += a[i] * four[0] + a[i + 1] * four[1] + a[i + 2] * four[2] + a[i + 3] * four[3];
                     }
                 }
             }
         }
-        std::copy_n(of_row, dot_columns, sums);
+        std::copy_n(of_row, columns, sums);
     }
 }
 #endif
@@ -238,6 +276,24 @@ void multiply(U8S8Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles
     detail::multiply_signed(t, rows, sums);
 #else
     detail::multiply_plainly(t, rows, sums);
+#endif
+}
+
+/// Whether multiply_groups takes groups of so many elements.
+[[nodiscard]] constexpr bool multiplies_groups([[maybe_unused]] int size) {
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+    return !PRIMSEL_HAS_AMX && (size == 4 || size == 8);
+#else
+    return false;
+#endif
+}
+/// The same for 16 columns, where each of them multiplies only the elements of its own group: of each 16 elements of a
+/// row, group after group, `size` ones. The depth is that of one group.
+inline void multiply_groups([[maybe_unused]] U8S8Rows const& t, [[maybe_unused]] int size, [[maybe_unused]] int rows,
+                            [[maybe_unused]] std::int32_t* sums) noexcept {
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+    size == 4 ? detail::dot_tiles<detail::GroupWords<4>>(t, rows, sums)
+              : detail::dot_tiles<detail::GroupWords<8>>(t, rows, sums);
 #endif
 }
 

@@ -3,6 +3,7 @@
 #include <primsel/core/bfloat16.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/depthwise_blocks.hpp>
+#include <primsel/primitive/detail/depthwise_pixels.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/hwc_bf16.hpp>
 
@@ -37,7 +38,7 @@ struct Bf16Pixels {
 
 }  // namespace primitive::detail
 
-/// Depthwise convolution of images in bfloat16 by 3x3 and 5x5 kernels. Weights and sums are floats.
+/// Depthwise convolution of images in bfloat16. Weights and sums are floats.
 struct DepthwiseBf16 {
     static constexpr FixedString id = "depthwise-bf16";
     static constexpr Family family = Family::other;
@@ -46,9 +47,9 @@ struct DepthwiseBf16 {
     static constexpr bool fuses_epilogue = true;
     static constexpr Precision precision = Precision::bf16;
     static constexpr double error_bound = 0.03;
-    using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::Bf16Pixels>;
+    using Pixels = primitive::detail::DepthwisePixels<primitive::detail::Bf16Pixels>;
 
-    [[nodiscard]] static Support supports(ConvShape const& s) { return Blocks::supports_whole_vectors(s); }
+    [[nodiscard]] static Support supports(ConvShape const& s) { return Pixels::supports(s); }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.taps()) * hwc_bf16::pixel(s.k);
@@ -63,7 +64,7 @@ struct DepthwiseBf16 {
     }
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        Blocks::run<Arch>(s, args, reinterpret_cast<const bfloat16*>(args.src));
+        Pixels::run<Arch>(s, args, reinterpret_cast<const bfloat16*>(args.src));
         if (args.clamp.low <= 0 && args.clamp.high >= 0) return;  // zeros stayed zeros behind the channels
         const std::size_t pixel = hwc_bf16::pixel(s.k), channels = static_cast<std::size_t>(s.k);
         auto* dst = reinterpret_cast<bfloat16*>(args.dst);
@@ -74,12 +75,10 @@ struct DepthwiseBf16 {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        ConvShape padded = s;
-        padded.k = padded.c = padded.groups = static_cast<int>(hwc_bf16::pixel(s.k));
-        const double image = 2.0 * static_cast<double>(s.in_pixels()) * padded.k,
-                     out = 2.0 * static_cast<double>(s.out_pixels()) * padded.k;
+        const double image = 2.0 * static_cast<double>(hwc_bf16::size(s.in_shape())),
+                     out = 2.0 * static_cast<double>(hwc_bf16::size(s.out_shape()));
         return Work{}.add({.rate = Rate::gemm,
-                           .operations = Blocks::operations<Arch>(padded),
+                           .operations = Pixels::operations<Arch>(s),
                            .bytes = image + 2 * out,
                            .working_set = image + out});
     }

@@ -5,6 +5,7 @@
 #include <primsel/gemm/int8_weights.hpp>
 #include <primsel/primitive/detail/depthwise_blocks.hpp>
 #include <primsel/primitive/detail/depthwise_bytes.hpp>
+#include <primsel/primitive/detail/depthwise_pixels.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
@@ -18,7 +19,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primitive::detail {
 
-/// Pixels of hwc_u8, for DepthwiseBlocks. Sums are those of integers: floats have those of 25 products.
+/// Pixels of hwc_u8, for DepthwiseBlocks. Sums are those of integers.
 struct U8Pixels {
     using Element = std::uint8_t;
     [[nodiscard]] static constexpr std::size_t size(int channels) { return hwc_u8::pixel(channels); }
@@ -66,8 +67,7 @@ struct U8Pixels {
 
 }  // namespace primitive::detail
 
-/// Depthwise convolution of images in bytes by 3x3 and 5x5 kernels, with weights in 8 bits: the same bits as
-/// DirectInt8's formula.
+/// Depthwise convolution of images in bytes with weights in 8 bits: the same bits as DirectInt8's formula.
 struct DepthwiseInt8 {
     static constexpr FixedString id = "depthwise-int8";
     static constexpr Family family = Family::other;
@@ -76,9 +76,13 @@ struct DepthwiseInt8 {
     static constexpr bool fuses_epilogue = true;
     static constexpr Precision precision = Precision::int8;
     static constexpr double error_bound = 0.1;
-    using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::U8Pixels>;
+    using Pixels = primitive::detail::DepthwisePixels<primitive::detail::U8Pixels>;
+    /// Floats hold the sums of so many products.
+    static constexpr int most_taps = (1 << 24) / (255 * 127);
 
-    [[nodiscard]] static Support supports(ConvShape const& s) { return Blocks::supports_whole_vectors(s); }
+    [[nodiscard]] static Support supports(ConvShape const& s) {
+        return s.taps() > most_taps ? Support::no("sums of so many products overflow") : Pixels::supports(s);
+    }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
         std::size_t floats = static_cast<std::size_t>(s.taps() + 1) * hwc_u8::pixel(s.k);
@@ -111,16 +115,14 @@ struct DepthwiseInt8 {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         if (!with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) { run_bytes<bytes>(s, args); })) {
-            Blocks::run<Arch>(s, args, reinterpret_cast<const std::uint8_t*>(args.src));
+            Pixels::run<Arch>(s, args, reinterpret_cast<const std::uint8_t*>(args.src));
         }
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        ConvShape padded = s;
-        padded.k = padded.c = padded.groups = static_cast<int>(hwc_u8::pixel(s.k));
-        const double image = static_cast<double>(s.in_pixels()) * padded.k,
-                     out = static_cast<double>(s.out_pixels()) * padded.k;
+        const auto image = static_cast<double>(hwc_u8::size(s.in_shape())),
+                   out = static_cast<double>(hwc_u8::size(s.out_shape()));
         Phase phase{.bytes = image + 2 * out, .working_set = image + out};
         if (!with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) {
                 phase.rate = Rate::registers;
@@ -128,16 +130,18 @@ struct DepthwiseInt8 {
             })) {
             // Three instructions make floats of an input, which serves about as many outputs as a third of the taps.
             const double taps = s.taps(), conversions = (2 * taps + 5) / (taps + 5);
-            phase.rate = Rate::gemm, phase.operations = conversions * Blocks::operations<Arch>(padded);
+            phase.rate = Rate::gemm, phase.operations = conversions * Pixels::operations<Arch>(s);
         }
         return Work{}.add(phase);
     }
 
 private:
-    /// Calls use(integral_constant) with the number of channels that are computed together, if they fit the pixels.
+    /// Calls use(integral_constant) with the number of channels that are computed together, if there are loops for the
+    /// kernel and such pixels.
     template <class Arch, class Use>
     static bool with_vectors([[maybe_unused]] ConvShape const& s, [[maybe_unused]] Use const& use) {
 #if defined(__AVX2__)
+        if (!primitive::detail::has_byte_loops(s)) return false;
         constexpr int widest = std::min(primitive::detail::widest_bytes, 4 * lanes<Arch>);
         const auto pixel = static_cast<int>(hwc_u8::pixel(s.k));
         if constexpr (widest > 32) {

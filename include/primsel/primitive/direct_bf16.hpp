@@ -46,6 +46,8 @@ struct Bf16Numbers {
         gemm::multiply<Arch>(rows, count, tiles, sums);
     }
 
+    [[nodiscard]] static constexpr bool multiplies_groups(int) { return false; }
+
     template <class Arch, Layout To>
     struct Finish : PanelEnd<Arch, To> {
         using End = PanelEnd<Arch, To>;

@@ -67,6 +67,12 @@ struct Int8Numbers {
         gemm::multiply<Arch>(rows, count, tiles, sums);
     }
 
+    /// Whether groups of so many channels, with as many outputs, are multiplied without the channels beside them.
+    [[nodiscard]] static constexpr bool multiplies_groups(int size) { return gemm::multiplies_groups(size); }
+    static void multiply_groups(Rows const& rows, int size, int count, std::int32_t* sums) noexcept {
+        gemm::multiply_groups(rows, size, count, sums);
+    }
+
     template <class Arch, Layout To>
     struct Finish : PanelEnd<Arch, To> {
         using End = PanelEnd<Arch, To>;

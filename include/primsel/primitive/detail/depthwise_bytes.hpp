@@ -105,9 +105,14 @@ inline constexpr int widest_bytes = 32;
 template <class V>
 concept DotsFour = requires(typename V::Integers v) { V::dot_4(v, v, v); };
 
-/// Depthwise convolution of hwc_u8 by 3x3 and 5x5 kernels of stride 1 or 2, `bytes` channels at a time. Four rows of an
-/// image column are interleaved, so that each 32-bit integer holds a channel's bytes; one dot product then adds four
-/// taps. Interleaved, the channels of a vector form four groups: group g has channels 4 g to 4 g + 3 of each 16.
+[[nodiscard]] constexpr bool has_byte_loops(ConvShape const& s) {
+    const bool square = s.fh == s.fw && (s.fw == 3 || s.fw == 5 || s.fw == 7);
+    return square && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
+}
+
+/// Depthwise convolution of hwc_u8 by 3x3, 5x5 and 7x7 kernels of stride 1 or 2, `bytes` channels at a time. Four rows
+/// of an image column are interleaved, so that each 32-bit integer holds a channel's bytes; one dot product then adds
+/// four taps. Interleaved, the channels of a vector form four groups: group g has channels 4 g to 4 g + 3 of each 16.
 ///
 /// Packed weights of a vector of channels are, for each four kernel rows, each kernel column and each group, bytes or
 /// pairs of 16-bit numbers; then their scales and sums in the order of the groups.
@@ -166,6 +171,8 @@ struct DepthwiseBytes {
                     int last) noexcept {
         if (s.fw == 3) {
             s.stride_w == 1 ? run<3, 1>(s, args, packed, at, first, last) : run<3, 2>(s, args, packed, at, first, last);
+        } else if (s.fw == 7) {
+            s.stride_w == 1 ? run<7, 1>(s, args, packed, at, first, last) : run<7, 2>(s, args, packed, at, first, last);
         } else {
             s.stride_w == 1 ? run<5, 1>(s, args, packed, at, first, last) : run<5, 2>(s, args, packed, at, first, last);
         }

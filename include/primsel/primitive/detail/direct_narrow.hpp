@@ -24,6 +24,10 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// a small part of the matrix unit's lines: where there are several taps, it gets copies of the patches of the pixels
 /// of each product.
 ///
+/// Each output of a panel reads the channels of its group. A panel of several groups is computed in two halves, each
+/// from the channels of its groups, with weights of zero for those of other groups, unless Numbers multiplies groups. A
+/// float that is no number thus spoils the outputs of all groups of a half.
+///
 /// Numbers is a type with
 /// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
 /// largest depth whose sums are exact or have that error;
@@ -43,8 +47,8 @@ struct DirectNarrow {
     static constexpr double error_bound = Numbers::error_bound;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
-        if (s.groups != 1) return Support::no("needs one group");
-        return s.c <= Numbers::deepest / s.taps() ? Support::yes() : Support::no("sums of so many products overflow");
+        return s.group_c() <= Numbers::deepest / s.taps() ? Support::yes()
+                                                          : Support::no("sums of so many products overflow");
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
@@ -56,9 +60,12 @@ struct DirectNarrow {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         auto* to = reinterpret_cast<Weight*>(dst);
         std::fill_n(dst, packed_floats<Arch>(s), 0.0F);
-        const std::size_t run = run_elements(s), pixel = copied_pixel(s),
-                          depth = static_cast<std::size_t>(s.c * s.taps());
+        const std::size_t run = run_elements(s), pixel = copied_pixel(s), depth = static_cast<std::size_t>(s.depth());
         for (int k = 0; k < s.k; ++k) {
+            // The group's channels among those that the output's piece reads.
+            const std::size_t group = apart(s) ? 0
+                                               : static_cast<std::size_t>(k / s.group_k() * s.group_c()) -
+                                                     first_channel(s, k / piece(s) * piece(s));
             typename Numbers::Output output(kernel + static_cast<std::size_t>(k) * depth, depth);
             Weight* const column = to + static_cast<std::size_t>(k / gemm::dot_columns) * panel_elements(s) +
                                    static_cast<std::size_t>(k % gemm::dot_columns) * word;
@@ -67,8 +74,8 @@ struct DirectNarrow {
                 const std::size_t begin = patches(s) ? static_cast<std::size_t>(tap * s.c)
                                           : joins(s) ? fh * run + fw * pixel
                                                      : static_cast<std::size_t>(tap) * run;
-                for (int c = 0; c < s.c; ++c) {
-                    const std::size_t step = begin + static_cast<std::size_t>(c);
+                for (int c = 0; c < s.group_c(); ++c) {
+                    const std::size_t step = begin + group + static_cast<std::size_t>(c);
                     column[step / word * word * gemm::dot_columns + step % word] =
                         output.rounded(kernel[kernel_index(s, k, c, tap / s.fw, tap % s.fw)]);
                 }
@@ -127,6 +134,7 @@ struct DirectNarrow {
         const int vector = PRIMSEL_HAS_AMX ? 16 : lanes<Arch>;
         const double columns = (s.k + vector - 1) / vector * vector, depth = static_cast<double>(depth_of(s)),
                      weights = sizeof(Weight) * depth * columns,
+                     read = s.groups == 1 ? panels(s) : 1.0 * panels(s) * static_cast<double>(piece_channels(s)) / s.c,
                      in = element_bytes<From> * static_cast<double>(s.in_shape().size()),
                      out = element_bytes<To> * static_cast<double>(s.out_shape().size()),
                      strips = 1.0 * s.out_h() / rows_of_strip(s);
@@ -138,7 +146,7 @@ struct DirectNarrow {
         return work
             .add({.rate = Numbers::rate,
                   .operations = 2 * computed_pixels(s) * depth * columns,
-                  .bytes = in * panels(s) + weights * strips,
+                  .bytes = in * read + weights * strips,
                   .working_set = in + weights})
             .add({.rate = Rate::registers,
                   .operations =
@@ -179,6 +187,30 @@ private:
     [[nodiscard]] static constexpr std::size_t panel_elements(ConvShape const& s) {
         return depth_of(s) * gemm::dot_columns;
     }
+    /// The outputs that are computed together: those of a panel, or of half of one that has several groups.
+    [[nodiscard]] static constexpr int piece(ConvShape const& s) {
+        return s.groups == 1 || s.group_k() % gemm::dot_columns == 0 ? gemm::dot_columns : gemm::dot_columns / 2;
+    }
+    /// Whether an output of a piece multiplies only the channels of its group.
+    [[nodiscard]] static constexpr bool apart(ConvShape const& s) {
+        return s.c >= 16 && s.group_c() == s.group_k() && Numbers::multiplies_groups(s.group_c());
+    }
+    /// The channels that a piece reads, in whole words: those of the groups of its outputs, at most.
+    [[nodiscard]] static constexpr std::size_t piece_channels(ConvShape const& s) {
+        const int outputs = piece(s), size = s.group_k();
+        const bool even = outputs % size == 0 || size % outputs == 0;
+        const int groups = even ? std::max(1, outputs / size) : (outputs - 2 + size) / size + 1;
+        const auto channels = static_cast<std::size_t>(std::min(groups, s.groups) * s.group_c());
+        const bool whole = channels % word == 0 && even;
+        return std::min(round_up(channels + (whole ? 0 : word - 1), word),
+                        round_up(static_cast<std::size_t>(s.c), word));
+    }
+    /// The first channel that a piece reads. It begins a word.
+    [[nodiscard]] static constexpr std::size_t first_channel(ConvShape const& s, int output) {
+        const auto first = static_cast<std::size_t>(output / s.group_k() * s.group_c());
+        if (apart(s)) return first;
+        return std::min(first / word * word, round_up(static_cast<std::size_t>(s.c), word) - piece_channels(s));
+    }
     /// Whether all panels follow each other for the same pixels, so that results are written in order. Larger weights
     /// would not stay in the caches from pixels to pixels.
     [[nodiscard]] static constexpr bool panels_inside(ConvShape const& s) {
@@ -186,18 +218,21 @@ private:
                static_cast<std::size_t>(panels(s)) * floats_of<Weight>(panel_elements(s)) <= l2_floats / 8;
     }
     [[nodiscard]] static constexpr bool patches(ConvShape const& s) {
-        return PRIMSEL_HAS_AMX && s.fh * s.fw > 1 && static_cast<std::size_t>(s.c) <= line_elements / 2;
+        return PRIMSEL_HAS_AMX && s.groups == 1 && s.fh * s.fw > 1 &&
+               static_cast<std::size_t>(s.c) <= line_elements / 2;
     }
     /// Whether the taps of a kernel row are one run.
     [[nodiscard]] static constexpr bool joins(ConvShape const& s) {
         const auto c = static_cast<std::size_t>(s.c), pixel = copied_pixel(s);
-        return s.dilation_w == 1 && (PRIMSEL_HAS_AMX || pixel == c || pixel == round_up(c, word));
+        return s.groups == 1 && s.dilation_w == 1 && (PRIMSEL_HAS_AMX || pixel == c || pixel == round_up(c, word));
     }
     /// The elements of a run. They are whole words, which may reach into the next pixel: its weights are zeros.
     [[nodiscard]] static constexpr std::size_t run_elements(ConvShape const& s) {
         const auto c = static_cast<std::size_t>(s.c), fw = static_cast<std::size_t>(s.fw), pixel = copied_pixel(s);
         if (patches(s)) return joins(s) ? fw * c : c;
         if (joins(s)) return round_up(fw * pixel, word);
+        if (apart(s)) return static_cast<std::size_t>(s.group_c());
+        if (s.groups != 1) return piece_channels(s);
         return PRIMSEL_HAS_AMX ? pixel : round_up(c, word);
     }
     [[nodiscard]] static constexpr std::size_t depth_of(ConvShape const& s) {
@@ -423,7 +458,9 @@ private:
                     product.columns = std::min(gemm::dot_columns, s.k - panel * gemm::dot_columns);
                     product.fetches = line == 0 && done == 0;
                     product.start = start(args, tail + columns(s) + panel * gemm::dot_columns);
-                    Numbers::template multiply<Arch>(product, count, walk.tiles, sums);
+                    for (int column = 0; column < product.columns; column += piece(s)) {
+                        multiply_piece<Arch>(s, panel * gemm::dot_columns, column, product, count, walk.tiles, sums);
+                    }
                     end.begin(panel * gemm::dot_columns);
                     finish(s, walk, line, at, done - at, count, sums, end);
                 }
@@ -431,6 +468,20 @@ private:
                 done = at + count;
             }
         }
+    }
+    /// Computes the piece of a panel from `column` on.
+    template <class Arch>
+    PRIMSEL_INLINE static void multiply_piece(ConvShape const& s, int panel, int column, Rows const& product, int count,
+                                              core::AmxTiles tiles, typename Rows::Sum* sums) noexcept {
+        Rows part = product;
+        part.a += first_channel(s, panel + column), part.b += word * static_cast<std::size_t>(column);
+        part.columns = std::min(piece(s), product.columns - column);
+        if (part.start != nullptr) part.start += column;
+        if (column != 0) part.fetches = false, part.later_bytes = 0;
+        if constexpr (requires { &Numbers::multiply_groups; }) {
+            if (apart(s)) return Numbers::multiply_groups(part, s.group_c(), count, sums + column);
+        }
+        Numbers::template multiply<Arch>(part, count, tiles, sums + column);
     }
     /// Ends sums [from, count) of the pixels of a line from `at` on; those before were stored already.
     template <class Finish>
