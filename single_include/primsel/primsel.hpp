@@ -24361,7 +24361,9 @@ struct Op<ResizeParams> {
         }
         if (together) {
             OpCounts counts =
-                op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c), nearest ? 1 : 6);
+                op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c), nearest ? 1 : 3);
+            // A column is interpolated between two rows once for all results that read it; a result reads two.
+            if (!nearest) counts.operations *= 1 + std::min(ratio, 2.0);
             counts.scalars = places;
             counts.form = nearest ? "nearest_pixels" : "pixels";
             return counts;
@@ -27121,13 +27123,6 @@ struct DepthwiseBlocks {
         const int beside = s.fw / 2, last = (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left;
         const bool narrow = s.pad_left <= beside && s.pad_top <= beside && last < s.w + beside;
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
-    }
-
-    /// The same for any Arch, in words: vectors of 16 are the widest.
-    [[nodiscard]] static Support supports_whole_vectors(ConvShape const& s) {
-        if (s.groups != s.c || s.k != s.c) return Support::no("needs as many groups as channels");
-        if (s.c < 16) return Support::no("needs 16 channels or more");
-        return supports<default_arch>(s) ? Support::yes() : Support::no("needs a 3x3 or 5x5 kernel of stride 1 or 2");
     }
 
     /// Returns the work as operations at the FMA peak. It counts two for each multiply-add, including those of

@@ -233,7 +233,9 @@ struct Op<ResizeParams> {
         }
         if (together) {
             OpCounts counts =
-                op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c), nearest ? 1 : 6);
+                op::detail::row_counts<Arch>(output.pixels(), static_cast<std::size_t>(output.c), nearest ? 1 : 3);
+            // A column is interpolated between two rows once for all results that read it; a result reads two.
+            if (!nearest) counts.operations *= 1 + std::min(ratio, 2.0);
             counts.scalars = places;
             counts.form = nearest ? "nearest_pixels" : "pixels";
             return counts;
