@@ -46,8 +46,8 @@ TEST_CASE("the gradient of each function is the slope of the loss") {
                 const Images y = laws::forward(params, x), dy = laws::random_images(random, shape, 2);
                 const auto function = [&](Images const& at) { return laws::forward(params, at); };
                 const bool of_result = ps::ActivationGradientParams::from_result(params);
-                laws::check_step(gradient, {{of_result ? y : x, dy}, 2}, laws::differences(x, dy, function, 1e-6),
-                                 2e-5);
+                laws::check_step(gradient, {{of_result ? y : x, dy}, 2},
+                                 laws::differences_of_elements(x, dy, function, 1e-6), 2e-5);
             }
         }
     }

@@ -67,8 +67,11 @@ TEST_CASE("transposed convolution of many channels agrees with the reference") {
         {.kernel = {1, 9}, .stride = {5, 1}, .padding = {0, 4}, .extra_h = 7},
         {.kernel = 2, .stride = 5, .dilation = 3, .bias = false},
     };
+    unsigned turn = 0;
     for (ConvTransposeParams params : all) {
         for (ps::Shape shape : {ps::Shape{16, 1, 1}, {17, 2, 9}, {35, 5, 17}}) {
+            const unsigned at = turn++;
+            if (quick() && at % 3 != at / 3 % 3) continue;  // each way on one shape
             params.k = 5;
             check(params, shape);
             params.groups = 2;

@@ -171,8 +171,10 @@ TEST_CASE("transposed convolutions of bytes are those of integers, and of intege
         {.kernel = {1, 9}, .stride = {5, 1}, .padding = {0, 4}, .extra_h = 7},
         {.kernel = 2, .stride = 5, .dilation = 3, .bias = false},
     };
+    unsigned turn = 0;
     for (ps::ConvTransposeParams params : all) {
         for (const ps::Shape shape : {ps::Shape{1, 1, 1}, {6, 4, 17}, {40, 2, 37}}) {
+            if (quick() && turn++ % 4 == 2) continue;
             for (const int groups : {1, 2, shape.c}) {
                 for (const int k : {1, 3, 37}) {
                     if (shape.c % groups != 0 || (quick() && k * groups > 40)) continue;

@@ -124,6 +124,7 @@ TEST_CASE("dense rows with weights in 16 and 8 bits agree with the reference of 
     laws::Random random(5);
     for (const int k : {1, 17, 49, 100}) {
         for (ps::Shape const& shape : {ps::Shape{1, 5, 3}, ps::Shape{3, 4, 7}, ps::Shape{1, 7, 530}}) {
+            if (quick() && shape.w == 530 && k != 49) continue;
             check_both(ps::DenseRowsParams{.k = k, .bias = k != 49}, shape, static_cast<std::size_t>(shape.w), random);
         }
     }

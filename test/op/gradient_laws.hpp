@@ -136,6 +136,26 @@ Images differences(Images x, Images const& dy, Function const& function, double 
     return result;
 }
 
+/// The same for a function of each element for itself, of all elements at once.
+template <class Function>
+Images differences_of_elements(Images const& x, Images const& dy, Function const& function, double step) {
+    const auto moved = [&](double by) {
+        Images images = x;
+        for (Image& image : images) {
+            for (double& value : image.data) value += by;
+        }
+        return function(images);
+    };
+    const Images above = moved(step), below = moved(-step);
+    Images result = dy;
+    for (std::size_t n = 0; n < dy.size(); ++n) {
+        for (std::size_t i = 0; i < dy[n].data.size(); ++i) {
+            result[n].data[i] *= (above[n].data[i] - below[n].data[i]) / (2 * step);
+        }
+    }
+    return result;
+}
+
 /// The function of each image for itself.
 template <class Params>
 Images forward(Params const& params, Images const& x) {

@@ -27,6 +27,7 @@ std::vector<ps::Shape> shapes() {
 }
 
 TEST_CASE("sets along any axes agree with the reference in every layout") {
+    unsigned turn = 0;
     for (ps::Shape const& shape : shapes()) {
         const Channels channels(shape);
         for (int axes = 1; axes < 8; ++axes) {
@@ -36,6 +37,7 @@ TEST_CASE("sets along any axes agree with the reference in every layout") {
             laws::check(params, shape, 4e-6, channels.weights());
             ps::StandardizeParams mean_squares = params;
             mean_squares.centres = false;
+            if (quick() && turn++ % 3 != 0) continue;
             laws::check(mean_squares, shape, 4e-6, channels.weights());
         }
     }
@@ -50,17 +52,20 @@ TEST_CASE("groups of channels agree with the reference in every layout") {
             const ps::StandardizeParams params{
                 .along_c = true, .along_h = true, .along_w = true, .groups = groups, .epsilon = 1e-3F};
             laws::check(params, shape, 4e-6, channels.weights());
+            if (quick() && groups != 2) continue;
             laws::check(params, shape, 4e-6, channels.weights(), 1, 2.0F, {-0.5F, 1.0F});
         }
     }
 }
 
 TEST_CASE("factors and summands of places in a set agree with the reference in every layout") {
+    int turn = 0;
     for (ps::Shape const& shape : shapes()) {
         const Channels channels(shape);
         for (const int axes : {1, 2, 4, 7}) {
             CAPTURE(axes);
             for (int inputs = 1; inputs < 4; ++inputs) {
+                if (quick() && inputs != turn % 3 + 1) continue;
                 const ps::StandardizeParams params{.along_c = (axes & 1) != 0,
                                                    .along_h = (axes & 2) != 0,
                                                    .along_w = (axes & 4) != 0,
@@ -72,6 +77,7 @@ TEST_CASE("factors and summands of places in a set agree with the reference in e
                 for (int i = 0; i < (inputs == 3 ? 2 : 1); ++i) all.push_back(params.set_shape(shape));
                 laws::check(params, all, 8e-6, channels.weights());
             }
+            ++turn;
         }
     }
 }

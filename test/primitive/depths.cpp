@@ -1,9 +1,6 @@
 // Error bounds over short and long depths, and what one pixel that is not finite may change.
 #include "laws.hpp"
 
-#include <primsel/kernels/make_kernels.hpp>
-#include <primsel/primitive/all.hpp>
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,27 +10,6 @@ using namespace laws;
 namespace {
 
 namespace ps = primsel;
-using ps::GemmForm, ps::GemmOut, ps::Im2, ps::Patch, ps::PatchCopy, ps::Winograd, ps::WinogradLine, ps::KernelForm;
-
-/// One or more of each way to sum: what else there is differs in how it copies.
-using Summing =
-    ps::TypeList<ps::DirectSum2d, ps::DirectHwc, ps::DirectChwHwc, ps::DirectChw, ps::Indirect, ps::Im2Win,
-                 ps::GroupedHwc, Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
-                 Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
-                 Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,
-                 Im2<Patch::col, PatchCopy::scan, GemmForm::atbt, GemmOut::ik>,
-                 Im2<Patch::row, PatchCopy::scan, GemmForm::atbt, GemmOut::ki>,
-                 Im2<Patch::row, PatchCopy::scan, GemmForm::abt, GemmOut::ik>,
-                 Im2<Patch::col, PatchCopy::copy_short, GemmForm::atb, GemmOut::ki>,
-                 Im2<Patch::col, PatchCopy::copy_short, GemmForm::atb, GemmOut::ik>,
-                 ps::Conv1x1Gemm<GemmForm::atbt, GemmOut::ki>, ps::Conv1x1Gemm<GemmForm::atb, GemmOut::ki>,
-                 ps::Kn2RowAccumulate<GemmForm::atbt>, ps::Kn2Row<>, ps::Kn2Col<>, ps::Kn2AccumulateShift<true>,
-                 ps::Kn2RowAccumulate<GemmForm::ab>, ps::Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, ps::MecCol,
-                 ps::MecRowPartition, WinogradLine<2, 3, 8>, WinogradLine<3, 5, 8>, Winograd<2, 3, 16>,
-                 Winograd<4, 3, 16>, Winograd<6, 3, 16>, Winograd<4, 5, 16>, WinogradLine<4, 3, 16, KernelForm::row>,
-                 WinogradLine<2, 7, 16, KernelForm::column>>;
-
-List summing(ps::Kernels const& kernels) { return make_list(kernels.primitives, ps::AllLayouts{}); }
 
 std::vector<ps::ConvShape> shapes(int c) {
     std::vector<ps::ConvShape> result{same_shape(c, 4, 6, 6, 3), same_shape(c, 4, 7, 6, 5), same_shape(c, 4, 6, 6, 1),
@@ -44,8 +20,7 @@ std::vector<ps::ConvShape> shapes(int c) {
 }
 
 TEST_CASE("error bounds hold over short and long depths, and Winograd's are the larger ones") {
-    const ps::Kernels kernels = ps::make_kernels<Summing, ps::default_arch, ps::AllLayouts>();
-    const List list = summing(kernels);
+    const List list = all_primitives();
     ps::Sequential sequential;
     for (const int c : {3, 64, quick() ? 512 : 8192}) {
         for (ps::ConvShape const& shape : shapes(c)) {
@@ -67,8 +42,7 @@ TEST_CASE("error bounds hold over short and long depths, and Winograd's are the 
 }
 
 TEST_CASE("a pixel that is huge or not finite changes only outputs that read it, where pixels are not mixed") {
-    const ps::Kernels kernels = ps::make_kernels<Summing, ps::default_arch, ps::AllLayouts>();
-    const List list = summing(kernels);
+    const List list = all_primitives();
     ps::Sequential sequential;
     for (ps::ConvShape const& shape : shapes(5)) {
         const Problem clean(shape, Values::normal);

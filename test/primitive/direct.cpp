@@ -67,8 +67,8 @@ TEST_CASE("taps in the padding are left out, also where a pixel has none inside 
     apart.pad_top = apart.pad_bottom = apart.pad_left = apart.pad_right = 7;
     shapes.push_back(apart);
     for (ps::ConvShape const& shape : shapes) {
+        const Problem problem(shape, Values::integers);
         for (Epilogue const& epilogue : epilogues) {
-            const Problem problem(shape, Values::integers);
             const std::vector<double> exact = problem.exact(epilogue);
             for (ps::PrimitiveEntry const& entry : list.primitives) {
                 if (entry.id != "direct-hwc") continue;

@@ -12,11 +12,10 @@ using namespace laws;
 
 namespace direct_bf16_tests {
 
-using Layouts = ps::TypeList<ps::chw, ps::hwc, ps::hwc_bf16>;
-
 [[nodiscard]] List bf16_primitives() {
-    const ps::Kernels kernels = ps::make_kernels<ps::Bf16Primitives, ps::default_arch, Layouts>();
-    return make_list(kernels.primitives, Layouts{});
+    static const std::vector<ps::PrimitiveEntry> entries = chosen(
+        ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>().primitives, ps::Bf16Primitives{});
+    return make_list(entries, ps::concatenate<ps::AllLayouts, ps::TypeList<ps::hwc_bf16>>{});
 }
 
 /// A problem whose numbers bfloat16 has.

@@ -8,6 +8,7 @@
 #include <primsel/kernels/primitive_table.hpp>
 #include <primsel/primitive/rotated.hpp>
 #include <primsel/primitive/training.hpp>
+#include <primsel/train/policies.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -22,9 +23,20 @@ namespace {
 namespace ps = primsel;
 using Layouts = ps::AllLayouts;
 
-using Tested =
-    ps::concatenate<ps::TypeList<ps::Indirect, ps::Winograd<2, 3, 16>, ps::Winograd<4, 3, 16>, ps::Winograd<3, 3, 1>>,
-                    ps::TypeList<ps::WinogradWeightGradient<2, 3>>, ps::GradientPrimitives>;
+/// All gradients, one that no list has among them, and the forward primitives that take a whole batch.
+[[nodiscard]] std::vector<ps::PrimitiveEntry> tested() {
+    std::vector<ps::PrimitiveEntry> entries =
+        laws::chosen(ps::make_kernels<ps::TrainingPrimitives, ps::default_arch, Layouts>().primitives,
+                     ps::concatenate<ps::TypeList<ps::Indirect, ps::Winograd<2, 3, 16>, ps::Winograd<4, 3, 16>>,
+                                     ps::GradientPrimitives>{});
+    const ps::Kernels other =
+        ps::make_kernels<ps::TypeList<ps::WinogradWeightGradient<2, 3>>, ps::default_arch, Layouts>();
+    entries.insert(entries.end(), other.primitives.begin(), other.primitives.end());
+    const std::vector<ps::PrimitiveEntry> vertical =
+        laws::chosen(laws::all_primitives().primitives, ps::TypeList<ps::Winograd<3, 3, 1>>{});
+    entries.insert(entries.end(), vertical.begin(), vertical.end());
+    return entries;
+}
 
 /// Images and the gradient of the result, in chw, and the gradients that the definition leads to.
 struct Problem {
@@ -148,8 +160,8 @@ double largest_error(std::vector<float> const& result, std::vector<double> const
 }  // namespace
 
 TEST_CASE("gradients are those of the definition, the same for any executor, and nothing else is written") {
-    const ps::Kernels kernels = ps::make_kernels<Tested, ps::default_arch, Layouts>();
-    const laws::List list = laws::make_list(kernels.primitives, Layouts{});
+    const std::vector<ps::PrimitiveEntry> entries = tested();
+    const laws::List list = laws::make_list(entries, Layouts{});
     std::vector<std::size_t> runs(list.primitives.size(), 0);
     std::size_t number = 0;
     for (ps::ConvShape const& s : laws::odd_shapes()) {

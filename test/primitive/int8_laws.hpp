@@ -3,6 +3,7 @@
 #include "laws.hpp"
 
 #include <primsel/primitive/primitive.hpp>
+#include <primsel/primitive/reference.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/transform.hpp>
 
@@ -12,7 +13,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,18 +27,38 @@ namespace ps = primsel;
 
 using Runs = std::map<std::string_view, int>;
 
+[[nodiscard]] inline int byte_of(float scaled, float low, float high, int zero_point) {
+    const float least = -static_cast<float>(zero_point), most = 255.0F + least;
+    low = std::fmin(std::fmax(low, least), most), high = std::fmin(std::fmax(high, least), most);
+    return static_cast<int>(std::nearbyint(scaled > high ? high : scaled > low ? scaled : low)) + zero_point;
+}
+/// The bytes of floats, less the zero point.
+[[nodiscard]] inline std::vector<float> steps_of(std::vector<float> const& floats, ps::TensorRange const& range) {
+    std::vector<float> steps;
+    const float factor = 1.0F / range.scale, infinity = std::numeric_limits<float>::infinity();
+    for (const float value : floats) {
+        const int byte = byte_of(value * factor, -infinity, infinity, range.zero_point);
+        steps.push_back(static_cast<float>(byte - range.zero_point));
+    }
+    return steps;
+}
+
 /// One layer in 8 bits. Floats are in chw.
 struct Layer {
     ps::ConvShape shape;
     std::vector<float> src, kernel, bias, residual;
     ps::TensorRange src_range{0.021F, 117}, dst_range{0.37F, 31}, residual_range{0.11F, 140};
+    /// The largest weight of each output, and for each result the sum of products, which is whole.
+    std::vector<float> largest;
+    std::vector<double> sums;
 
     Layer(ps::ConvShape const& s, unsigned seed)
         : shape(s),
           src(s.in_shape().size()),
           kernel(s.kernel_size()),
           bias(static_cast<std::size_t>(s.k)),
-          residual(s.out_shape().size()) {
+          residual(s.out_shape().size()),
+          sums(residual.size()) {
         std::mt19937 bits(seed);
         std::normal_distribution<float> normal;
         for (auto* data : {&src, &kernel, &bias, &residual}) {
@@ -46,20 +69,23 @@ struct Layer {
         std::fill_n(kernel.data() + kernel.size() - of_output, of_output, 0.0F);  // the last output has no weights
         dst_range.zero_point = static_cast<std::int32_t>(seed * 37 % 256);
         src_range.zero_point = static_cast<std::int32_t>(seed * 91 % 256);
+
+        std::vector<float> weights;
+        for (std::size_t i = 0; i < kernel.size(); ++i) {
+            if (i % of_output == 0) {
+                largest.push_back(0);
+                for (std::size_t j = i; j < i + of_output; ++j) {
+                    largest.back() = std::max(largest.back(), std::abs(kernel[j]));
+                }
+            }
+            const auto most = static_cast<double>(largest.back());
+            const double weight = most == 0 ? 0 : std::nearbyint(static_cast<double>(kernel[i]) * 127 / most);
+            weights.push_back(static_cast<float>(weight));
+        }
+        ps::reference_convolution<double>(s, steps_of(src, src_range).data(), weights.data(), nullptr, nullptr, {},
+                                          sums.data());
     }
 };
-
-[[nodiscard]] inline int byte_of(float scaled, float low, float high, int zero_point) {
-    const float least = -static_cast<float>(zero_point), most = 255.0F + least;
-    low = std::fmin(std::fmax(low, least), most), high = std::fmin(std::fmax(high, least), most);
-    return static_cast<int>(std::nearbyint(scaled > high ? high : scaled > low ? scaled : low)) + zero_point;
-}
-[[nodiscard]] inline std::vector<int> bytes_of(std::vector<float> const& floats, ps::TensorRange const& range) {
-    std::vector<int> bytes;
-    const float factor = 1.0F / range.scale, infinity = std::numeric_limits<float>::infinity();
-    for (const float value : floats) bytes.push_back(byte_of(value * factor, -infinity, infinity, range.zero_point));
-    return bytes;
-}
 
 /// A product that is rounded to a float.
 [[nodiscard]] inline float rounded(float a, float b) {
@@ -69,57 +95,24 @@ struct Layer {
 
 /// The definition: the bytes of the result, or its floats if `floats`.
 [[nodiscard]] inline std::vector<float> expected(Layer const& layer, laws::Epilogue const& epilogue, bool floats) {
-    ps::ConvShape const& s = layer.shape;
-    std::vector<int> src = bytes_of(layer.src, layer.src_range);
-    for (int& value : src) value -= layer.src_range.zero_point;
-    const std::vector<int> residual = bytes_of(layer.residual, layer.residual_range);
+    const std::vector<float> residual = steps_of(layer.residual, layer.residual_range);
     const float over_scale = floats ? 1.0F : 1.0F / layer.dst_range.scale;
-    const auto depth = static_cast<std::size_t>(s.group_c() * s.fh * s.fw);
-    std::vector<int> weights(depth);
+    const std::size_t pixels = layer.shape.out_pixels();
     std::vector<float> dst;
-    for (int k = 0; k < s.k; ++k) {
-        const float* const kernel = layer.kernel.data() + static_cast<std::size_t>(k) * depth;
-        float largest = 0;
-        for (std::size_t i = 0; i < depth; ++i) largest = std::max(largest, std::abs(kernel[i]));
-        for (std::size_t i = 0; i < depth; ++i) {
-            weights[i] = largest == 0 ? 0
-                                      : static_cast<int>(std::nearbyint(static_cast<double>(kernel[i]) * 127 /
-                                                                        static_cast<double>(largest)));
+    for (std::size_t i = 0; i < layer.sums.size(); ++i) {
+        const std::size_t k = i / pixels;
+        const float factor = rounded(layer.largest[k] / 127, rounded(layer.src_range.scale, over_scale));
+        float value = rounded(static_cast<float>(layer.sums[i]), factor);
+        if (epilogue.bias) value += rounded(layer.bias[k], over_scale);
+        if (epilogue.residual) {
+            value = std::clamp(value, rounded(epilogue.summand.low, over_scale),
+                               rounded(epilogue.summand.high, over_scale));
+            value += floats ? layer.residual[i] : rounded(residual[i], layer.residual_range.scale * over_scale);
         }
-        const float factor = rounded(largest / 127, rounded(layer.src_range.scale, over_scale));
-        const int first_c = k / (s.k / s.groups) * s.group_c();
-        for (int oh = 0; oh < s.out_h(); ++oh) {
-            for (int ow = 0; ow < s.out_w(); ++ow) {
-                std::int64_t sum = 0;
-                const int* weight = weights.data();
-                for (int c = first_c; c < first_c + s.group_c(); ++c) {
-                    for (int fh = 0; fh < s.fh; ++fh, weight += s.fw) {
-                        const int h = oh * s.stride_h - s.pad_top + fh * s.dilation_h;
-                        if (h < 0 || h >= s.h) continue;
-                        const int* const row = src.data() + static_cast<std::ptrdiff_t>((c * s.h + h) * s.w);
-                        for (int fw = 0; fw < s.fw; ++fw) {
-                            const int w = ow * s.stride_w - s.pad_left + fw * s.dilation_w;
-                            if (w >= 0 && w < s.w) sum += row[w] * weight[fw];
-                        }
-                    }
-                }
-                float value = rounded(static_cast<float>(sum), factor);
-                if (epilogue.bias) value += rounded(layer.bias[static_cast<std::size_t>(k)], over_scale);
-                if (epilogue.residual) {
-                    value = std::clamp(value, rounded(epilogue.summand.low, over_scale),
-                                       rounded(epilogue.summand.high, over_scale));
-                }
-                if (epilogue.residual && floats) value += layer.residual[dst.size()];
-                if (epilogue.residual && !floats) {
-                    value += rounded(static_cast<float>(residual[dst.size()] - layer.residual_range.zero_point),
-                                     layer.residual_range.scale * over_scale);
-                }
-                const float low = epilogue.clamp.low, high = epilogue.clamp.high;
-                dst.push_back(floats ? std::clamp(value, low, high)
-                                     : static_cast<float>(byte_of(value, low * over_scale, high * over_scale,
-                                                                  layer.dst_range.zero_point)));
-            }
-        }
+        const float low = epilogue.clamp.low, high = epilogue.clamp.high;
+        dst.push_back(floats ? std::clamp(value, low, high)
+                             : static_cast<float>(
+                                   byte_of(value, low * over_scale, high * over_scale, layer.dst_range.zero_point)));
     }
     return dst;
 }

@@ -20,6 +20,11 @@
 #include <string>
 #include <vector>
 
+#ifdef PRIMSEL_TEST_DEFINITION  // definition.cpp
+extern template void primsel::reference_convolution<double>(primsel::ConvShape const&, const float*, const float*,
+                                                            const float*, const float*, primsel::Clamp, double*);
+#endif
+
 /// Shared parts of the law tests of primitives: a convolution with its data, its exact result, and a primitive's.
 namespace laws {
 
@@ -74,6 +79,14 @@ template <class... L>
 [[nodiscard]] inline List all_primitives() {
     const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     return make_list(kernels.primitives, ps::AllLayouts{});
+}
+
+/// Those of a list of entries that are of the types.
+template <class... P>
+[[nodiscard]] std::vector<ps::PrimitiveEntry> chosen(std::span<const ps::PrimitiveEntry> entries, ps::TypeList<P...>) {
+    std::vector<ps::PrimitiveEntry> result(entries.begin(), entries.end());
+    std::erase_if(result, [](ps::PrimitiveEntry const& entry) { return ((entry.id != P::id) && ...); });
+    return result;
 }
 
 /// Winograd's transforms round: integers do not stay integers.
