@@ -138,16 +138,16 @@ TEST_CASE("the gradients of sampled images and of places are the slopes of the r
                     const ps::GridSampleParams params{
                         .mode = mode, .padding = padding, .align_corners = corners, .depth = depth, .groups = 2};
                     // Some places are far outside.
-                    const std::vector<Images> inputs{laws::random_images(random, {2, depth > 0 ? 4 : 5, 3}, 1),
-                                                     laws::random_images(random, {4, 5, depth > 0 ? 3 : 2}, 1, 1.7F)};
+                    const std::vector<Images> inputs{laws::random_images(random, {2, depth > 0 ? 4 : 5, 3}, 2),
+                                                     laws::random_images(random, {4, 5, depth > 0 ? 3 : 2}, 2, 1.7F)};
                     check_gradient(params, inputs, 0);
                     check_gradient(params, inputs, 1);
                 }
             }
         }
     }
-    const std::vector<Images> inputs{laws::random_images(random, {3, 1, 6}, 1),
-                                     laws::random_images(random, {3, 5, 2}, 1, 6.0F)};
+    const std::vector<Images> inputs{laws::random_images(random, {3, 1, 6}, 3),
+                                     laws::random_images(random, {3, 5, 2}, 3, 6.0F)};
     check_gradient(ps::GridSampleParams{.pixels = true}, inputs, 0);
     check_gradient(ps::GridSampleParams{.pixels = true}, inputs, 1);
 }
@@ -159,10 +159,11 @@ TEST_CASE("the gradients of pooled boxes are the slopes of the reference") {
             for (const bool half : {false, true}) {
                 const ps::RoiAlignParams params{
                     .size = {2, 3}, .kind = kind, .images = 2, .samples = samples, .scale = 0.75F, .half_pixel = half};
-                const Images boxes = laws::random_images(random, {1, 4, 4}, 1, 6.0F);
-                const Images of = laws::random_images(random, {4, 1, 1}, 1, 2.0F);
-                check_gradient(params,
-                               {laws::random_images(random, {samples == 1 && !half ? 34 : 4, 3, 5}, 1), boxes, of}, 0);
+                const bool is_wide = samples == 1 && !half;
+                const int images = is_wide ? 1 : 2;
+                const Images boxes = laws::random_images(random, {1, 4, 4}, images, 6.0F);
+                const Images of = laws::random_images(random, {4, 1, 1}, images, 2.0F);
+                check_gradient(params, {laws::random_images(random, {is_wide ? 34 : 4, 3, 5}, images), boxes, of}, 0);
             }
         }
     }
