@@ -6467,25 +6467,10 @@ public:
     /// Bytes of the room for this many workers.
     [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
     [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
-    [[nodiscard]] std::vector<StripPart> const& parts() const { return parts_; }
-    /// The most rows of the image that are read at once.
-    [[nodiscard]] int image_rows() const {
-        ConvShape const& first = parts_.front().shape;
-        return std::min(first.h, (held_.front() - 1) * first.stride_h + first.span_h());
-    }
 
     /// One image. dst: the last one's result, with so many floats from pixel to pixel, 0: its channels; room: of
     /// executor.concurrency() workers.
     void run(const float* src, float* dst, std::size_t dst_stride, float* room, ExecutorRef executor) const noexcept {
-        const auto rows_from = [this, src](Rows rows, std::size_t) {
-            return src + static_cast<std::size_t>(rows.begin) * in_row_floats();
-        };
-        run_on(rows_from, dst, dst_stride, room, executor);
-    }
-    /// The same with rows of the image from rows_from(rows, worker), valid until the worker asks again.
-    template <class RowsFrom>
-    void run_on(RowsFrom const& rows_from, float* dst, std::size_t dst_stride, float* room,
-                ExecutorRef executor) const noexcept {
         const int height = parts_.back().shape.out_h();
         // Some for each worker, lest all wait for one that was interrupted.
         const std::size_t workers = executor.concurrency(), wanted = workers == 1 ? 1 : bands_each * workers,
@@ -6494,8 +6479,7 @@ public:
             const auto border = [&](std::size_t i) {
                 return static_cast<int>(i * static_cast<std::size_t>(height) / bands);
             };
-            const auto rows_of_image = [&rows_from, worker](Rows rows) { return rows_from(rows, worker); };
-            run_band({border(band), border(band + 1)}, rows_of_image, dst, dst_stride, room + worker * worker_floats_);
+            run_band({border(band), border(band + 1)}, src, dst, dst_stride, room + worker * worker_floats_);
         });
     }
 
@@ -6518,9 +6502,7 @@ private:
         return most;
     }
 
-    template <class RowsOfImage>
-    void run_band(Rows band, RowsOfImage const& rows_of_image, float* dst, std::size_t dst_stride,
-                  float* room) const noexcept {
+    void run_band(Rows band, const float* src, float* dst, std::size_t dst_stride, float* room) const noexcept {
         const std::size_t last = parts_.size() - 1;
         // The rows of each part that are in its room.
         std::array<Rows, most_strip_layers> kept{};
@@ -6540,7 +6522,8 @@ private:
             for (std::size_t i = 0; i <= last; ++i) {
                 if (until[i] <= kept[i].end) continue;
                 const Rows made{kept[i].end, until[i]}, under = rows_under(parts_[i].shape, made);
-                const float* from = i == 0 ? rows_of_image(under) : in_room(i - 1, under.begin, kept[i - 1], room);
+                const float* from = i == 0 ? src + static_cast<std::size_t>(under.begin) * in_row_floats()
+                                           : in_room(i - 1, under.begin, kept[i - 1], room);
                 if (i < last) {
                     make(i, made, from, in_room(i, made.begin, kept[i], room), 0, room);
                 } else {
@@ -9201,45 +9184,17 @@ public:
         const RunScope scope(executor);
         const FlushSubnormals flushing;
         bind(srcs, dsts);
-        run_from(0, executor);
+        if (lanes_.empty()) return run_steps(0, steps(), executor);
+        run_steps(0, lanes_.front(), executor);
+        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
+            Sequential here;
+            run_steps(lanes_[lane], lanes_[lane + 1], here);
+        });
+        run_steps(lanes_.back(), steps(), executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
         run(std::span(&src, 1), std::span(&dst, 1), executor);
-    }
-
-    /// Runs as run does, but has the first `count` steps, which alone read the images, computed by others:
-    /// begin(image, dst, executor) writes the result of the last of them to dst. Where may_begin_after(count).
-    template <class Begin>
-    void run_after(std::size_t count, Begin const& begin, std::span<float* const> dsts, ExecutorRef executor) noexcept {
-        const RunScope scope(executor);
-        const FlushSubnormals flushing;
-        bind({}, dsts);
-        ScheduledStep const& last = ordered_step(count - 1);
-        const auto images = static_cast<std::size_t>(batch_);
-        for (std::size_t image = 0; image < images; ++image) {
-            begin(image, at(last.dst, image) + last.written().offset, executor);
-            if (count < single_) run_steps(image * single_ + count, (image + 1) * single_, executor);
-        }
-        run_from(first_whole_step(count), executor);
-    }
-    [[nodiscard]] bool may_begin_after(std::size_t count) const {
-        return lanes_.empty() || first_whole_step(count) <= lanes_.front();
-    }
-    /// The steps of one image in the order in which they run.
-    [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
-    [[nodiscard]] ScheduledStep const& ordered_step(std::size_t i) const { return steps_[order_[i]].step; }
-    /// The convolutions of such a step with their weights, without residuals; none of another step.
-    [[nodiscard]] std::vector<engine::detail::StripPart> convolutions_of(std::size_t i) const {
-        PackedStep const& packed = steps_[order_[i]];
-        if (packed.strips) return packed.strips->parts();
-        const auto* conv = std::get_if<ConvStep>(&packed.step.work);
-        if (conv == nullptr) return {};
-        return {{.primitive = conv->conv.primitive,
-                 .shape = conv->conv.shape,
-                 .clamp = conv->conv.clamp,
-                 .weights = packed.weights.values,
-                 .bias = packed.weights.bias}};
     }
 
     /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
@@ -9314,20 +9269,6 @@ private:
     [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
     [[nodiscard]] std::size_t position(std::size_t step) const {
         return order_[step < singles() ? step % single_ : step - singles() + single_];
-    }
-    /// Where the run stands when all images have gone through the first `count` of the ordered steps, and through all
-    /// steps that take one image.
-    [[nodiscard]] std::size_t first_whole_step(std::size_t count) const {
-        return singles() + (count > single_ ? count - single_ : 0);
-    }
-    void run_from(std::size_t step, ExecutorRef executor) noexcept {
-        if (lanes_.empty()) return run_steps(step, steps(), executor);
-        run_steps(step, lanes_.front(), executor);
-        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
-            Sequential here;
-            run_steps(lanes_[lane], lanes_[lane + 1], here);
-        });
-        run_steps(lanes_.back(), steps(), executor);
     }
     void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);
@@ -32808,7 +32749,6 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -32857,21 +32797,9 @@ public:
         program_.run(src_data_, dst_data_, executor_);
     }
 
-    template <class Images>
-    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<const std::span<float>> dsts) noexcept {
-        check_count("bytes", bytes.size(), images.size());
-        check_count("results", dsts.size(), dst_data_.size());
-        for (std::size_t i = 0; i < dsts.size(); ++i) {
-            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
-            dst_data_[i] = dsts[i].data();
-        }
-        images.run(program_, bytes.data(), dst_data_, executor_);
-    }
-
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program const& program() const { return program_; }
-    [[nodiscard]] std::size_t workers() const { return executor_.concurrency(); }
     [[nodiscard]] WantedTensor input(std::size_t i) const noexcept {
         return {"input", i, program_.in_shapes()[i], program_.in_floats(i)};
     }
@@ -33005,20 +32933,7 @@ public:
         for (std::size_t i = 0; i < dsts.size(); ++i) engine_.result(i).check(dsts[i]);
     }
 
-    /// Runs a network of one input on the bytes of its images; see Pixels (engine/pixels.hpp), which was made for this
-    /// engine.
-    template <class Images>
-    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<float> dst) noexcept {
-        run(images, bytes, std::span<const std::span<float>>(&dst, 1));
-    }
-    template <class Images>
-    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<const std::span<float>> dsts) noexcept {
-        engine_.run(images, bytes, dsts);
-    }
-
     [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
-    /// The number of threads that share a run.
-    [[nodiscard]] std::size_t workers() const { return engine_.workers(); }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
     /// Shapes of the first image and the first result.
@@ -35739,6 +35654,8 @@ struct TracedStep {
     /// Operations, by the direct algorithm for a convolution; and bytes that must be read and written: images and
     /// weights.
     double operations = 0, bytes = 0;
+    /// The type of the factors in its products.
+    Precision precision = Precision::float32;
     double begin = 0, end = 0;
     /// The median over all runs of what it took.
     double median = 0;
@@ -35838,6 +35755,7 @@ namespace engine::detail {
             for (ScheduledConv const& conv : in_strips->convs) {
                 next.operations += images * conv.shape.operations();
                 next.computed_by += (next.computed_by.empty() ? "" : ", ") + std::string(conv.primitive->id);
+                next.precision = conv.primitive->precision;
             }
             next.computed_by = join("strips of ", in_strips->rows, " rows: ", next.computed_by);
             for (PlannedStrips const& strips : plan.strips) {
@@ -35846,11 +35764,13 @@ namespace engine::detail {
         } else if (const auto* by = std::get_if<ConvStep>(&step.work)) {
             next.operations = images * by->conv.shape.operations();
             next.computed_by = by->conv.primitive->id;
+            next.precision = by->conv.primitive->precision;
             next.predicted = plan.layers[step.node].seconds;
         } else if (step.is<EpilogueStep>()) {
             next.computed_by = "epilogue";
         } else if (const auto* of_op = std::get_if<OpStep>(&step.work)) {
             next.computed_by = of_op->op->id.empty() ? layer_kind(graph[step.node].layer) : of_op->op->id;
+            next.precision = of_op->op->precision;
             next.predicted = plan.layers[step.node].seconds;
         } else if (const auto* change = std::get_if<TransformStep>(&step.work)) {
             const auto index = static_cast<std::size_t>(change->transform - kernels.transforms.data());

@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position,unused-import
-from command import NET, SIZE, Cli
+from command import NET, SIZE, Cli, write_npy
 from calibrations import Calibrate, Pretrain
 from dynamics import Dynamic
 from files import Conflicts, Full, Images, Names, SavedPlans, Types
@@ -69,7 +69,7 @@ class Trace(Cli):
         rows = result["rows"]
         self.assertEqual(len(rows), result["steps"])
         for row in rows:
-            self.assertEqual(list(row), ["layer", "computed_by", "measured_ms", "predicted_ms", "share_of_peak"])
+            self.assertEqual(list(row), ["layer", "computed_by", "precision", "measured_ms", "predicted_ms", "share_of_peak"])
         lost = [row["measured_ms"] * max(0, 1 - row["share_of_peak"]) for row in rows]
         self.assertEqual(lost, sorted(lost, reverse=True))
 
@@ -81,6 +81,21 @@ class Trace(Cli):
         self.assertTrue(text.startswith("layer "), text)
         self.assertIn("of the peak", text)
         self.assertEqual(len(text.splitlines()), result["steps"] + 2)
+
+    def test_shares_of_the_peak_of_each_precision(self):
+        ranges, image = self.folder / "r.json", self.folder / "x.npy"
+        write_npy(image, [1, 3, 64, 64], [i * 7919 % 256 / 255 for i in range(3 * 64 * 64)])
+        self.json("quantise", NET, "--size", SIZE, "--images", image, "--method", "min-max", "--out", ranges)
+        options = ["trace", NET, "--size", SIZE, "--runs", 3, "--precision", "int8", "--ranges", ranges]
+        rows = self.json(*options)["rows"]
+        for row in rows:
+            named = next((name for name in ("int8", "bf16") if name in row["computed_by"]), "float32")
+            self.assertEqual(row["precision"], named)
+        # Which precisions a plan takes depends on the machine.
+        text = self.succeed(*options)
+        for precision in ("int8", "bf16"):
+            convolutions = any("direct-" + precision in row["computed_by"] for row in rows)
+            self.assertEqual(re.search(rf"^{precision} +\d+ .* \d+ %$", text, re.MULTILINE) is not None, convolutions)
 
 
 class List(Cli):

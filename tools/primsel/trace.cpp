@@ -85,7 +85,8 @@ ps::Json json_of(std::vector<PassTime> const& passes, double peak) {
 /// The share of what the machine gives at most that a step comes to: of its arithmetic or its memory, whichever is
 /// more.
 double share_of_limits(ps::TracedStep const& step, ps::show::Limits const& limits) {
-    return step.median > 0 ? std::max(step.operations / limits.operations, step.bytes / limits.bytes) / step.median : 0;
+    const double operations = step.operations / limits.operations_in(step.precision);
+    return step.median > 0 ? std::max(operations, step.bytes / limits.bytes) / step.median : 0;
 }
 /// The steps, those first that lose the most time beside the machine's limits.
 std::vector<ps::TracedStep> worst_first(std::vector<ps::TracedStep> steps, ps::show::Limits const& limits) {
@@ -96,9 +97,10 @@ std::vector<ps::TracedStep> worst_first(std::vector<ps::TracedStep> steps, ps::s
 }
 std::string text_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits const& limits) {
     ps::TextTable table;
-    table.add({"layer", "computed by", "measured ms", "predicted ms", "of the peak"});
+    table.add({"layer", "computed by", "precision", "measured ms", "predicted ms", "of the peak"});
     for (ps::TracedStep const& step : steps) {
-        table.add({step.layer, step.computed_by, ps::milliseconds(step.median), ps::milliseconds(step.predicted),
+        table.add({step.layer, step.computed_by, std::string(to_string_view(step.precision)),
+                   ps::milliseconds(step.median), ps::milliseconds(step.predicted),
                    ps::join(std::lround(100 * share_of_limits(step, limits)), " %")});
     }
     return table.text();
@@ -108,11 +110,31 @@ ps::Json json_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits cons
     for (ps::TracedStep const& step : steps) {
         rows.push_back(ps::Json::Object{{"layer", step.layer},
                                         {"computed_by", step.computed_by},
+                                        {"precision", to_string_view(step.precision)},
                                         {"measured_ms", step.median * 1e3},
                                         {"predicted_ms", step.predicted * 1e3},
                                         {"share_of_peak", share_of_limits(step, limits)}});
     }
     return rows;
+}
+
+/// The convolutions of a precision: their time, and their share of what the cores can multiply and add in it.
+std::string precisions_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits const& limits) {
+    ps::TextTable table;
+    table.add({"convolutions in", "steps", "measured ms", "Gop/s", "of its peak"});
+    for (const ps::Precision precision : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+        double seconds = 0, operations = 0;
+        std::size_t count = 0;
+        for (ps::TracedStep const& step : steps) {
+            if (step.precision != precision || step.operations == 0) continue;
+            seconds += step.median, operations += step.operations, ++count;
+        }
+        if (count == 0) continue;
+        table.add({std::string(to_string_view(precision)), std::to_string(count), ps::milliseconds(seconds),
+                   std::to_string(std::lround(operations / seconds * 1e-9)),
+                   ps::join(std::lround(100 * operations / seconds / limits.operations_in(precision)), " %")});
+    }
+    return table.text();
 }
 
 void trace(TraceOptions const& options) {
@@ -126,7 +148,10 @@ void trace(TraceOptions const& options) {
     const double cores = static_cast<double>(options.threads);
     // Measured by the kernels' own unit: the commands are compiled with less optimisation.
     ps::Machine const& machine = kernels().machine();
-    const ps::show::Limits limits{cores * machine.fma_flops, cores * machine.bandwidth.back()};
+    const ps::show::Limits limits{.operations = cores * machine.fma_flops,
+                                  .bytes = cores * machine.bandwidth.back(),
+                                  .bf16_operations = cores * machine.bf16_flops,
+                                  .int8_operations = cores * machine.int8_flops};
     if (!options.out.empty()) {
         ps::write_file(options.out, picture ? ps::show::to_svg(trace, limits) : ps::to_chrome_trace(trace));
     }
@@ -147,6 +172,9 @@ void trace(TraceOptions const& options) {
         return print_json(std::move(json));
     }
     print(text_of(steps, limits));
+    if (std::ranges::any_of(steps, [](auto const& step) { return step.precision != ps::Precision::float32; })) {
+        print(precisions_of(steps, limits));
+    }
     print_line(trace.steps.size(), " steps in ", ps::milliseconds(trace.seconds), " ms, predicted ",
                ps::milliseconds(trace.predicted), " ms; medians of ", options.runs, " runs");
     if (!options.out.empty()) {

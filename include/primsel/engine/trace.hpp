@@ -4,6 +4,7 @@
 #include <primsel/core/number_text.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/engine/program.hpp>
 
 #include <algorithm>
@@ -29,6 +30,8 @@ struct TracedStep {
     /// Operations, by the direct algorithm for a convolution; and bytes that must be read and written: images and
     /// weights.
     double operations = 0, bytes = 0;
+    /// The type of the factors in its products.
+    Precision precision = Precision::float32;
     double begin = 0, end = 0;
     /// The median over all runs of what it took.
     double median = 0;
@@ -128,6 +131,7 @@ namespace engine::detail {
             for (ScheduledConv const& conv : in_strips->convs) {
                 next.operations += images * conv.shape.operations();
                 next.computed_by += (next.computed_by.empty() ? "" : ", ") + std::string(conv.primitive->id);
+                next.precision = conv.primitive->precision;
             }
             next.computed_by = join("strips of ", in_strips->rows, " rows: ", next.computed_by);
             for (PlannedStrips const& strips : plan.strips) {
@@ -136,11 +140,13 @@ namespace engine::detail {
         } else if (const auto* by = std::get_if<ConvStep>(&step.work)) {
             next.operations = images * by->conv.shape.operations();
             next.computed_by = by->conv.primitive->id;
+            next.precision = by->conv.primitive->precision;
             next.predicted = plan.layers[step.node].seconds;
         } else if (step.is<EpilogueStep>()) {
             next.computed_by = "epilogue";
         } else if (const auto* of_op = std::get_if<OpStep>(&step.work)) {
             next.computed_by = of_op->op->id.empty() ? layer_kind(graph[step.node].layer) : of_op->op->id;
+            next.precision = of_op->op->precision;
             next.predicted = plan.layers[step.node].seconds;
         } else if (const auto* change = std::get_if<TransformStep>(&step.work)) {
             const auto index = static_cast<std::size_t>(change->transform - kernels.transforms.data());

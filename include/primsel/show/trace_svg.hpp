@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/finite.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/engine/trace.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/show/xml.hpp>
@@ -18,6 +19,15 @@ namespace primsel::inline PRIMSEL_ABI::show {
 struct Limits {
     double operations = 0;  ///< floating-point operations
     double bytes = 0;       ///< read from memory
+    /// Operations in bfloat16 and on bytes; 0: as many as in floats.
+    double bf16_operations = 0, int8_operations = 0;
+
+    [[nodiscard]] double operations_in(Precision precision) const {
+        const double narrow = precision == Precision::bf16   ? bf16_operations
+                              : precision == Precision::int8 ? int8_operations
+                                                             : 0;
+        return narrow > 0 ? narrow : operations;
+    }
 };
 
 namespace detail {
@@ -28,7 +38,8 @@ public:
     TracePicture(Trace const& trace, Limits const& limits) : trace_(trace), limits_(limits) {
         for (TracedStep const& step : trace.steps) {
             auto kind = std::ranges::find(kinds_, step.computed_by, &Kind::name);
-            if (kind == kinds_.end()) kind = kinds_.insert(kind, Kind{.name = step.computed_by});
+            if (kind == kinds_.end())
+                kind = kinds_.insert(kind, Kind{.name = step.computed_by, .precision = step.precision});
             ++kind->count;
             kind->seconds += step.seconds();
             kind->operations += step.operations;
@@ -59,6 +70,7 @@ private:
                                                               "#e3953b", "#86b33e", "#d97fb4", "#a99163", "#9aa3ab"};
     struct Kind {
         std::string name{};
+        Precision precision = Precision::float32;
         std::size_t count = 0;
         double seconds = 0, operations = 0, bytes = 0;
     };
@@ -79,8 +91,8 @@ private:
     [[nodiscard]] static std::string percent(double share) {
         return std::to_string(static_cast<int>(100 * share + 0.5)) + " %";
     }
-    [[nodiscard]] double of_operations(double operations, double seconds) const {
-        return operations / seconds / limits_.operations;
+    [[nodiscard]] double of_operations(Precision precision, double operations, double seconds) const {
+        return operations / seconds / limits_.operations_in(precision);
     }
     [[nodiscard]] double of_bytes(double bytes, double seconds) const { return bytes / seconds / limits_.bytes; }
 
@@ -111,9 +123,9 @@ private:
         return at + height;
     }
     double draw_lanes() {
-        const double bottom =
-            draw_lane(top, "operations of the direct algorithm a second, of the multiply-adds that the cores can do",
-                      [&](TracedStep const& step) { return of_operations(step.operations, step.seconds()); });
+        const double bottom = draw_lane(
+            top, "operations of the direct algorithm a second, of the multiply-adds that the cores can do",
+            [&](TracedStep const& step) { return of_operations(step.precision, step.operations, step.seconds()); });
         return draw_lane(bottom + 36, "images and weights read and written a second, of what memory gives",
                          [&](TracedStep const& step) { return of_bytes(step.bytes, step.seconds()); });
     }
@@ -128,7 +140,7 @@ private:
             rect(left, y - 10, 14, 11, join("fill=\"", colour(kind.name), '"'));
             text(left + 22, y, kind.name);
             row({std::to_string(kind.count), milliseconds(kind.seconds), percent(kind.seconds / trace_.seconds),
-                 kind.operations > 0 ? percent(of_operations(kind.operations, kind.seconds)) : "",
+                 kind.operations > 0 ? percent(of_operations(kind.precision, kind.operations, kind.seconds)) : "",
                  percent(of_bytes(kind.bytes, kind.seconds))});
         }
         return y;
