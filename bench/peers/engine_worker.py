@@ -8,10 +8,11 @@ resident memory before the model was loaded. Then it answers lines of the standa
 
 run N          N times in milliseconds, each from the image in memory to the logits in memory
 output PATH    writes the logits of the last run as .npy; ok
+answers A B    runs each image of the .npy A and writes their logits as the .npy B; ok
 memory         JSON: peak_kib, the largest resident memory since before loading; held_kib, the anonymous memory now
 quit           ends
 
-MODEL is a file in the engine's own format. PRECISION is float32 (default), which every engine has; bf16, which OpenVINO has; or
+MODEL is a file in the engine's own format; nncf is OpenVINO on a file of its own quantiser. PRECISION is float32 (default), which every engine has; bf16, which OpenVINO has; or
 int8 for a quantised MODEL, of which OpenVINO computes the rest in bfloat16 where the processor has it. Every engine runs on as
 many threads as it is told, and is told the input's sizes before it loads or prepares. MNN runs with precision "high": of its documented "low", "normal"
 and "high" the one that allows no half floats.
@@ -91,9 +92,13 @@ class Mnn:
         self.interpreter.resizeSession(self.session)
         self.dst = self.interpreter.getSessionOutput(self.session)
         caffe, kind = self.module.Tensor_DimensionType_Caffe, self.module.Halide_Type_Float
-        self.image = tensor(image.shape, kind, image, caffe)
+        self.take = lambda values: tensor(values.shape, kind, values, caffe)
+        self.take_image(image)
         shape = self.dst.getShape()
         self.logits = tensor(shape, kind, numpy.zeros(shape, numpy.float32), caffe)
+
+    def take_image(self, image):
+        self.image = self.take(image)
 
     def run(self):
         self.src.copyFrom(self.image)
@@ -116,7 +121,12 @@ class Ncnn:
             setattr(self.net.opt, option, False)
         if self.net.load_param(model) or self.net.load_model(model.removesuffix(".param") + ".bin"):
             raise RuntimeError(f"{model}: ncnn cannot read it")
-        self.src, self.dst = self.net.input_names()[0], self.net.output_names()[0]
+        # pnnx numbers a network's results; ncnn lists them in no order.
+        self.src, names = self.net.input_names()[0], self.net.output_names()
+        self.dst = "out0" if "out0" in names else names[0]
+        self.take_image(image)
+
+    def take_image(self, image):
         self.image = self.module.Mat(image[0]).clone()
 
     def run(self):
@@ -152,7 +162,10 @@ class OpenVinoInt8(OpenVino):
         super().load(model, image, threads)
 
 
-ENGINES_IN = {"bf16": {"openvino": OpenVinoBf16}, "int8": {"onnxruntime": OnnxRuntime, "openvino": OpenVinoInt8}}
+ENGINES_IN = {
+    "bf16": {"openvino": OpenVinoBf16},
+    "int8": {"onnxruntime": OnnxRuntime, "openvino": OpenVinoInt8, "nncf": OpenVinoInt8, "ncnn": Ncnn},
+}
 ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "mnn": Mnn, "ncnn": Ncnn, "torchscript": TorchScript}
 
 
@@ -181,7 +194,18 @@ def timed(engine):
     return (time.perf_counter() - start) * 1e3, logits
 
 
-def serve(engine, logits, answer):
+def answer_all(engine, image, source, destination):
+    """The logits of each image of a file. Engines that do not copy the image see it change."""
+    kept, results = image.copy(), []
+    for values in [*numpy.load(source), kept[0]]:
+        image[0] = values
+        if hasattr(engine, "take_image"):
+            engine.take_image(image)
+        results.append(numpy.array(engine.run(), numpy.float32).ravel())
+    numpy.save(destination, numpy.array(results[:-1]))
+
+
+def serve(engine, image, logits, answer):
     for line in sys.stdin:
         command, _, argument = line.strip().partition(" ")
         if command == "run":
@@ -192,6 +216,9 @@ def serve(engine, logits, answer):
             answer(" ".join(f"{each:.6f}" for each in times))
         elif command == "output":
             numpy.save(argument, numpy.asarray(logits, numpy.float32).reshape(1, -1))
+            answer("ok")
+        elif command == "answers":
+            answer_all(engine, image, *argument.split())
             answer("ok")
         elif command == "memory":
             answer(json.dumps({"peak_kib": status_kib("VmHWM"), "held_kib": status_kib("RssAnon")}))
@@ -230,7 +257,7 @@ def main():
     }
     pin(threads)
     answer("ready " + json.dumps(ready))
-    serve(engine, logits, answer)
+    serve(engine, image, logits, answer)
 
 
 if __name__ == "__main__":

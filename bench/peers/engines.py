@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""engines.py: primsel beside other inference engines on nine of torchvision's networks, batch 1, 224x224, float32.
+"""engines.py: primsel beside other inference engines on nine of torchvision's networks and three published detectors, batch 1.
 
 Makes what it needs in --work: a virtual environment with ONNX Runtime, OpenVINO, MNN and ncnn, the networks with seeded
 random weights exported to ONNX and converted, and primsel's programs, built by CMake. Then all engines load a network,
@@ -11,11 +11,14 @@ but exit status 3, and the same command measures again what was noisy.
 
 What is measured is kept in --json, so that a command that was broken off goes on where it was; what was measured with
 other versions, settings or another build of primsel is measured again. report.py prints the tables from that file. An
-engine that is not to be had is a column of dashes, with the reason below. In int8 all load the same
-file, which ONNX Runtime's static quantiser calibrated on the image that they run (quantise_onnx.py).
+engine that is not to be had is a column of dashes, with the reason below. In int8 primsel, ONNX Runtime and OpenVINO load the same
+file, which ONNX Runtime's static quantiser wrote (quantise_onnx.py); ncnn and OpenVINO, once more, load those of their own quantisers
+(quantise_ncnn.py, quantise_openvino.py). All are calibrated on the same nine images: eight natural ones and that which they run. The
+report also says what primsel's plans were predicted to take.
 
 PyTorch and torchvision come from the interpreter --torch, 1.13 or newer (Debian: python3-torch, python3-torchvision).
-With --startup also the time from process start to first answer is measured, one thread, the files in the file cache.
+With --startup also the time from process start to first answer is measured, one thread, the files in the file cache. With --natural
+also results on sixteen natural images are compared with ONNX Runtime's in float32.
 """
 import argparse
 import array
@@ -35,7 +38,7 @@ import report
 from worker import Gone, Worker, progress
 
 ENGINES = ["onnxruntime", "openvino", "mnn", "ncnn", "torchscript"]
-ENGINES_IN = {"float32": ENGINES, "bf16": ["openvino"], "int8": ["onnxruntime", "openvino"]}
+ENGINES_IN = {"float32": ENGINES, "bf16": ["openvino"], "int8": ["onnxruntime", "openvino", "nncf", "ncnn"]}
 WARM_UP = 2
 
 
@@ -47,8 +50,9 @@ def parse():
     parser.add_argument("--build", type=pathlib.Path, default=prepare.TOP / "build/release", help="CMake's folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the build")
     parser.add_argument("--torch", type=pathlib.Path, default="/usr/bin/python3", metavar="PYTHON")
-    parser.add_argument("--net", action="append", choices=report.NETS, metavar="NAME", help="else all nine")
-    parser.add_argument("--engine", action="append", choices=ENGINES, metavar="NAME", help=f"else all: {ENGINES}")
+    parser.add_argument("--published", type=pathlib.Path, help="folder of published.py, for the detectors (WORK/published)")
+    parser.add_argument("--net", action="append", choices=report.EVERY, metavar="NAME", help="else all twelve")
+    parser.add_argument("--engine", action="append", choices=[*ENGINES, "nncf"], metavar="NAME", help=f"else all: {ENGINES}")
     parser.add_argument("--threads", action="append", type=int, choices=(1, 2), help="else 1 and 2")
     parser.add_argument("--costs", action="append", choices=("default", "measured"),
                         help="how primsel plans; a column for each (analytical)")
@@ -60,6 +64,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--turn", type=float, default=0.25, metavar="SECONDS")
     parser.add_argument("--startup", action="store_true")
+    parser.add_argument("--natural", action="store_true")
     parser.add_argument("--starts", type=int, default=9, help="of each engine and network")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--readme", action="store_true", help="print the README's table")
@@ -69,7 +74,8 @@ def parse():
     options.onnx = (options.onnx or options.work / "onnx").resolve()
     options.json = options.json or options.work / (
         "engines.json" if options.precision == "float32" else f"engines-{options.precision}.json")
-    options.net = [net for net in report.NETS if net in (options.net or report.NETS)]
+    options.published = (options.published or options.work / "published").resolve()
+    options.net = [net for net in report.EVERY if net in (options.net or report.EVERY)]
     engines = ENGINES_IN[options.precision]
     options.engine = [engine for engine in engines if engine in (options.engine or engines)]
     options.threads = sorted(set(options.threads or (1, 2)))
@@ -89,8 +95,14 @@ class Bench:
         self.models.mkdir(exist_ok=True)
         self.probe, self.program = prepare.build(options.build, "probe", "primsel_worker", jobs=options.jobs)
         self.python, packages, missing = prepare.make_venv(options.work / "venv", ["onnxruntime", *options.engine])
-        absent = prepare.export(self.python, options.torch, options.onnx, self.models, options.net)
+        classifiers = [net for net in options.net if net in report.NETS]
+        absent = prepare.export(self.python, options.torch, options.onnx, self.models, classifiers) if classifiers else None
         missing |= {"torchscript": absent} if absent else {}
+        try:
+            prepare.detectors(self.python, options.published, options.onnx, self.models, options.net)
+        except RuntimeError as fault:
+            progress(f"without the detectors: {prepare.last_line(fault)}")
+            options.net = classifiers
         self.primsel = self.ways_of_primsel()
         digest = hashlib.sha256(self.program.read_bytes()).hexdigest()[:16]
         self.key = {
@@ -111,7 +123,8 @@ class Bench:
 
     def read(self):
         """What has been measured, as far as it was measured in the same way."""
-        path, fresh = self.options.json, {"key": self.key, "cpu": cpu_name(), "engines": {}, "rows": {}, "startup": {}}
+        path, fresh = self.options.json, {"key": self.key, "cpu": cpu_name(), "precision": self.options.precision, "engines": {},
+                                          "rows": {}, "startup": {}, "natural": {}}
         if not path.exists():
             return fresh
         data = json.loads(path.read_text())
@@ -141,21 +154,24 @@ class Bench:
         os.replace(part, self.options.json)
 
     def image_of(self, net):
-        return self.options.onnx / f"{net}.224.input.npy"
+        return prepare.image_of(self.options.onnx, net)
 
-    def start(self, engine, net, threads):
+    def start(self, engine, net, threads, precision=None):
         """A worker of that engine. Throws RuntimeError where the model cannot be converted."""
+        precision = precision or self.options.precision
         if report.is_ours(engine):
             way = [word.replace("NET.json", f"{net}.json") for word in self.primsel[engine]]
-            precision = "float32" if engine == "primsel:float32" or "--plan" in way else self.options.precision
+            precision = "float32" if engine == "primsel:float32" or "--plan" in way else precision
             model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net, precision)
             command = [self.program, model, self.image_of(net), threads, *way]
         else:
             python = self.options.torch if engine == "torchscript" else self.python
-            model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net, self.options.precision)
+            if engine == "torchscript" and net in report.DETECTORS:
+                raise RuntimeError("has no TorchScript")
+            model = prepare.model_of(engine, self.python, self.options.onnx, self.models, net, precision)
             script = prepare.HERE / "engine_worker.py"
             command = [python, "-B", script, engine, model, self.image_of(net), threads]
-            command += [self.options.precision]
+            command += [precision]
         return Worker(command, threads, self.options.work / f"{engine.replace(':', '_')}.log")
 
     def present(self):
@@ -251,7 +267,7 @@ def measure_row(bench, net, threads, order):
                     workers.pop(engine).close()
                     del row["rounds_ms"][engine]
             look()
-            progress(f"\r{report.NETS[net]}, {threads} thread(s): round {done + 1} of {bench.options.rounds}", end="")
+            progress(f"\r{report.EVERY[net]}, {threads} thread(s): round {done + 1} of {bench.options.rounds}", end="")
         progress("")
         for engine, worker in workers.items():
             worker.wake()
@@ -262,7 +278,7 @@ def measure_row(bench, net, threads, order):
         for worker in [probe, *workers.values()]:
             worker.close()
     for engine, reason in row["failed"].items():
-        progress(f"{report.TITLES[engine]}, {report.NETS[net]}: {reason}")
+        progress(f"{report.TITLES[engine]}, {report.EVERY[net]}: {reason}")
     return row
 
 
@@ -287,7 +303,7 @@ def measure_startup(bench, net):
                 worker = bench.start(engine, net, 1)
             except RuntimeError as fault:
                 del starts[engine]
-                progress(f"{report.TITLES[engine]}, {report.NETS[net]}: {fault}")
+                progress(f"{report.TITLES[engine]}, {report.EVERY[net]}: {fault}")
                 continue
             try:
                 ready = worker.ready()
@@ -298,12 +314,52 @@ def measure_startup(bench, net):
                     starts[engine].append([(answered - each) * 1e3 for each in since])
             except Gone as fault:
                 del starts[engine]
-                progress(f"{report.TITLES[engine]}, {report.NETS[net]}: {fault}")
+                progress(f"{report.TITLES[engine]}, {report.EVERY[net]}: {fault}")
             finally:
                 worker.close()
-        progress(f"\r{report.NETS[net]}: start {done} of {bench.options.starts}", end="")
+        progress(f"\r{report.EVERY[net]}: start {done} of {bench.options.starts}", end="")
     progress("")
     return starts
+
+
+# --- natural images
+
+
+def answers(bench, engine, net, images, precision=None):
+    """The results of an engine for each image: one array, and how many elements an image has."""
+    path = bench.options.work / "answers.npy"
+    worker = bench.start(engine, net, 1, precision)
+    try:
+        worker.ready()
+        worker.ask(f"answers {images} {path}")
+    finally:
+        worker.close()
+    return read_npy(path)
+
+
+def best_classes(values, size):
+    return [max(range(size), key=values[at : at + size].__getitem__) for at in range(0, len(values), size)]
+
+
+def measure_natural(bench, net):
+    """How far each engine's results for natural images are from ONNX Runtime's in float32."""
+    _, images = prepare.natural_images(bench.python, bench.options.onnx, net)
+    wanted = answers(bench, "onnxruntime", net, images, "float32")
+    norm, size, row = sum(each * each for each in wanted), len(wanted) // 16, {}
+    for engine in bench.present():
+        try:
+            found = answers(bench, engine, net, images)
+            if len(found) != len(wanted):
+                raise Gone(f"gives {len(found)} numbers, not {len(wanted)}")
+        except RuntimeError as fault:
+            progress(f"{report.TITLES[engine]}, {report.EVERY[net]}: {fault}")
+            continue
+        row[engine] = {"error": math.sqrt(sum((one - other) ** 2 for one, other in zip(found, wanted)) / norm)}
+        if net in report.NETS:
+            pairs = list(zip(best_classes(found, size), best_classes(wanted, size)))
+            row[engine]["same_class"] = sum(one == other for one, other in pairs) / len(pairs)
+    progress(f"{report.EVERY[net]}: natural images")
+    return row
 
 
 def main():
@@ -323,6 +379,10 @@ def main():
     if options.startup:
         for net in options.net:
             bench.data["startup"][net] = measure_startup(bench, net)
+            bench.save()
+    if options.natural:
+        for net in options.net:
+            bench.data["natural"][net] = measure_natural(bench, net)
             bench.save()
     bench.save()
     return report.show(bench.data, options)

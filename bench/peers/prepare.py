@@ -6,12 +6,15 @@ import pathlib
 import subprocess
 import sys
 
+import report
+
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 # From the package index. pnnx is asked for without what it depends on: its program needs none of that.
 PACKAGES = {
     "onnxruntime": ["onnxruntime", "onnx"],
     "openvino": ["openvino"],
+    "nncf": ["openvino", "nncf"],
     "mnn": ["MNN"],
     "ncnn": ["ncnn"],
 }
@@ -74,7 +77,8 @@ def make_venv(folder, engines):
             say(f"installing {' '.join(packages)}")
             call(python, "-m", "pip", "install", "--quiet", *packages)
 
-    install("numpy")
+    install("numpy", "pillow")
+    install("--no-deps", "scikit-image")
     for engine in engines:
         try:
             install(*PACKAGES.get(engine, []))
@@ -108,6 +112,38 @@ def export(python, torch, onnx, models, nets):
     return None
 
 
+# How a detector wants pixels, as natural_images.py names it, and the height and width of its images.
+PIXELS = {"yolox_nano": ("imagenet", 416, 416), "nanodet_m_416": ("nanodet", 416, 416), "yolo_fastest_v2": ("unit", 352, 352)}
+
+
+def image_of(onnx, net):
+    """The image that a network runs."""
+    return onnx / (f"{net}.224.input.npy" if net in report.NETS else f"{net}.input.npy")
+
+
+def natural_images(python, onnx, net):
+    """Files of natural images as a network reads them: eight that calibrate, and sixteen others."""
+    kind, height, width = PIXELS.get(net, ("imagenet", 224, 224))
+    files = [onnx / f"{what}.{kind}.{height}x{width}.npy" for what in ("whole", "halves")]
+    if not all(path.exists() for path in files):
+        call(python, HERE / "natural_images.py", kind, height, width, *files)
+    return files
+
+
+def detectors(python, published, onnx, models, nets):
+    """The published detectors among the networks, with an image each and ONNX Runtime's results in float32. Throws RuntimeError."""
+    for net in nets:
+        if net not in report.DETECTORS:
+            continue
+        model, image, exact = onnx / f"{net}.onnx", image_of(onnx, net), models / f"{net}.exact.npy"
+        if all(path.exists() for path in (model, image, exact)):
+            continue
+        call(sys.executable, HERE / "published.py", published, net)
+        say(f"preparing {net}")
+        images, _ = natural_images(python, onnx, net)
+        call(python, HERE / "prepare_detector.py", published / f"{net}.onnx", images, model, image, exact)
+
+
 def convert_mnn(python, onnx, dst):
     part = dst.with_suffix(".part")
     # The converter itself: the program around it installs a package of its own to report what it converted.
@@ -117,7 +153,7 @@ def convert_mnn(python, onnx, dst):
 
 
 def convert_ncnn(python, onnx, dst):
-    """By pnnx, in float32, for one image of 224x224. Its other outputs go to a folder that is removed."""
+    """By pnnx, in float32, for one image of its size. Its other outputs go to a folder that is removed."""
     program = next(python.parent.parent.glob("lib/python3*/site-packages/pnnx/pnnx"), None)
     if not program:
         raise RuntimeError("pnnx is not installed")
@@ -127,7 +163,8 @@ def convert_ncnn(python, onnx, dst):
     link = folder / "net.onnx"
     link.unlink(missing_ok=True)
     link.symlink_to(onnx.resolve())
-    call(program, link, "inputshape=[1,3,224,224]", "fp16=0", cwd=folder)
+    _, height, width = PIXELS.get(onnx.stem, ("imagenet", 224, 224))
+    call(program, link, f"inputshape=[1,3,{height},{width}]", "fp16=0", cwd=folder)
     os.replace(folder / "net.ncnn.bin", dst.with_suffix(".bin"))
     os.replace(folder / "net.ncnn.param", dst)
     for path in folder.iterdir():
@@ -138,14 +175,13 @@ def convert_ncnn(python, onnx, dst):
 CONVERTERS = {"mnn": ("mnn", convert_mnn), "ncnn": ("ncnn.param", convert_ncnn)}
 
 
+QUANTISERS = {"ncnn": ("quantise_ncnn.py", "int8.ncnn.param"), "nncf": ("quantise_openvino.py", "nncf.xml")}
+
+
 def model_of(engine, python, onnx, models, net, precision="float32"):
     """The file that the engine loads; converted, if it is not there yet. Throws RuntimeError."""
     if precision == "int8":
-        quantised = models / f"{net}.int8.onnx"
-        if not quantised.exists():
-            say(f"quantising {net}")
-            call(python, HERE / "quantise_onnx.py", onnx / f"{net}.onnx", onnx / f"{net}.224.input.npy", quantised)
-        return quantised
+        return quantised(engine, python, onnx, models, net)
     if engine == "torchscript":
         return models / f"{net}.pt"
     if engine not in CONVERTERS:
@@ -158,4 +194,18 @@ def model_of(engine, python, onnx, models, net, precision="float32"):
             convert(python, onnx / f"{net}.onnx", dst)
         except (RuntimeError, ValueError, OSError) as fault:
             raise RuntimeError(f"no converter: {last_line(fault)}") from fault
+    return dst
+
+
+def quantised(engine, python, onnx, models, net):
+    """The network in 8 bits, calibrated on eight natural images and on the one that it runs: by the engine's own quantiser, or as ONNX
+    Runtime's writes it. Throws RuntimeError."""
+    script, suffix = QUANTISERS.get(engine, ("quantise_onnx.py", "u8s8.onnx"))
+    dst = models / f"{net}.{suffix}"
+    if not dst.exists():
+        # ncnn's comes from its own file of floats.
+        source = model_of(engine, python, onnx, models, net) if engine == "ncnn" else onnx / f"{net}.onnx"
+        say(f"quantising {net} by {script}")
+        images, _ = natural_images(python, onnx, net)
+        call(python, HERE / script, source, f"{images},{image_of(onnx, net)}", dst)
     return dst

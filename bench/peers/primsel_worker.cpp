@@ -132,6 +132,27 @@ struct Network {
     }
 };
 
+/// Writes the first results of each image of an array; two paths with a space between them.
+void answer_all(Network& network, std::string const& paths) {
+    const std::size_t space = paths.find(' ');
+    if (space == std::string::npos) ps::fail(paths, ": a second path is missing");
+    const ps::NpyArray images = ps::read_npy(paths.substr(0, space));
+    const std::size_t size = network.program.in_floats(0), count = images.values.size() / size;
+    if (network.program.in_shapes().size() != 1 || count * size != images.values.size())
+        ps::fail(paths, ": these are not images of ", size, " values");
+    std::vector<float> all;
+    std::vector<ps::NpyArray> image(1);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto first = images.values.begin() + static_cast<std::ptrdiff_t>(i * size);
+        image[0].values.assign(first, first + static_cast<std::ptrdiff_t>(size));
+        network.run(image);
+        all.insert(all.end(), network.results[0].begin(), network.results[0].end());
+    }
+    const std::vector<std::int64_t> dims{static_cast<std::int64_t>(count),
+                                         static_cast<std::int64_t>(network.results[0].size())};
+    ps::write_npy(paths.substr(space + 1), dims, all, ps::NpyType::float32);
+}
+
 void serve(Network& network, std::vector<ps::NpyArray> const& inputs) {
     for (std::string line; std::getline(std::cin, line) && line != "quit";) {
         if (line.starts_with("run ")) {
@@ -142,6 +163,9 @@ void serve(Network& network, std::vector<ps::NpyArray> const& inputs) {
             std::vector<float> const& first = network.results[0];
             const std::vector<std::int64_t> dims{1, static_cast<std::int64_t>(first.size())};
             ps::write_npy(line.substr(7), dims, first, ps::NpyType::float32);
+            std::printf("ok\n");
+        } else if (line.starts_with("answers ")) {
+            answer_all(network, line.substr(8));
             std::printf("ok\n");
         } else if (line == "memory") {
             std::printf("{\"peak_kib\": %ld, \"held_kib\": %ld}\n", status_kib("VmHWM"), status_kib("RssAnon"));

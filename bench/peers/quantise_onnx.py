@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""quantise_onnx.py SRC.onnx IMAGES.npy DST.onnx: writes the network with QDQ nodes, by ONNX Runtime's static quantiser:
+"""quantise_onnx.py SRC.onnx IMAGES.npy[,IMAGES.npy] DST.onnx: writes the network with QDQ nodes, by ONNX Runtime's static quantiser:
 activations u8, weights s8 with a scale a channel, ranges by minimum and maximum over the images."""
 import sys
 
@@ -22,7 +22,7 @@ def main():
     quantization.quantize_static(
         source,
         destination,
-        Images(name, numpy.load(images).astype(numpy.float32)),
+        Images(name, numpy.concatenate([numpy.load(path) for path in images.split(",")]).astype(numpy.float32)),
         quant_format=quantization.QuantFormat.QDQ,
         activation_type=quantization.QuantType.QUInt8,
         weight_type=quantization.QuantType.QInt8,

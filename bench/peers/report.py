@@ -21,6 +21,7 @@ TITLES = {
     "primsel:float32": "primsel, float32",
     "onnxruntime": "ONNX Runtime",
     "openvino": "OpenVINO",
+    "nncf": "OpenVINO, its own file",
     "mnn": "MNN",
     "ncnn": "ncnn",
     "torchscript": "TorchScript",
@@ -36,6 +37,8 @@ NETS = {
     "squeezenet1_1": "SqueezeNet 1.1",
     "mobilenet_v2": "MobileNetV2",
 }
+DETECTORS = {"yolox_nano": "YOLOX-nano", "nanodet_m_416": "NanoDet-m", "yolo_fastest_v2": "YOLO-Fastest v2"}
+EVERY = NETS | DETECTORS
 
 
 def is_ours(engine):
@@ -130,7 +133,7 @@ def ratio_of(row, ours="primsel"):
 
 
 def rows_of(data, threads):
-    return {net: data["rows"][f"{net} {threads}"] for net in NETS if f"{net} {threads}" in data["rows"]}
+    return {net: data["rows"][f"{net} {threads}"] for net in EVERY if f"{net} {threads}" in data["rows"]}
 
 
 def first_of_ours(engines):
@@ -142,26 +145,63 @@ def times_table(data, threads, markdown):
     ours = first_of_ours(engines)
     header = ["ms", *(TITLES[engine] for engine in engines), "best other", "ratio"]
     header += ["core to core, ns"] if threads > 1 else []
-    body, ratios = [], []
+    body, ratios, beside_floats = [], {}, {}
     for net, row in rows.items():
         times, (best, _), ratio = medians(row), best_of(row), ratio_of(row, ours)
-        ratios += [ratio] if ratio else []
+        if ratio:
+            ratios[net] = ratio
+        if ours in times and "primsel:float32" in times:
+            beside_floats[net] = times["primsel:float32"] / times[ours]
         cells = [milliseconds(times[engine]) if engine in times else "-" for engine in engines]
-        body.append([NETS[net], *cells, TITLES.get(best, "-"), f"{ratio:.2f}" if ratio else "-"])
+        body.append([EVERY[net], *cells, TITLES.get(best, "-"), f"{ratio:.2f}" if ratio else "-"])
         if threads > 1:
             latencies = [probe["latency_ns"] for probe in row["probes"] if probe["latency_ns"]]
             body[-1].append(f"{statistics.median(latencies):.0f}" if latencies else "-")
     text = table(header, body, markdown)
-    if ratios:
-        text += (f"\n\nGeometric mean of the ratios {geometric_mean(ratios):.3f}, least {min(ratios):.2f} "
-                 f"(best of the others / {TITLES[ours]}: above 1 primsel is ahead).")
+    for about, values in ((f"best of the others / {TITLES[ours]}: above 1 primsel is ahead", ratios),
+                          (f"primsel in float32 / {TITLES[ours]}", beside_floats)):
+        for nets, kind in ((NETS, "torchvision's networks"), (DETECTORS, "the detectors")):
+            some = [value for net, value in values.items() if net in nets]
+            if some:
+                text += f"\n\n{about}: geometric mean {geometric_mean(some):.3f}, least {min(some):.2f} of {kind}."
     return text
+
+
+def predictions_table(data, threads, markdown):
+    """What each of our plans was predicted to take over what it took, and the median of the errors."""
+    ours = [engine for engine in data["engines"] if is_ours(engine)]
+    body, errors = [], {engine: [] for engine in ours}
+    for net, row in rows_of(data, threads).items():
+        body.append([EVERY[net]])
+        for engine in ours:
+            predicted = row["ready"].get(engine, {}).get("predicted_ms")
+            if predicted is None or engine not in row["rounds_ms"]:
+                body[-1].append("-")
+                continue
+            share = predicted / medians(row)[engine]
+            errors[engine].append(abs(share - 1))
+            body[-1].append(f"{share:.2f}")
+    body.append(["median error", *(f"{statistics.median(each):.0%}" if each else "-" for each in errors.values())])
+    return table(["predicted / run", *(TITLES[engine] for engine in ours)], body, markdown)
+
+
+def natural_table(data, markdown):
+    """Each engine's results on natural images beside ONNX Runtime's in float32."""
+    engines = [engine for engine in data["engines"] if any(engine in row for row in data["natural"].values())]
+
+    def cell(one):
+        agreement = f", {one['same_class']:.0%}" if "same_class" in one else ""
+        return f"{one['error']:.2%}{agreement}"
+
+    body = [[EVERY[net], *(cell(row[engine]) if engine in row else "-" for engine in engines)]
+            for net, row in ((net, data["natural"][net]) for net in EVERY if net in data["natural"])]
+    return table(["", *(TITLES[engine] for engine in engines)], body, markdown)
 
 
 def figures_table(data, threads, what, cell, markdown):
     engines = list(data["engines"])
     body = [
-        [NETS[net], *(cell(row[key][engine]) if engine in row[key] else "-" for engine in engines)]
+        [EVERY[net], *(cell(row[key][engine]) if engine in row[key] else "-" for engine in engines)]
         for key in [what]
         for net, row in rows_of(data, threads).items()
     ]
@@ -176,8 +216,8 @@ def startup_table(data, markdown):
         return f"{milliseconds(whole)} ({milliseconds(loaded)})"
 
     body = [
-        [NETS[net], *(cell(row[engine]) if engine in row else "-" for engine in engines)]
-        for net, row in ((net, data["startup"][net]) for net in NETS if net in data["startup"])
+        [EVERY[net], *(cell(row[engine]) if engine in row else "-" for engine in engines)]
+        for net, row in ((net, data["startup"][net]) for net in EVERY if net in data["startup"])
     ]
     return table(["ms", *(TITLES[engine] for engine in engines)], body, markdown)
 
@@ -187,7 +227,7 @@ def absent(data):
     lines = [f"{TITLES[name]}: {about['missing']}" for name, about in data["engines"].items() if "missing" in about]
     for name, row in data["rows"].items():
         net, threads = name.split()
-        where = f"on {NETS[net]} with {threads} thread{'s' if threads != '1' else ''}"
+        where = f"on {EVERY[net]} with {threads} thread{'s' if threads != '1' else ''}"
         lines += [f"{TITLES[engine]} {where}: {reason}" for engine, reason in row["failed"].items()
                   if "missing" not in data["engines"].get(engine, {})]
     return lines
@@ -203,7 +243,7 @@ def refusals(data):
         net, threads = name.split()
         reason = noise(row["probes"], int(threads))
         if reason:
-            reasons.append(f"{NETS[net]}, {threads} thread(s): {reason}")
+            reasons.append(f"{EVERY[net]}, {threads} thread(s): {reason}")
     for threads in threads_of(data):
         probes = [probe for row in rows_of(data, threads).values() for probe in row["probes"]]
         reason = noise(probes, threads)
@@ -220,17 +260,24 @@ def engines_line(data):
 def full(data, markdown):
     heading = "### " if markdown else ""
     in_threads = {threads: f"{threads} thread{'s' if threads != 1 else ''}" for threads in threads_of(data)}
-    parts = [f"Batch 1, 224x224, float32. {engines_line(data)}"]
+    parts = [f"Batch 1, 224x224 (detectors: as published), {data.get('precision', 'float32')}. {engines_line(data)}"]
     for threads in threads_of(data):
         probes = [probe for row in rows_of(data, threads).values() for probe in row["probes"]]
         parts.append(f"{heading}{in_threads[threads]}: median milliseconds of interleaved rounds")
         parts += [times_table(data, threads, markdown), describe(probes)]
     for threads in threads_of(data)[:1]:
-        parts.append(f"{heading}Largest error of a logit, relative to the RMS of the logits computed in double")
+        parts.append(f"{heading}Predicted by primsel over measured; {in_threads[threads]}")
+        parts.append(predictions_table(data, threads, markdown))
+        parts.append(f"{heading}Largest error of a logit, relative to the RMS of the logits computed in double (of detectors: of ONNX "
+                     "Runtime's results in float32)")
         parts.append(figures_table(data, threads, "error", "{:.1e}".format, markdown))
         parts.append(f"{heading}Peak memory in MiB: resident, the model file's pages included, beyond what the process "
                      f"had before loading; {in_threads[threads]}")
         parts.append(figures_table(data, threads, "peak_kib", lambda kib: f"{kib / 1024:.0f}", markdown))
+    if data.get("natural"):
+        parts.append(f"{heading}Natural images: the RMS of the difference to ONNX Runtime's results in float32 over the RMS of these, and how "
+                     "many images keep their class")
+        parts.append(natural_table(data, markdown))
     if data.get("startup"):
         parts.append(f"{heading}Start-up, one thread: milliseconds from process start to first answer (in brackets: "
                      "from when program and packages had been loaded); model files in the file cache")
@@ -252,7 +299,7 @@ def readme(data):
         rows = [rows_of(data, threads).get(net) for threads in counts]
         if None in rows or not all(ratio_of(row, ours) for row in rows):
             continue
-        body.append([NETS[net]])
+        body.append([EVERY[net]])
         for row in rows:
             name, best = best_of(row)
             body[-1] += [milliseconds(medians(row)[ours]), f"{milliseconds(best)} {TITLES[name]}"]
@@ -260,7 +307,7 @@ def readme(data):
         body[-1] += [f"{max(row['error'][ours] for row in rows):.0e}"]
     means = ["geometric mean"]
     for threads in counts:
-        ratios = [ratio for ratio in (ratio_of(row, ours) for row in rows_of(data, threads).values()) if ratio]
+        ratios = [ratio for ratio in (ratio_of(row, ours) for net, row in rows_of(data, threads).items() if net in NETS) if ratio]
         means += ["", "", f"{geometric_mean(ratios):.2f}" if ratios else "-"]
     return "\n\n".join([table(header, [*body, [*means, ""]], True), engines_line(data)])
 
