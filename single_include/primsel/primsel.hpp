@@ -6467,10 +6467,25 @@ public:
     /// Bytes of the room for this many workers.
     [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
     [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
+    [[nodiscard]] std::vector<StripPart> const& parts() const { return parts_; }
+    /// The most rows of the image that are read at once.
+    [[nodiscard]] int image_rows() const {
+        ConvShape const& first = parts_.front().shape;
+        return std::min(first.h, (held_.front() - 1) * first.stride_h + first.span_h());
+    }
 
     /// One image. dst: the last one's result, with so many floats from pixel to pixel, 0: its channels; room: of
     /// executor.concurrency() workers.
     void run(const float* src, float* dst, std::size_t dst_stride, float* room, ExecutorRef executor) const noexcept {
+        const auto rows_from = [this, src](Rows rows, std::size_t) {
+            return src + static_cast<std::size_t>(rows.begin) * in_row_floats();
+        };
+        run_on(rows_from, dst, dst_stride, room, executor);
+    }
+    /// The same with rows of the image from rows_from(rows, worker), valid until the worker asks again.
+    template <class RowsFrom>
+    void run_on(RowsFrom const& rows_from, float* dst, std::size_t dst_stride, float* room,
+                ExecutorRef executor) const noexcept {
         const int height = parts_.back().shape.out_h();
         // Some for each worker, lest all wait for one that was interrupted.
         const std::size_t workers = executor.concurrency(), wanted = workers == 1 ? 1 : bands_each * workers,
@@ -6479,7 +6494,8 @@ public:
             const auto border = [&](std::size_t i) {
                 return static_cast<int>(i * static_cast<std::size_t>(height) / bands);
             };
-            run_band({border(band), border(band + 1)}, src, dst, dst_stride, room + worker * worker_floats_);
+            const auto rows_of_image = [&rows_from, worker](Rows rows) { return rows_from(rows, worker); };
+            run_band({border(band), border(band + 1)}, rows_of_image, dst, dst_stride, room + worker * worker_floats_);
         });
     }
 
@@ -6502,7 +6518,9 @@ private:
         return most;
     }
 
-    void run_band(Rows band, const float* src, float* dst, std::size_t dst_stride, float* room) const noexcept {
+    template <class RowsOfImage>
+    void run_band(Rows band, RowsOfImage const& rows_of_image, float* dst, std::size_t dst_stride,
+                  float* room) const noexcept {
         const std::size_t last = parts_.size() - 1;
         // The rows of each part that are in its room.
         std::array<Rows, most_strip_layers> kept{};
@@ -6522,8 +6540,7 @@ private:
             for (std::size_t i = 0; i <= last; ++i) {
                 if (until[i] <= kept[i].end) continue;
                 const Rows made{kept[i].end, until[i]}, under = rows_under(parts_[i].shape, made);
-                const float* from = i == 0 ? src + static_cast<std::size_t>(under.begin) * in_row_floats()
-                                           : in_room(i - 1, under.begin, kept[i - 1], room);
+                const float* from = i == 0 ? rows_of_image(under) : in_room(i - 1, under.begin, kept[i - 1], room);
                 if (i < last) {
                     make(i, made, from, in_room(i, made.begin, kept[i], room), 0, room);
                 } else {
@@ -9184,17 +9201,45 @@ public:
         const RunScope scope(executor);
         const FlushSubnormals flushing;
         bind(srcs, dsts);
-        if (lanes_.empty()) return run_steps(0, steps(), executor);
-        run_steps(0, lanes_.front(), executor);
-        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
-            Sequential here;
-            run_steps(lanes_[lane], lanes_[lane + 1], here);
-        });
-        run_steps(lanes_.back(), steps(), executor);
+        run_from(0, executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
         run(std::span(&src, 1), std::span(&dst, 1), executor);
+    }
+
+    /// Runs as run does, but has the first `count` steps, which alone read the images, computed by others:
+    /// begin(image, dst, executor) writes the result of the last of them to dst. Where may_begin_after(count).
+    template <class Begin>
+    void run_after(std::size_t count, Begin const& begin, std::span<float* const> dsts, ExecutorRef executor) noexcept {
+        const RunScope scope(executor);
+        const FlushSubnormals flushing;
+        bind({}, dsts);
+        ScheduledStep const& last = ordered_step(count - 1);
+        const auto images = static_cast<std::size_t>(batch_);
+        for (std::size_t image = 0; image < images; ++image) {
+            begin(image, at(last.dst, image) + last.written().offset, executor);
+            if (count < single_) run_steps(image * single_ + count, (image + 1) * single_, executor);
+        }
+        run_from(first_whole_step(count), executor);
+    }
+    [[nodiscard]] bool may_begin_after(std::size_t count) const {
+        return lanes_.empty() || first_whole_step(count) <= lanes_.front();
+    }
+    /// The steps of one image in the order in which they run.
+    [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
+    [[nodiscard]] ScheduledStep const& ordered_step(std::size_t i) const { return steps_[order_[i]].step; }
+    /// The convolutions of such a step with their weights, without residuals; none of another step.
+    [[nodiscard]] std::vector<engine::detail::StripPart> convolutions_of(std::size_t i) const {
+        PackedStep const& packed = steps_[order_[i]];
+        if (packed.strips) return packed.strips->parts();
+        const auto* conv = std::get_if<ConvStep>(&packed.step.work);
+        if (conv == nullptr) return {};
+        return {{.primitive = conv->conv.primitive,
+                 .shape = conv->conv.shape,
+                 .clamp = conv->conv.clamp,
+                 .weights = packed.weights.values,
+                 .bias = packed.weights.bias}};
     }
 
     /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
@@ -9269,6 +9314,20 @@ private:
     [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
     [[nodiscard]] std::size_t position(std::size_t step) const {
         return order_[step < singles() ? step % single_ : step - singles() + single_];
+    }
+    /// Where the run stands when all images have gone through the first `count` of the ordered steps, and through all
+    /// steps that take one image.
+    [[nodiscard]] std::size_t first_whole_step(std::size_t count) const {
+        return singles() + (count > single_ ? count - single_ : 0);
+    }
+    void run_from(std::size_t step, ExecutorRef executor) noexcept {
+        if (lanes_.empty()) return run_steps(step, steps(), executor);
+        run_steps(step, lanes_.front(), executor);
+        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
+            Sequential here;
+            run_steps(lanes_[lane], lanes_[lane + 1], here);
+        });
+        run_steps(lanes_.back(), steps(), executor);
     }
     void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);
@@ -32749,6 +32808,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -32797,9 +32857,21 @@ public:
         program_.run(src_data_, dst_data_, executor_);
     }
 
+    template <class Images>
+    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<const std::span<float>> dsts) noexcept {
+        check_count("bytes", bytes.size(), images.size());
+        check_count("results", dsts.size(), dst_data_.size());
+        for (std::size_t i = 0; i < dsts.size(); ++i) {
+            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
+            dst_data_[i] = dsts[i].data();
+        }
+        images.run(program_, bytes.data(), dst_data_, executor_);
+    }
+
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program const& program() const { return program_; }
+    [[nodiscard]] std::size_t workers() const { return executor_.concurrency(); }
     [[nodiscard]] WantedTensor input(std::size_t i) const noexcept {
         return {"input", i, program_.in_shapes()[i], program_.in_floats(i)};
     }
@@ -32933,7 +33005,20 @@ public:
         for (std::size_t i = 0; i < dsts.size(); ++i) engine_.result(i).check(dsts[i]);
     }
 
+    /// Runs a network of one input on the bytes of its images; see Pixels (engine/pixels.hpp), which was made for this
+    /// engine.
+    template <class Images>
+    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<float> dst) noexcept {
+        run(images, bytes, std::span<const std::span<float>>(&dst, 1));
+    }
+    template <class Images>
+    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<const std::span<float>> dsts) noexcept {
+        engine_.run(images, bytes, dsts);
+    }
+
     [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
+    /// The number of threads that share a run.
+    [[nodiscard]] std::size_t workers() const { return engine_.workers(); }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
     /// Shapes of the first image and the first result.

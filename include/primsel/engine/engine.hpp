@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -60,9 +61,21 @@ public:
         program_.run(src_data_, dst_data_, executor_);
     }
 
+    template <class Images>
+    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<const std::span<float>> dsts) noexcept {
+        check_count("bytes", bytes.size(), images.size());
+        check_count("results", dsts.size(), dst_data_.size());
+        for (std::size_t i = 0; i < dsts.size(); ++i) {
+            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
+            dst_data_[i] = dsts[i].data();
+        }
+        images.run(program_, bytes.data(), dst_data_, executor_);
+    }
+
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program const& program() const { return program_; }
+    [[nodiscard]] std::size_t workers() const { return executor_.concurrency(); }
     [[nodiscard]] WantedTensor input(std::size_t i) const noexcept {
         return {"input", i, program_.in_shapes()[i], program_.in_floats(i)};
     }
@@ -196,7 +209,20 @@ public:
         for (std::size_t i = 0; i < dsts.size(); ++i) engine_.result(i).check(dsts[i]);
     }
 
+    /// Runs a network of one input on the bytes of its images; see Pixels (engine/pixels.hpp), which was made for this
+    /// engine.
+    template <class Images>
+    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<float> dst) noexcept {
+        run(images, bytes, std::span<const std::span<float>>(&dst, 1));
+    }
+    template <class Images>
+    void run(Images& images, std::span<const std::uint8_t> bytes, std::span<const std::span<float>> dsts) noexcept {
+        engine_.run(images, bytes, dsts);
+    }
+
     [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
+    /// The number of threads that share a run.
+    [[nodiscard]] std::size_t workers() const { return engine_.workers(); }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
     /// Shapes of the first image and the first result.

@@ -87,17 +87,45 @@ public:
         const RunScope scope(executor);
         const FlushSubnormals flushing;
         bind(srcs, dsts);
-        if (lanes_.empty()) return run_steps(0, steps(), executor);
-        run_steps(0, lanes_.front(), executor);
-        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
-            Sequential here;
-            run_steps(lanes_[lane], lanes_[lane + 1], here);
-        });
-        run_steps(lanes_.back(), steps(), executor);
+        run_from(0, executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
         run(std::span(&src, 1), std::span(&dst, 1), executor);
+    }
+
+    /// Runs as run does, but has the first `count` steps, which alone read the images, computed by others:
+    /// begin(image, dst, executor) writes the result of the last of them to dst. Where may_begin_after(count).
+    template <class Begin>
+    void run_after(std::size_t count, Begin const& begin, std::span<float* const> dsts, ExecutorRef executor) noexcept {
+        const RunScope scope(executor);
+        const FlushSubnormals flushing;
+        bind({}, dsts);
+        ScheduledStep const& last = ordered_step(count - 1);
+        const auto images = static_cast<std::size_t>(batch_);
+        for (std::size_t image = 0; image < images; ++image) {
+            begin(image, at(last.dst, image) + last.written().offset, executor);
+            if (count < single_) run_steps(image * single_ + count, (image + 1) * single_, executor);
+        }
+        run_from(first_whole_step(count), executor);
+    }
+    [[nodiscard]] bool may_begin_after(std::size_t count) const {
+        return lanes_.empty() || first_whole_step(count) <= lanes_.front();
+    }
+    /// The steps of one image in the order in which they run.
+    [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
+    [[nodiscard]] ScheduledStep const& ordered_step(std::size_t i) const { return steps_[order_[i]].step; }
+    /// The convolutions of such a step with their weights, without residuals; none of another step.
+    [[nodiscard]] std::vector<engine::detail::StripPart> convolutions_of(std::size_t i) const {
+        PackedStep const& packed = steps_[order_[i]];
+        if (packed.strips) return packed.strips->parts();
+        const auto* conv = std::get_if<ConvStep>(&packed.step.work);
+        if (conv == nullptr) return {};
+        return {{.primitive = conv->conv.primitive,
+                 .shape = conv->conv.shape,
+                 .clamp = conv->conv.clamp,
+                 .weights = packed.weights.values,
+                 .bias = packed.weights.bias}};
     }
 
     /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
@@ -172,6 +200,20 @@ private:
     [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
     [[nodiscard]] std::size_t position(std::size_t step) const {
         return order_[step < singles() ? step % single_ : step - singles() + single_];
+    }
+    /// Where the run stands when all images have gone through the first `count` of the ordered steps, and through all
+    /// steps that take one image.
+    [[nodiscard]] std::size_t first_whole_step(std::size_t count) const {
+        return singles() + (count > single_ ? count - single_ : 0);
+    }
+    void run_from(std::size_t step, ExecutorRef executor) noexcept {
+        if (lanes_.empty()) return run_steps(step, steps(), executor);
+        run_steps(step, lanes_.front(), executor);
+        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
+            Sequential here;
+            run_steps(lanes_[lane], lanes_[lane + 1], here);
+        });
+        run_steps(lanes_.back(), steps(), executor);
     }
     void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);

@@ -51,10 +51,25 @@ public:
     /// Bytes of the room for this many workers.
     [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
     [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
+    [[nodiscard]] std::vector<StripPart> const& parts() const { return parts_; }
+    /// The most rows of the image that are read at once.
+    [[nodiscard]] int image_rows() const {
+        ConvShape const& first = parts_.front().shape;
+        return std::min(first.h, (held_.front() - 1) * first.stride_h + first.span_h());
+    }
 
     /// One image. dst: the last one's result, with so many floats from pixel to pixel, 0: its channels; room: of
     /// executor.concurrency() workers.
     void run(const float* src, float* dst, std::size_t dst_stride, float* room, ExecutorRef executor) const noexcept {
+        const auto rows_from = [this, src](Rows rows, std::size_t) {
+            return src + static_cast<std::size_t>(rows.begin) * in_row_floats();
+        };
+        run_on(rows_from, dst, dst_stride, room, executor);
+    }
+    /// The same with rows of the image from rows_from(rows, worker), valid until the worker asks again.
+    template <class RowsFrom>
+    void run_on(RowsFrom const& rows_from, float* dst, std::size_t dst_stride, float* room,
+                ExecutorRef executor) const noexcept {
         const int height = parts_.back().shape.out_h();
         // Some for each worker, lest all wait for one that was interrupted.
         const std::size_t workers = executor.concurrency(), wanted = workers == 1 ? 1 : bands_each * workers,
@@ -63,7 +78,8 @@ public:
             const auto border = [&](std::size_t i) {
                 return static_cast<int>(i * static_cast<std::size_t>(height) / bands);
             };
-            run_band({border(band), border(band + 1)}, src, dst, dst_stride, room + worker * worker_floats_);
+            const auto rows_of_image = [&rows_from, worker](Rows rows) { return rows_from(rows, worker); };
+            run_band({border(band), border(band + 1)}, rows_of_image, dst, dst_stride, room + worker * worker_floats_);
         });
     }
 
@@ -86,7 +102,9 @@ private:
         return most;
     }
 
-    void run_band(Rows band, const float* src, float* dst, std::size_t dst_stride, float* room) const noexcept {
+    template <class RowsOfImage>
+    void run_band(Rows band, RowsOfImage const& rows_of_image, float* dst, std::size_t dst_stride,
+                  float* room) const noexcept {
         const std::size_t last = parts_.size() - 1;
         // The rows of each part that are in its room.
         std::array<Rows, most_strip_layers> kept{};
@@ -106,8 +124,7 @@ private:
             for (std::size_t i = 0; i <= last; ++i) {
                 if (until[i] <= kept[i].end) continue;
                 const Rows made{kept[i].end, until[i]}, under = rows_under(parts_[i].shape, made);
-                const float* from = i == 0 ? src + static_cast<std::size_t>(under.begin) * in_row_floats()
-                                           : in_room(i - 1, under.begin, kept[i - 1], room);
+                const float* from = i == 0 ? rows_of_image(under) : in_room(i - 1, under.begin, kept[i - 1], room);
                 if (i < last) {
                     make(i, made, from, in_room(i, made.begin, kept[i], room), 0, room);
                 } else {
