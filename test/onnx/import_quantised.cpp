@@ -351,6 +351,123 @@ TEST_CASE("products, concatenations and matrices of integers are those of the re
     CHECK(is_close(run(parse(model.bytes()), x), right));
 }
 
+TEST_CASE("a choice between integers is that between real numbers") {
+    Model model({1, 2, 3, 4}, 13), plain({1, 2, 3, 4}, 13);
+    for (Model* each : {&model, &plain}) {
+        Bytes{DataType::uint8, 0.25F, 100}.add(*each, "x");
+        Bytes{DataType::uint8, 0.5F, 10}.add(*each, "y");
+        each->floats("zero", {}, {0.5F}).node("Greater", {"x", "zero"}, {"condition"});
+    }
+    model.numbers_of(DataType::uint8, "c", {2, 1, 1}, {90, 200}).node("QuantizeLinear", {"x", "x_s", "x_z"}, {"q"});
+    model.node_of("com.microsoft", "QLinearWhere", {"condition", "q", "x_s", "x_z", "c", "y_s", "y_z", "y_s", "y_z"},
+                  {"r"});
+    model.node("DequantizeLinear", {"r", "y_s", "y_z"}, {"y"});
+    plain.floats("c", {2, 1, 1}, {40.0F, 95.0F});
+    pair(plain, "x", "a", "x").node("Where", {"condition", "a", "c"}, {"b"});
+    const ps::OnnxModel one = parse(model.bytes()), other = parse(pair(plain, "b", "y", "y").bytes());
+    const std::vector<float> x = numbers(24, 4);
+    CHECK(run(one, x) == run(other, x));
+    CHECK(one.graph[one.graph.output_node()].range == TensorRange{.scale = 0.5F, .zero_point = 10});
+}
+
+TEST_CASE("products of integers with scales and a bias are those of the real numbers") {
+    const Ints w = some_bytes(12 * 5, DataType::int8, 31), zeros{3, -7, 0, 100, -128};
+    const std::vector<float> scales{0.01F, 0.02F, 0.005F, 0.04F, 0.03F}, c{0.5F, -3.0F, 0.0F, 1.0F, 2.0F};
+    std::vector<float> floats(60);
+    for (std::size_t i = 0; i < 60; ++i) floats[i] = static_cast<float>(w[i] - zeros[i % 5]) * scales[i % 5];
+    for (const std::int64_t rows : {1, 3}) {
+        const std::vector<float> x = numbers(static_cast<std::size_t>(rows) * 12, 2);
+        Model plain({rows, 12}, 13), dynamic({rows, 12}, 13), apart({rows, 12}, 13), still({rows, 12}, 13);
+        for (Model* each : {&dynamic, &apart, &still}) {
+            each->numbers_of(DataType::int8, "w", {12, 5}, w).numbers_of(DataType::int8, "w_z", {5}, zeros);
+            each->floats("w_s", {5}, scales).floats("c", {5}, c);
+        }
+        plain.floats("w", {12, 5}, floats).floats("c", {5}, c).node("MatMul", {"x", "w"}, {"p"});
+        dynamic.node_of("com.microsoft", "DynamicQuantizeMatMul", {"x", "w", "w_s", "w_z", "c"}, {"y"});
+        apart.node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+        apart.node_of("com.microsoft", "MatMulIntegerToFloat", {"q", "w", "s", "w_s", "z", "w_z", "c"}, {"y"});
+        Bytes{DataType::uint8, 0.25F, 100}.add(still, "x");
+        still.node("QuantizeLinear", {"x", "x_s", "x_z"}, {"q"});
+        still.node_of("com.microsoft", "MatMulIntegerToFloat", {"q", "w", "x_s", "w_s", "x_z", "w_z", "c"}, {"y"});
+        const std::vector<double> right = run(parse(plain.node("Add", {"p", "c"}, {"y"}).bytes()), x);
+        for (Model* each : {&dynamic, &apart, &still}) {
+            const ps::OnnxModel one = parse(each->bytes());
+            CHECK(is_close(run(one, x), right));
+            const Strings layers = kinds(one.graph);
+            CHECK(std::ranges::none_of(layers, [](std::string const& kind) { return kind.starts_with("reduce"); }));
+        }
+    }
+}
+
+TEST_CASE("matrices of a few bits are those real numbers, in blocks, with zero points or without") {
+    constexpr std::size_t rows = 40, columns = 3, block = 16, blocks = 3;
+    for (const std::size_t bits : {2U, 4U, 8U}) {
+        for (const int zero_points : {0, 1, 2}) {
+            CAPTURE(bits);
+            CAPTURE(zero_points);
+            const std::size_t column_bytes = blocks * block * bits / 8, zero_bytes = (blocks * bits + 7) / 8;
+            const Ints packed = some_bytes(columns * column_bytes, DataType::uint8, 5),
+                       zeros = some_bytes(columns * zero_bytes, DataType::uint8, 6);
+            std::vector<float> scales, halves, floats(rows * columns);
+            for (std::size_t i = 0; i < columns * blocks; ++i) {
+                scales.push_back(0.01F * static_cast<float>(i + 1)), halves.push_back(static_cast<float>(i) + 0.5F);
+            }
+            const auto digit = [bits](Ints const& bytes, std::size_t first, std::size_t i) {
+                std::int64_t value = 0;
+                for (std::size_t bit = 0; bit < bits; ++bit) {
+                    const std::size_t at = i * bits + bit;
+                    value += (bytes[first + at / 8] >> at % 8 & 1) << bit;
+                }
+                return static_cast<float>(value);
+            };
+            for (std::size_t i = 0; i < rows * columns; ++i) {
+                const std::size_t row = i / columns, column = i % columns, at = column * blocks + row / block;
+                const float zero = zero_points == 0   ? static_cast<float>(1U << (bits - 1))
+                                   : zero_points == 1 ? digit(zeros, column * zero_bytes, row / block)
+                                                      : halves[at];
+                floats[i] = (digit(packed, column * column_bytes, row) - zero) * scales[at];
+            }
+            Model model({2, rows}, 13), plain({2, rows}, 13);
+            model.numbers_of(DataType::uint8, "w", {columns, blocks, static_cast<std::int64_t>(block * bits / 8)},
+                             packed);
+            model.floats("s", {columns * blocks}, scales).floats("c", {3}, {1.0F, 2.0F, 3.0F});
+            if (zero_points == 1) {
+                model.numbers_of(DataType::uint8, "z", {static_cast<std::int64_t>(columns * zero_bytes)}, zeros);
+            } else {
+                model.floats("z", {columns * blocks}, halves);
+            }
+            model.node_of("com.microsoft", "MatMulNBits", {"x", "w", "s", zero_points == 0 ? "" : "z", "", "c"}, {"y"},
+                          {{"K", std::int64_t{rows}},
+                           {"N", std::int64_t{columns}},
+                           {"bits", static_cast<std::int64_t>(bits)},
+                           {"block_size", std::int64_t{block}}});
+            plain.floats("w", {rows, columns}, floats).floats("c", {3}, {1.0F, 2.0F, 3.0F});
+            plain.node("MatMul", {"x", "w"}, {"p"}).node("Add", {"p", "c"}, {"y"});
+            const std::vector<float> x = numbers(2 * rows, 9);
+            CHECK(is_close(run(parse(model.bytes()), x), run(parse(plain.bytes()), x)));
+        }
+    }
+}
+
+TEST_CASE("attention of quantised matrices is attention of the real numbers") {
+    const Ints w = some_bytes(8 * 24, DataType::int8, 12);
+    const std::vector<float> c = numbers(24, 7), x = numbers(2 * 5 * 8, 3);
+    for (const std::int64_t is_causal : {0, 1}) {
+        Model model({2, 5, 8}, 23), plain({2, 5, 8}, 23);
+        model.numbers_of(DataType::int8, "w", {8, 24}, w).numbers_of(DataType::int8, "w_z", {}, {9});
+        model.floats("w_s", {}, {0.02F}).floats("c", {24}, c).node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+        model.node_of("com.microsoft", "QAttention", {"q", "w", "c", "s", "w_s", "", "z", "w_z"}, {"y"},
+                      {{"num_heads", std::int64_t{2}}, {"unidirectional", is_causal}});
+        plain.floats("w", {8, 24}, real_numbers(w, {0.02F}, {9})).floats("c", {24}, c);
+        plain.node("MatMul", {"x", "w"}, {"p"}).node("Add", {"p", "c"}, {"sum"});
+        plain.node("Split", {"sum"}, {"queries", "keys", "values"},
+                   {{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{3}}});
+        plain.node("Attention", {"queries", "keys", "values"}, {"y"},
+                   {{"q_num_heads", std::int64_t{2}}, {"kv_num_heads", std::int64_t{2}}, {"is_causal", is_causal}});
+        CHECK(is_close(run(parse(model.bytes()), x), run(parse(plain.bytes()), x)));
+    }
+}
+
 // --- scales found at run time
 
 /// The standard's DynamicQuantizeLinear; scale 1 for zeros alone, as ONNX Runtime has it.
@@ -562,6 +679,19 @@ TEST_CASE("what cannot be is refused, in words") {
     last.node_of("com.microsoft", "QLinearSigmoid", {"q", "y_s", "y_z", "y_s", "y_z"}, {"y"},
                  {{"channels_last", std::int64_t{1}}});
     CHECK(refusal(last.bytes()).find("channels_last is not supported") != std::string::npos);
+    const auto few_bits = [](std::int64_t bits, Ints const& dims, std::string const& order = "") {
+        Model model({2, 40}, 13);
+        model.numbers_of(DataType::uint8, "w", dims, Ints(ps::onnx::count_of(dims), 7));
+        model.floats("s", {9}, std::vector<float>(9, 0.5F)).integers("order", std::vector<std::int64_t>(40, 0));
+        model.node_of(
+            "com.microsoft", "MatMulNBits", {"x", "w", "s", "", order}, {"y"},
+            {{"K", std::int64_t{40}}, {"N", std::int64_t{3}}, {"bits", bits}, {"block_size", std::int64_t{16}}});
+        return refusal(model.bytes());
+    };
+    CHECK(few_bits(4, {3, 3, 8}).empty());
+    CHECK(few_bits(4, {3, 3, 7}).find("3x3x7 for a matrix of 40 x 3 in blocks of 16") != std::string::npos);
+    CHECK(few_bits(3, {3, 3, 8}).find("3 bits in blocks of 16") != std::string::npos);
+    CHECK(few_bits(4, {3, 3, 8}, "order").find("an order of its rows is not supported") != std::string::npos);
 }
 
 TEST_CASE("a quantised file with changed bits is a model or refused, and takes no more memory for it") {

@@ -47,7 +47,7 @@ public:
         if (call_.wants(1)) call_.give(key_, 1);
         if (call_.wants(2)) call_.give(value_, 2);
         if (call_.has(3)) add(mask());
-        const bool is_causal = call_.integer("is_causal", 0) != 0;
+        const bool is_causal = call_.integer("is_causal", call_.integer("unidirectional", 0)) != 0;
         if (call_.has(6))
             add(minus_infinity_where(behind_length(is_causal)));
         else if (is_causal)
@@ -75,7 +75,8 @@ private:
         const Operand x = call_.operand(i);
         if (call_.rank(i) == 4) return x;
         if (call_.rank(i) != 3) fail("its input ", i, " has ", call_.rank(i), " dimensions, neither 3 nor 4");
-        const std::int64_t heads = call_.integer(attribute, 0), all = x.dims.back();
+        // QAttention has one number of heads.
+        const std::int64_t heads = call_.integer(attribute, call_.integer("num_heads", 0)), all = x.dims.back();
         if (heads < 1 || all % heads != 0) fail("its ", attribute, " is ", heads, " for ", all, " elements");
         Sizes dims = x.dims;
         dims.push_back(0);

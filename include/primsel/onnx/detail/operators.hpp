@@ -18,6 +18,7 @@
 #include <primsel/onnx/detail/positions.hpp>
 #include <primsel/onnx/detail/qlinear.hpp>
 #include <primsel/onnx/detail/quantised.hpp>
+#include <primsel/onnx/detail/quantised_products.hpp>
 #include <primsel/onnx/detail/recurrent.hpp>
 #include <primsel/onnx/detail/reduce.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
@@ -197,11 +198,15 @@ inline constexpr Operator operators[] = {
     {"com.microsoft.DequantizeLinear", translate_dequantize_linear},
     {"com.microsoft.BiasGelu", translate_biased_gelu},
     {"com.microsoft.DynamicQuantizeLSTM", translate_dynamic_quantize_lstm},
+    {"com.microsoft.DynamicQuantizeMatMul", translate_dynamic_quantize_matmul},
     {"com.microsoft.FastGelu", translate_biased_gelu},
     {"com.microsoft.FusedConv", translate_fused_conv},
     {"com.microsoft.FusedGemm", translate_fused_gemm},
     {"com.microsoft.FusedMatMul", translate_fused_matmul},
     {"com.microsoft.Gelu", translate_biased_gelu},
+    {"com.microsoft.MatMulIntegerToFloat", translate_matmul_integer_to_float},
+    {"com.microsoft.MatMulNBits", translate_matmul_n_bits},
+    {"com.microsoft.QAttention", translate_quantised_attention},
     {"com.microsoft.QGemm", translate_qgemm},
     {"com.microsoft.QLinearAdd", translate_qlinear_add},
     {"com.microsoft.QLinearAveragePool", translate_qlinear_average_pool},
@@ -212,6 +217,7 @@ inline constexpr Operator operators[] = {
     {"com.microsoft.QLinearMul", translate_qlinear_mul},
     {"com.microsoft.QLinearSigmoid", translate_qlinear_sigmoid},
     {"com.microsoft.QLinearSoftmax", translate_qlinear_softmax},
+    {"com.microsoft.QLinearWhere", translate_qlinear_where},
     {"com.microsoft.QuickGelu", translate_quick_gelu},
     {"com.microsoft.QuantizeLinear", translate_quantize_linear},
 };

@@ -96,6 +96,10 @@ inline void translate_qlinear_concat(Call& call) {
     const Value result = detail::compute(call, translate_concat, inputs);
     detail::give_integers(call, result, detail::read_scales(call, 0, 1, type, result.dims, 1), type);
 }
+inline void translate_qlinear_where(Call& call) {
+    Value yes = detail::real_input(call, 1), no = detail::real_input(call, 4);
+    detail::give_by(call, detail::compute(call, translate_where, {&call.input(0), &yes, &no}), 7, 8);
+}
 inline void translate_qlinear_average_pool(Call& call) {
     detail::translate_unary_qlinear(call, translate_average_pool);
 }
