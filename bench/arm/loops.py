@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""loops.py [FILE.cpp | FILE.s ...]: how near NEON's inner loops come to a processor's peak, by LLVM's models of it.
+"""loops.py [NAME ...] [--ncnn DIR]: how near NEON's loops come to a processor's peak, by LLVM's models of it.
 
-Compiles each source (all beside this file by default) for aarch64 by g++ and clang, and feeds the inner loops with the
-most multiply-adds to llvm-mca. The table has, for each loop, its multiply-adds of vectors and its instructions, and for
-each processor the share of the peak in multiply-adds and of the instructions that the model lets begin in a cycle. A .s file is
-read as it is: assembly of other libraries' kernels. The models know no cache, no memory and no prefetching, and take
-every branch as foreseen; that of Neoverse N1 lets three instructions begin in a cycle, which is fewer than the processor.
+Compiles each program beside this file for aarch64 by g++ and clang and runs it under emulation. The instructions that
+each of its layers executes are traced and go through llvm-mca, in their order. The table has for each layer and
+compiler the instructions; and for each processor the cycles, the share of its peak in multiply-adds of vectors, and the
+share of its width, the instructions that it lets begin in a cycle. Transforms, which are sums, have the share of the
+peak in operations on vectors instead, marked with *: fewer operations may be fewer cycles and a lower share.
 
-Needs aarch64-linux-gnu-g++, clang++ and llvm-mca (Debian: g++-aarch64-linux-gnu, clang-16, llvm-22).
+With --ncnn, the folder src of ncnn's sources with the files that its CMake writes there, its kernels run the same
+layers. The models know no caches, no memory and no prefetching: every load hits, every branch is foreseen. That of
+Neoverse N1 lets three operations begin in a cycle, which is fewer than the processor. LLVM has no model of Cortex-A76,
+whose pipeline is that of Neoverse N1: it takes Cortex-A57's, which begins one multiply-add of four floats in a cycle.
+
+Needs aarch64-linux-gnu-g++, clang++, qemu-aarch64 with a disassembler, and llvm-mca (Debian: g++-aarch64-linux-gnu,
+clang-16, qemu-user, llvm-22).
 """
 import argparse
 import pathlib
@@ -19,8 +25,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A processor of LLVM, and the multiply-adds of vectors that it begins in a cycle.
-PROCESSORS = {"neoverse-n1": 2, "neoverse-v1": 4}
-FLAGS = ["-std=c++20", "-O3", "-I", HERE.parents[1] / "include", "-S", "-o"]
+PROCESSORS = {"cortex-a76": 1, "neoverse-n1": 2, "neoverse-v1": 4}
+FLAGS = ["-std=c++20", "-O3", "-march=armv8.2-a+dotprod", "-static", "-I", HERE.parents[1] / "include"]
+OPERATIONS = re.compile(r"f(add|sub|mul|mla|mls|max|min)\w* .*v\d")
 
 
 def tool(*names):
@@ -28,83 +35,101 @@ def tool(*names):
     return found or sys.exit(f"loops.py: none of {', '.join(names)} is installed")
 
 
-def functions(lines):
-    """The functions of an assembly file: the name and the lines of each."""
-    name, body = None, []
-    for line in lines:
-        label = re.match(r"([\w$.]+):", line)
-        if label and not label[1].startswith(".L"):
-            if name:
-                yield name, body
-            name, body = label[1], []
-        else:
-            body.append(line)
-    if name:
-        yield name, body
+def build(command, source, folder, peers):
+    """The program of a source file; its first lines may name a peer and say what else to compile."""
+    text = source.read_text()
+    extra = []
+    for name, root in peers.items():
+        if f"// needs {name}: " in text:
+            words = re.search(f"// needs {name}: (.*)", text)[1].split()
+            extra = [word.replace("DIR", str(root)) for word in words]
+    program = folder / source.stem
+    subprocess.run([*command, *FLAGS, "-o", program, source, *extra], check=True)
+    return program
 
 
-def inner_loops(body):
-    """The instructions from a label to a branch back to it, where no other such loop lies between."""
-    labels, code = {}, []
-    for line in body:
-        label = re.match(r"(\.L\w+):", line)
-        text = line.split("//")[0].strip()
-        if label:
-            labels[label[1]] = len(code)
-        elif text and not text.startswith((".", "#")):
-            code.append(text)
-    backs = []
-    for end, text in enumerate(code):
-        branch = re.match(r"(?:b(?:\.?[a-z]{2})?|cbn?z|tbn?z)\s.*?(\.L\w+)$", text)
-        if branch and labels.get(branch[1], end + 1) <= end:
-            backs.append((labels[branch[1]], end))
-    for first, last in backs:
-        if not any((a, b) != (first, last) and first <= a and b <= last for a, b in backs):
-            yield code[first:last + 1]
+def layers(program, folder):
+    """Runs the program: for each layer its name, its multiply-adds and the instructions that it executed."""
+    log = folder / "log"
+    names = subprocess.run([tool("qemu-aarch64"), "-d", "in_asm,exec,nochain", "-D", log, program],
+                           capture_output=True, text=True, check=True).stdout.splitlines()
+    blocks, block, runs, within = {}, None, [], False
+    with log.open(errors="replace") as lines:
+        for line in lines:
+            if line.startswith("0x"):
+                address, _, text = line.rstrip().split(None, 2)
+                at = int(address.rstrip(":"), 16)
+                if block is None:
+                    block = blocks[at] = []
+                block.append(relative(text))
+            elif line.startswith("Trace"):
+                symbol = line.rsplit("]", 1)[1].strip()
+                if symbol == "begin_layer":
+                    runs.append([])
+                    within = True
+                elif symbol == "end_layer":
+                    within = False
+                elif within:
+                    runs[-1] += blocks[int(line.split("/")[1], 16)]
+            else:
+                block = None
+    log.unlink()
+    if len(names) != len(runs):
+        sys.exit(f"loops.py: {program.name} names {len(names)} layers and ran {len(runs)}")
+    for name, code in zip(names, runs):
+        name, work = name.rsplit("\t", 1)
+        yield name, int(work), code
+
+
+def relative(text):
+    """The instruction, with a place nearby instead of the address that a branch or a load names."""
+    text = " ".join(text.split())
+    return re.sub(r"^(b|bl|b\.\w+|cbn?z \w+,|tbn?z \w+, #\w+,|adr \w+,|ldr(?:sw)? \w+,) #0x\w+$", r"\1 #8", text)
 
 
 def simulate(mca, processor, code):
-    """The cycles of one turn of the loop and the share of the width at which instructions begin; None if refused."""
-    command = [mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={processor}", "-iterations=100"]
-    out = subprocess.run(command, input="\n".join(code) + "\n", capture_output=True, text=True).stdout
-    total = {key: int(value) for key, value in re.findall(r"(Total Cycles|Total uOps|Dispatch Width):\s+(\d+)", out)}
+    """The cycles of the instructions and the share of the width at which they begin."""
+    command = [mca, "-mtriple=aarch64-linux-gnu", f"-mcpu={processor}", "-iterations=1", "-instruction-info=0",
+               "-resource-pressure=0", "-skip-unsupported-instructions=any"]
+    out = subprocess.run(command, input="\n".join(code) + "\n", capture_output=True, text=True)
+    total = {key: int(value)
+             for key, value in re.findall(r"(Total Cycles|Total uOps|Dispatch Width):\s+(\d+)", out.stdout)}
     if len(total) < 3:
-        return None
-    return total["Total Cycles"] / 100, total["Total uOps"] / total["Dispatch Width"] / total["Total Cycles"]
+        sys.exit(f"loops.py: llvm-mca does not read a layer: {out.stderr.strip().splitlines()[0]}")
+    return total["Total Cycles"], total["Total uOps"] / total["Dispatch Width"] / total["Total Cycles"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=pathlib.Path, nargs="*", default=sorted(HERE.glob("*.cpp")))
-    parser.add_argument("--loops", type=int, default=4, help="so many loops of each file, those with most multiply-adds")
+    parser.add_argument("name", nargs="*", help="programs, all by default: " +
+                        ", ".join(source.stem for source in sorted(HERE.glob("*.cpp"))))
+    parser.add_argument("--layer", default="", help="a regular expression that names of layers contain")
+    parser.add_argument("--compiler", choices=["g++", "clang"], help="one of the two")
+    parser.add_argument("--ncnn", type=pathlib.Path, help="ncnn's src")
     options = parser.parse_args()
-    mca = tool("llvm-mca-22", "llvm-mca-19", "llvm-mca")
+    peers = {"ncnn": options.ncnn.resolve()} if options.ncnn else {}
+    mca = tool("llvm-mca-22", "llvm-mca")
     compilers = {"g++": [tool("aarch64-linux-gnu-g++")],
                  "clang": [tool("clang++-16", "clang++"), "--target=aarch64-linux-gnu"]}
-    print(f"{'':46}{'FMAs':>5}{'of':>5}" + "".join(f"{name + ': FMA':>18}{'width':>7}" for name in PROCESSORS))
-    for source in options.source:
+    print(f"{'':58}{'instr.':>8}" + "".join(f"{name:>14}{'FMA':>6}{'width':>6}" for name in PROCESSORS))
+    for source in sorted(HERE.glob("*.cpp")):
+        if options.name and source.stem not in options.name or source.stem == "ncnn" and not peers:
+            continue
         for compiler, command in compilers.items():
-            if source.suffix == ".s":
-                if compiler != "g++":
-                    continue
-                lines, compiler = source.read_text().splitlines(), ""
-            else:
-                with tempfile.TemporaryDirectory() as folder:
-                    out = pathlib.Path(folder) / "loop.s"
-                    subprocess.run([*command, *FLAGS, out, source], check=True)
-                    lines = out.read_text().splitlines()
-            rows = {}
-            for name, body in functions(lines):
-                for code in inner_loops(body):
-                    fmas = sum(text.startswith(("fmla", "fmls")) for text in code)
-                    rows.setdefault((fmas, len(code)), code)
-            for (fmas, count), code in sorted(rows.items(), reverse=True)[:options.loops]:
-                if fmas == 0:
-                    continue
-                results = [(simulate(mca, name, code), peak) for name, peak in PROCESSORS.items()]
-                print(f"{source.stem + ' ' + compiler:46}{fmas:5}{count:5}" + "".join(
-                    f"{fmas / peak / found[0]:18.0%}{found[1]:7.0%}" if found else f"{'refused':>18}{'':7}"
-                    for found, peak in results), flush=True)
+            if options.compiler not in (None, compiler):
+                continue
+            with tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                for layer, work, code in layers(build(command, source, folder, peers), folder):
+                    if not re.search(options.layer, layer):
+                        continue
+                    sums = work == 0
+                    work = work or sum(1 for text in code if OPERATIONS.match(text))
+                    print(f"{f'{source.stem}, {compiler}: {layer}':58}{len(code):8}", end="")
+                    for processor, peak in PROCESSORS.items():
+                        cycles, width = simulate(mca, processor, code)
+                        print(f"{cycles:14}{work / peak / cycles:5.0%}{'*' if sums else ' '}{width:6.0%}", end="")
+                    print(flush=True)
 
 
 if __name__ == "__main__":

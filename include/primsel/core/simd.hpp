@@ -65,11 +65,15 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     return xsimd::fma(a, b, c);
 }
 
-/// Returns the value of one of four lanes in all of them.
+/// Adds a times one of four lanes of b to a sum. The sum stays in its register: g++ 12 moves sums around in long loops.
 template <class Arch, int lane>
-PRIMSEL_INLINE Floats<Arch> broadcast_lane(Floats<Arch> const& x) {
-    const auto value = x.data;
-    return Floats<Arch>(__builtin_shufflevector(value, value, lane, lane, lane, lane));
+PRIMSEL_INLINE void add_product_of_lane(Floats<Arch>& sum, Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    asm("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(sum.data) : "w"(a.data), "w"(b.data), "i"(lane));
+#else
+    const auto value = b.data;
+    sum = fma<Arch>(a, Floats<Arch>(__builtin_shufflevector(value, value, lane, lane, lane, lane)), sum);
+#endif
 }
 
 /// Returns a where a > b, else b; so b where either is NaN and where both are zeros. The instructions are named here
@@ -273,6 +277,16 @@ PRIMSEL_INLINE Floats<Arch> load(const float* src) {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {
     return in_register<Arch>(load<Arch>(src));
+}
+/// Loads a vector by an instruction of its own. ARM's processors split a load of a pair into more than two operations.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_alone(const float* src) {
+#if defined(__aarch64__)
+    using Vector [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+    return Floats<Arch>(*reinterpret_cast<const volatile Vector*>(src));
+#else
+    return load<Arch>(src);
+#endif
 }
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {

@@ -189,7 +189,7 @@ struct U8S8Words {
     struct Vector {
         int32x4_t sum;
     };
-    static constexpr int width = 4, vectors = 2, rows = 8;
+    static constexpr int width = 4, vectors = 4, rows = 5, together = 4;
 
     PRIMSEL_INLINE static Vector zero() { return {vdupq_n_s32(0)}; }
     PRIMSEL_INLINE static Vector load(const std::int32_t* src) { return {vld1q_s32(src)}; }
@@ -206,6 +206,48 @@ struct U8S8Words {
                 veorq_u8(vreinterpretq_u8_s32(vdupq_n_s32(word_at(a + places[row]))), vdupq_n_u8(0x80)));
             PRIMSEL_UNROLL
             for (int v = 0; v < vectors; ++v) sums[row][v].sum = vdotq_s32(sums[row][v].sum, columns[v], element);
+        }
+    }
+    /// Adds the products of four words, which are the lanes of a vector.
+    template <int rows, int vectors>
+    PRIMSEL_INLINE static void add_together(Vector (&sums)[rows][vectors], const std::uint8_t* a,
+                                            std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
+        int8x16_t words[rows];
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            words[row] = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(a + places[row]), vdupq_n_u8(0x80)));
+        }
+        // Loads from before a pointer are fewer operations.
+        constexpr int step = 4 * dot_columns;
+        b += 2 * step;
+        asm("" : "+r"(b));
+        add_lane<0>(sums, words, b - 2 * step);
+        add_lane<1>(sums, words, b - step);
+        b += 2 * step;
+        asm("" : "+r"(b));
+        add_lane<2>(sums, words, b - 2 * step);
+        add_lane<3>(sums, words, b - step);
+    }
+
+private:
+    template <int lane, int rows, int vectors>
+    PRIMSEL_INLINE static void add_lane(Vector (&sums)[rows][vectors], int8x16_t const (&words)[rows],
+                                        const std::int8_t* b) noexcept {
+        int8x16_t columns[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            columns[v] =
+                reinterpret_cast<int8x16_t>(load_alone<xsimd::neon64>(reinterpret_cast<const float*>(b + v * 16)).data);
+        }
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) {
+                // As in add_product_of_lane; in this order, in which the columns need few registers.
+                asm volatile("sdot %0.4s, %1.16b, %2.4b[%3]"
+                             : "+w"(sums[row][v].sum)
+                             : "w"(columns[v]), "w"(words[row]), "i"(lane));
+            }
         }
     }
 };

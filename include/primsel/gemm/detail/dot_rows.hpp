@@ -65,7 +65,7 @@ inline constexpr std::ptrdiff_t prefetched_steps = 16;
 
 /// Computes rows [first, first + rows) and the columns of a few vectors from `column` on, with sums in registers.
 /// Words is a type with the vector of sums, and `add`, which adds the products of one word of each row with vectors of
-/// columns.
+/// columns; it may have `add_together`, which adds those of `together` words.
 template <class Words, int rows, int vectors, class Rows>
 PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, Prefetched later,
                                typename Rows::Sum* sums_of) noexcept {
@@ -90,6 +90,14 @@ PRIMSEL_NOINLINE void dot_tile(Rows const& t, int first, int column, Prefetched 
                 if (later.step != 0) {
                     some = a + std::min<std::ptrdiff_t>(end - a, prefetched_steps * Rows::word);
                     later.prefetch((some - a) / Rows::word);
+                }
+                if constexpr (requires { Words::together; }) {
+                    constexpr std::ptrdiff_t words = Words::together;
+                    for (std::ptrdiff_t left = (some - a) / (words * Rows::word); left > 0; --left) {
+                        Words::template add_together<rows, vectors>(sums, a, places, b);
+                        a += words * Rows::word;
+                        b += words * Rows::word * dot_columns;
+                    }
                 }
                 for (; a < some; a += Rows::word, b += Rows::word * dot_columns) {
                     Words::template add<rows, vectors>(sums, a, places, b);

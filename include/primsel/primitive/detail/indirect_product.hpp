@@ -30,6 +30,12 @@ void tile_indirect(gemm::TileArgs const& t, const float* const* pointers, int ta
         const float* a[rows];
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) a[row] = pointers[row] + offset;
+        if constexpr (gemm::multiplies_by_lane<Arch>) {
+            gemm::Fetch none{b, 0};
+            gemm::add_neighbours<Arch>(sums, a, b, t.run, none);
+            b += t.run * (vectors * lanes<Arch>);
+            continue;
+        }
         for (int step = 0; step < t.run; ++step) {
             Floats<Arch> row_of_b[vectors];
             PRIMSEL_UNROLL

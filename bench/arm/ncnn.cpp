@@ -1,0 +1,70 @@
+// ncnn's kernels for layers of the other programs; loops.py traces them.
+// needs ncnn: -I DIR -I DIR/layer/arm
+#include "layer.hpp"
+
+#include "cpu.h"
+#include "mat.h"
+#include "option.h"
+
+#include <arm_neon.h>
+#include <math.h>
+#include <cstddef>
+#include <string>
+
+using namespace ncnn;
+
+#include "arm_usability.h"
+#include "convolution_3x3_winograd.h"
+#include "convolution_im2col_gemm.h"
+#include "convolutiondepthwise_3x3_pack4.h"
+#include "convolutiondepthwise_5x5_pack4.h"
+
+namespace {
+
+/// An image of so many vectors of four channels.
+[[nodiscard]] Mat image(int operand, int w, int h, int vectors) { return {w, h, vectors, room[operand], 16U, 4}; }
+/// So many floats.
+[[nodiscard]] Mat floats(int operand, int count) { return {count, 1, 1, room[operand], 4U, 1}; }
+
+template <class Kernel>
+void depthwise(const char* name, int size, int stride, Kernel const& kernel) {
+    constexpr int out = 14, vectors = 8;
+    const int in = (out - 1) * stride + size;
+    const Mat src = image(0, in, in, vectors), weights(size * size, vectors, room[1], 16U, 4), bias = floats(1, 32);
+    Mat dst = image(2, out, out, vectors);
+    // Nothing of it is read without OpenMP; its constructor is in a file that needs all of ncnn.
+    alignas(Option) static std::byte memory[sizeof(Option)];
+    Option const& option = *reinterpret_cast<Option*>(memory);
+    layer(name, 1L * size * size * out * out * vectors, [&] { kernel(src, dst, weights, bias, option); });
+}
+
+/// One panel of 12 pixels by 8 outputs, as deep as its cache's tile.
+void product() {
+    constexpr int depth = 1536;
+    const Mat a = floats(0, 8 * depth), b = floats(1, 12 * depth), c;
+    Mat sums = floats(2, 96), dst = image(3, 12, 1, 2);
+    layer("8 rows x 3 vectors", 1L * depth * 8 * 3,
+          [&] { convolution_gemm_transB_packed_tile(a, b, c, sums, dst, 0, 8, 0, 12, 0, depth, true, 0); });
+}
+
+}  // namespace
+
+int main() {
+    product();
+    depthwise("depthwise 3x3", 3, 1, convdw3x3s1_pack4_neon);
+    depthwise("depthwise 3x3, stride 2", 3, 2, convdw3x3s2_pack4_neon);
+    depthwise("depthwise 5x5", 5, 1, convdw5x5s1_pack4_neon);
+    depthwise("depthwise 5x5, stride 2", 5, 2, convdw5x5s2_pack4_neon);
+    // 16 channels, four tiles in a row.
+    const Mat bias = floats(3, 16);
+    const auto transforms = [&](const char* name, int m, auto const& input, auto const& output) {
+        const int size = m + 2;
+        const Mat src = image(0, 4 * m + 2, size, 4);
+        Mat v = floats(1, 64 * size * size), dst = image(2, 4 * m, m, 4);
+        layer((std::string(name) + " of the image").c_str(), 0, [&] { input(src, v, 0, 4, 0, 16, 1); });
+        layer((std::string(name) + " of the result").c_str(), 0, [&] { output(v, dst, bias, 0, 16, 0, 4); });
+    };
+    transforms("F(2x2, 3x3)", 2, conv3x3s1_winograd23_transform_input_tile, conv3x3s1_winograd23_transform_output_tile);
+    transforms("F(4x4, 3x3)", 4, conv3x3s1_winograd43_transform_input_tile, conv3x3s1_winograd43_transform_output_tile);
+    transforms("F(6x6, 3x3)", 6, conv3x3s1_winograd63_transform_input_tile, conv3x3s1_winograd63_transform_output_tile);
+}
