@@ -21,9 +21,9 @@ using namespace ncnn;
 
 namespace {
 
-/// An image of so many vectors of four channels.
+/// Returns an image of so many vectors of four channels.
 [[nodiscard]] Mat image(int operand, int w, int h, int vectors) { return {w, h, vectors, room[operand], 16U, 4}; }
-/// So many floats.
+/// Returns so many floats.
 [[nodiscard]] Mat floats(int operand, int count) { return {count, 1, 1, room[operand], 4U, 1}; }
 
 template <class Kernel>

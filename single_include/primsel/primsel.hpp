@@ -12798,11 +12798,15 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     return xsimd::fma(a, b, c);
 }
 
-/// Returns the value of one of four lanes in all of them.
+/// Adds a times one of four lanes of b to a sum. The sum stays in its register: g++ 12 moves sums around in long loops.
 template <class Arch, int lane>
-PRIMSEL_INLINE Floats<Arch> broadcast_lane(Floats<Arch> const& x) {
-    const auto value = x.data;
-    return Floats<Arch>(__builtin_shufflevector(value, value, lane, lane, lane, lane));
+PRIMSEL_INLINE void add_product_of_lane(Floats<Arch>& sum, Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    asm("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(sum.data) : "w"(a.data), "w"(b.data), "i"(lane));
+#else
+    const auto value = b.data;
+    sum = fma<Arch>(a, Floats<Arch>(__builtin_shufflevector(value, value, lane, lane, lane, lane)), sum);
+#endif
 }
 
 /// Returns a where a > b, else b; so b where either is NaN and where both are zeros. The instructions are named here
@@ -13006,6 +13010,16 @@ PRIMSEL_INLINE Floats<Arch> load(const float* src) {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {
     return in_register<Arch>(load<Arch>(src));
+}
+/// Loads a vector by an instruction of its own. ARM's processors split a load of a pair into more than two operations.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_alone(const float* src) {
+#if defined(__aarch64__)
+    using Vector [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+    return Floats<Arch>(*reinterpret_cast<const volatile Vector*>(src));
+#else
+    return load<Arch>(src);
+#endif
 }
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
@@ -14572,6 +14586,50 @@ PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float
     }
 }
 
+/// Loads a row of B.
+template <class Arch, int vectors>
+PRIMSEL_INLINE void load_row(Floats<Arch> (&row_of_b)[vectors], const float* b) noexcept {
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) row_of_b[v] = load_alone<Arch>(b + v * lanes<Arch>);
+}
+/// Adds the products of one lane of a vector and a row of B.
+template <class Arch, int lane, int vectors>
+PRIMSEL_INLINE void add_lane_product(Floats<Arch> (&sums)[vectors], Floats<Arch> const& of_a,
+                                     Floats<Arch> const (&row_of_b)[vectors]) noexcept {
+    PRIMSEL_UNROLL
+    for (int v = 0; v < vectors; ++v) add_product_of_lane<Arch, lane>(sums[v], row_of_b[v], of_a);
+}
+/// Adds the products of a column of A, one lane of a vector for each row, and one row of B.
+template <class Arch, int lane, int rows, int vectors>
+PRIMSEL_INLINE void add_lane_products(Floats<Arch> (&sums)[rows][vectors], const float* b,
+                                      Floats<Arch> const (&of_a)[rows]) noexcept {
+    Floats<Arch> row_of_b[vectors];
+    load_row<Arch>(row_of_b, b);
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) add_lane_product<Arch, lane>(sums[row], of_a[row], row_of_b);
+}
+/// Loads four neighbouring elements of each row of A.
+template <class Arch, int rows>
+PRIMSEL_INLINE void load_neighbours(Floats<Arch> (&of_a)[rows], const float* const (&a)[rows],
+                                    std::ptrdiff_t at) noexcept {
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) of_a[row] = load<Arch>(a[row] + at);
+}
+
+/// The row in the first lane if four neighbouring rows of A are lanes of a vector, the last of which ends at the last
+/// row.
+template <int rows>
+[[nodiscard]] constexpr int first_of_lanes(int row) {
+    return std::min(row / 4 * 4, rows - 4);
+}
+/// Adds the products of neighbouring rows of a column of A and one row of B.
+template <class Arch, int row = 0, int rows, int vectors, int count>
+PRIMSEL_INLINE void add_column(Floats<Arch> (&sums)[rows][vectors], Floats<Arch> const (&of_a)[count],
+                               Floats<Arch> const (&row_of_b)[vectors]) noexcept {
+    add_lane_product<Arch, row - first_of_lanes<rows>(row)>(sums[row], of_a[row / 4], row_of_b);
+    if constexpr (row + 1 < rows) add_column<Arch, row + 1>(sums, of_a, row_of_b);
+}
+
 /// Adds the products of some columns of A with as many rows of a panel B. next(step) returns the offset of a column in
 /// the rows of A.
 template <class Arch, int rows, int vectors, class Next>
@@ -14593,17 +14651,32 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
     const float* next = fetch.at;
     std::ptrdiff_t first = 0;
     if constexpr (together > 1) {
-        for (; first + together <= steps; first += together) {
+        Floats<Arch> of_a[rows];
+        // The compiler does not see that pointers advance by equal steps. It would advance one for each row, and add to
+        // that of B what its last loads are away: ARM's loads from before a pointer are fewer operations.
+        const auto advance = [&](std::ptrdiff_t count) {
+            first += count;
+            b += count * width;
+            asm("" : "+r"(b), "+r"(first));
+        };
+        for (std::ptrdiff_t left = steps / together; left > 0; --left) {
             __builtin_prefetch(next, 0, 2);
             next += together * fetch.step;
-            Floats<Arch> of_a[rows];
-            PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row) of_a[row] = load<Arch>(a[row] + first);
-            add_product<Arch>(sums, b, [&of_a](int row) { return broadcast_lane<Arch, 0>(of_a[row]); });
-            add_product<Arch>(sums, b + width, [&of_a](int row) { return broadcast_lane<Arch, 1>(of_a[row]); });
-            add_product<Arch>(sums, b + 2 * width, [&of_a](int row) { return broadcast_lane<Arch, 2>(of_a[row]); });
-            add_product<Arch>(sums, b + 3 * width, [&of_a](int row) { return broadcast_lane<Arch, 3>(of_a[row]); });
-            b += together * width;
+            load_neighbours<Arch>(of_a, a, first);
+            advance(together);
+            add_lane_products<Arch, 0>(sums, b - 4 * width, of_a);
+            add_lane_products<Arch, 1>(sums, b - 3 * width, of_a);
+            add_lane_products<Arch, 2>(sums, b - 2 * width, of_a);
+            add_lane_products<Arch, 3>(sums, b - width, of_a);
+        }
+        if (const std::ptrdiff_t rest = steps - first; rest > 0 && first > 0) {
+            // The last four elements, of which the first are done.
+            load_neighbours<Arch>(of_a, a, steps - together);
+            next += rest * fetch.step;
+            advance(rest);
+            if (rest == 3) add_lane_products<Arch, 1>(sums, b - 3 * width, of_a);
+            if (rest >= 2) add_lane_products<Arch, 2>(sums, b - 2 * width, of_a);
+            add_lane_products<Arch, 3>(sums, b - width, of_a);
         }
     }
     add_products<Arch>(sums, a, b, steps - first, [&next, first, step = fetch.step](std::ptrdiff_t at) {
@@ -14632,7 +14705,25 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
     };
     if (t.places_of_b != nullptr) {
         begin_rows(0);
-        for (std::ptrdiff_t step = 0; step < t.run; ++step) {
+        std::ptrdiff_t first = 0;
+        if constexpr (multiplies_by_lane<Arch>) {
+            constexpr int width = vectors * lanes<Arch>;
+            for (; first + 4 <= t.run; first += 4) {
+                Floats<Arch> of_a[rows];
+                load_neighbours<Arch>(of_a, a, first);
+                const float* b[4];
+                PRIMSEL_UNROLL
+                for (int i = 0; i < 4; ++i) {
+                    b[i] = t.b + width + t.places_of_b[first + i];
+                    asm("" : "+r"(b[i]));
+                }
+                add_lane_products<Arch, 0>(sums, b[0] - width, of_a);
+                add_lane_products<Arch, 1>(sums, b[1] - width, of_a);
+                add_lane_products<Arch, 2>(sums, b[2] - width, of_a);
+                add_lane_products<Arch, 3>(sums, b[3] - width, of_a);
+            }
+        }
+        for (std::ptrdiff_t step = first; step < t.run; ++step) {
             add_product<Arch>(sums, t.b + t.places_of_b[step],
                               [&a, step](int row) { return broadcast<Arch>(a[row][step]); });
         }
@@ -14672,11 +14763,28 @@ void tile_transposed(TileArgs const& t) noexcept {
     }
     const float* a = t.a;
     const float* b = t.b;
-    for (int step = 0; step < t.run; ++step) {
-        __builtin_prefetch(a + line, 0, 2);
-        add_product<Arch>(sums, b, [a](int row) { return broadcast<Arch>(a[row]); });
-        b += width;
-        a += t.a_stride;
+    if constexpr (multiplies_by_lane<Arch> && rows >= 4) {
+        a += rows;
+        for (int step = 0; step < t.run; ++step) {
+            b += width;
+            asm("" : "+r"(a), "+r"(b));
+            __builtin_prefetch(a + line - rows, 0, 2);
+            Floats<Arch> of_a[(rows + 3) / 4], row_of_b[vectors];
+            PRIMSEL_UNROLL
+            for (int i = 0; i < (rows + 3) / 4; ++i) {
+                of_a[i] = load_alone<Arch>(a - rows + first_of_lanes<rows>(4 * i));
+            }
+            load_row<Arch>(row_of_b, b - width);
+            add_column<Arch>(sums, of_a, row_of_b);
+            a += t.a_stride;
+        }
+    } else {
+        for (int step = 0; step < t.run; ++step) {
+            __builtin_prefetch(a + line, 0, 2);
+            add_product<Arch>(sums, b, [a](int row) { return broadcast<Arch>(a[row]); });
+            b += width;
+            a += t.a_stride;
+        }
     }
     finish<Arch>(t, sums);
 }
@@ -14704,8 +14812,10 @@ PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
 class Places {
 public:
     /// Returns whether computing the offsets pays: the runs are short, and enough tiles share the offsets.
+    template <class Arch>
     [[nodiscard]] static bool pay(TileArgs const& t, int tiles) {
-        return t.outer * t.inner > 1 && t.skipped_of_b == 0 && t.run < 32 && t.outer * t.inner * t.run <= most &&
+        constexpr int short_run = multiplies_by_lane<Arch> ? 4 : 32;
+        return t.outer * t.inner > 1 && t.skipped_of_b == 0 && t.run < short_run && t.outer * t.inner * t.run <= most &&
                tiles >= 4;
     }
     [[nodiscard]] const std::ptrdiff_t* of(TileArgs const& t) {
@@ -14748,7 +14858,7 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
         fetch = {end, width / static_cast<std::size_t>(tiles)};
     }
     Places places;
-    if (Places::pay(t, tiles)) t.places = places.of(t);
+    if (Places::pay<Arch>(t, tiles)) t.places = places.of(t);
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
         for (int row = 0; row < count; ++row) {
@@ -29901,6 +30011,12 @@ void tile_indirect(gemm::TileArgs const& t, const float* const* pointers, int ta
         const float* a[rows];
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) a[row] = pointers[row] + offset;
+        if constexpr (gemm::multiplies_by_lane<Arch>) {
+            gemm::Fetch none{b, 0};
+            gemm::add_neighbours<Arch>(sums, a, b, t.run, none);
+            b += t.run * (vectors * lanes<Arch>);
+            continue;
+        }
         for (int step = 0; step < t.run; ++step) {
             Floats<Arch> row_of_b[vectors];
             PRIMSEL_UNROLL
