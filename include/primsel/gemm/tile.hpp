@@ -260,7 +260,7 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
         if (const std::ptrdiff_t rest = steps - first; rest > 0 && first > 0) {
             // The last four elements, of which the first are done.
             load_neighbours<Arch>(of_a, a, steps - together);
-            next += rest * fetch.step;
+            next += static_cast<std::size_t>(rest) * fetch.step;
             advance(rest);
             if (rest == 3) add_lane_products<Arch, 1>(sums, b - 3 * width, of_a);
             if (rest >= 2) add_lane_products<Arch, 2>(sums, b - 2 * width, of_a);
