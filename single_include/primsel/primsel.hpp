@@ -26341,8 +26341,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// applies them;
 /// - bounds_summand = true: run heeds ConvArgs::summand;
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
-/// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
-/// in the whole, and packed weights do not depend on the height;
+/// - by_rows = true, to hwc from hwc or chw: some rows of the result, computed as a shape of their own (rows_of) from
+/// an image of the rows under them, have the same bits as in the whole, and packed weights do not depend on the height;
 /// - scratch_floats<Arch>(shape, workers): the floats of scratch that run needs with an executor of so many workers;
 /// - pack<Arch>(shape, kernel, dst): rearranges the kernel, k x c/groups x fh x fw, once; or pack<Arch>(shape,
 /// kernel_view, dst, executor), noexcept and without allocation, for trainable weights;
@@ -29004,6 +29004,7 @@ struct DirectHwc : primitive::detail::DirectFrom<hwc> {
 /// The direct algorithm on an image in chw, such as a network's input: the copy changes the layout.
 struct DirectChwHwc : primitive::detail::DirectFrom<chw> {
     static constexpr FixedString id = "direct-chw-hwc";
+    static constexpr bool by_rows = true;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -25,8 +25,8 @@ namespace {
 
 using tests::error_of;
 
-/// The first by rows of hwc, the last from chw.
-using Some = ps::TypeList<ps::DirectHwc, ps::DepthwiseHwc, ps::GroupedHwc, ps::DirectSum2d>;
+/// All but the last compute rows.
+using Some = ps::TypeList<ps::DirectHwc, ps::DirectChwHwc, ps::DepthwiseHwc, ps::DirectSum2d>;
 struct Policies : ps::DefaultPolicies {
     using primitives = Some;
 };
@@ -154,7 +154,7 @@ TEST_CASE("pixels: a byte is (byte * scale - mean) / deviation, up to the roundi
 
 TEST_CASE("pixels: the same bits as on floats, whatever reads the image first, the order, batch and threads") {
     std::mt19937 bits(19);
-    int fused = 0, apart = 0;
+    int fused = 0, from_chw = 0, apart = 0;
     for (int repetition = 0; repetition < 150; ++repetition) {
         const int batch = 1 + repetition % 3;
         const ps::Graph graph = any_graph(bits, batch);
@@ -163,7 +163,9 @@ TEST_CASE("pixels: the same bits as on floats, whatever reads the image first, t
         const ps::Weights weights = ps::random_weights(graph);
         ps::Analytical model(ps::Machine{});
         ps::PlanOptions how{.strips = bits() % 2 == 0};
-        if (bits() % 5 == 0) how.primitive = ps::DirectSum2d::id;
+        const auto by = bits() % 6;
+        if (by == 0) how.primitive = ps::DirectSum2d::id;
+        if (by == 1) how.primitive = ps::DirectChwHwc::id;
         ps::Plan plan = ps::make_plan(graph, kernels, model, ps::ExactPbqp{}, how);
         std::vector<std::string> chain;
         for (std::size_t i = 1; i < graph.size() && chain.size() < ps::most_strip_layers; ++i) {
@@ -180,6 +182,7 @@ TEST_CASE("pixels: the same bits as on floats, whatever reads the image first, t
             ps::Program program(graph, kernels, plan, weights, workers);
             ps::Pixels pixels(graph, kernels, plan, program, workers, options);
             (pixels.fused() ? fused : apart) += 1;
+            from_chw += pixels.fused() && plan.layers[1].in_layout == ps::chw::name;
             const std::vector<std::uint8_t> bytes = any_bytes(bits, pixels.size());
             ps::CallerPool pool(workers, laws::Threads{});
             ps::Sequential here;
@@ -193,6 +196,7 @@ TEST_CASE("pixels: the same bits as on floats, whatever reads the image first, t
         }
     }
     CHECK(fused > 30);
+    CHECK(from_chw > 10);
     CHECK(apart > 30);
 }
 

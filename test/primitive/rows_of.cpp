@@ -54,7 +54,8 @@ TEST_CASE("by rows: the same bits as in the whole, by the same packed weights") 
             if (!entry.by_rows || !entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
-            REQUIRE(list.layouts[entry.in_layout].name == ps::hwc::name);
+            const bool in_chw = list.layouts[entry.in_layout].name == ps::chw::name;
+            REQUIRE((in_chw || list.layouts[entry.in_layout].name == ps::hwc::name));
             REQUIRE(list.layouts[entry.out_layout].name == ps::hwc::name);
             REQUIRE(entry.fuses_epilogue);
             const Outcome whole = run(list, entry, problem, epilogue, sequential, Watch::zones);
@@ -62,8 +63,8 @@ TEST_CASE("by rows: the same bits as in the whole, by the same packed weights") 
             Guarded src(problem.src.size(), Watch::heap, 1), residual(problem.residual.size(), Watch::heap, 3),
                 packed(packed_floats, Watch::heap, 1), again(packed_floats, Watch::heap, 1),
                 dst(problem.residual.size(), Watch::zones, 5);
-            LayoutFacts const& hwc = list.layouts[entry.in_layout];
-            for_each_element(hwc, shape.in_shape(),
+            LayoutFacts const& hwc = list.layouts[entry.out_layout];
+            for_each_element(list.layouts[entry.in_layout], shape.in_shape(),
                              [&](std::size_t i, std::size_t at) { src.data()[at] = problem.src[i]; });
             for_each_element(hwc, shape.out_shape(),
                              [&](std::size_t i, std::size_t at) { residual.data()[at] = problem.residual[i]; });
@@ -81,7 +82,14 @@ TEST_CASE("by rows: the same bits as in the whole, by the same packed weights") 
                 Guarded scratch(entry.scratch_bytes(part, 1, 1) / sizeof(float), Watch::heap, 0);
                 const auto first = static_cast<std::size_t>(begin);
                 const auto under = static_cast<std::size_t>(ps::rows_under(shape, {begin, begin + part.out_h()}).begin);
-                entry.run(part, {.src = src.data() + under * in_row,
+                // An image of these rows alone: in hwc, they lie beside each other already.
+                const auto columns = static_cast<std::size_t>(shape.w);
+                Guarded planes(in_chw ? part.in_shape().size() : 0, Watch::heap, 1);
+                for (std::size_t c = 0; in_chw && c < static_cast<std::size_t>(shape.c); ++c) {
+                    std::copy_n(src.data() + c * shape.in_pixels() + under * columns, part.in_pixels(),
+                                planes.data() + c * part.in_pixels());
+                }
+                entry.run(part, {.src = in_chw ? planes.data() : src.data() + under * in_row,
                                  .weights = packed.data(),
                                  .bias = problem.bias.data(),
                                  .residual = epilogue.residual ? residual.data() + first * out_row : nullptr,
@@ -98,7 +106,7 @@ TEST_CASE("by rows: the same bits as in the whole, by the same packed weights") 
             ++runs[entry.id];
         }
     }
-    CHECK(runs.size() == 4);
+    CHECK(runs.size() == 5);
     for (auto const& each : runs) {
         CAPTURE(std::string(each.first));
         CHECK(each.second >= 4);

@@ -158,7 +158,7 @@ private:
 
 /// Images as bytes, for one engine of one input: `engine.run(pixels, bytes, scores)` gives the same bits as run() on
 /// the floats that floats() makes of the bytes. No pass of its own makes these floats where the first convolution can
-/// compute some rows at a time, from hwc: rows become floats in a buffer within the cache as it reads them. Elsewhere,
+/// compute some rows at a time: these become floats in a buffer within the cache as it reads them. Elsewhere,
 /// they replace the change of layout before the first layer, if there is one.
 class Pixels {
 public:
@@ -218,7 +218,7 @@ public:
             if (!strips_) return image_floats(src, true, dst, on);
             const auto rows_from = [&](Rows rows, std::size_t worker) {
                 float* const made = room_.data() + worker * worker_floats_;
-                row_floats(src, rows, true, made, 0);
+                row_floats(src, rows, reads_hwc_, made, static_cast<std::size_t>(rows.count() * shape_.w));
                 return static_cast<const float*>(made);
             };
             strips_->run_on(rows_from, dst, stride_, strip_room_.data(), on);
@@ -250,8 +250,11 @@ private:
             at = 1;
         }
         ScheduledStep const& reader = program.ordered_step(at);
-        const bool reads_hwc = plan.layers[reads_as(reader)].in_layout == hwc::name && reader.src_shapes[0] == shape_;
-        if (!reads_hwc || (at == 0 && !hwc_images_)) return;
+        std::string_view const in_layout = plan.layers[reads_as(reader)].in_layout;
+        reads_hwc_ = in_layout == hwc::name;
+        const bool reads_rows =
+            (reads_hwc_ ? at == 1 || hwc_images_ : in_layout == chw::name && at == 0 && !hwc_images_);
+        if (!reads_rows || reader.src_shapes[0] != shape_) return;
         if (joins(graph, reader) && program.may_begin_after(at + 1)) {
             std::vector<engine::detail::StripPart> parts = program.convolutions_of(at);
             const auto* strips = std::get_if<StripsStep>(&reader.work);
@@ -320,8 +323,8 @@ private:
     std::size_t batch_;
     PixelOrder order_;
     engine::detail::PixelValues values_;
-    bool hwc_images_ = false;
-    int rows_ = 1;  // of the image, in each part of it
+    bool hwc_images_ = false, reads_hwc_ = false;  // the engine's images; the first step that is replaced
+    int rows_ = 1;                                 // of the image, in each part of it
     std::size_t steps_ = 0, stride_ = 0;
     std::optional<engine::detail::Strips> strips_;
     AlignedBuffer room_, strip_room_, whole_;

@@ -346,6 +346,7 @@ struct DirectHwc : primitive::detail::DirectFrom<hwc> {
 /// The direct algorithm on an image in chw, such as a network's input: the copy changes the layout.
 struct DirectChwHwc : primitive::detail::DirectFrom<chw> {
     static constexpr FixedString id = "direct-chw-hwc";
+    static constexpr bool by_rows = true;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
