@@ -18315,6 +18315,20 @@ PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
         return;
     }
 #endif
+#if defined(__AVX2__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256i bits = _mm256_castps_si256(value), upper = _mm256_srli_epi32(bits, 16);
+        const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+        const __m256i rounded =
+            _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd), 16);
+        const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+        const __m256i result = _mm256_blendv_epi8(rounded, _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), nan);
+        // Halves of the vector are packed apart: words 0 to 3 of each are the result's.
+        const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(result, result), 0b1000);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm256_castsi256_si128(packed));
+        return;
+    }
+#endif
     alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
     value.store_aligned(all);
     for (int i = 0; i < lanes<Arch>; ++i) dst[i] = to_bfloat16(all[i]);

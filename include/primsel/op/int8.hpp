@@ -85,23 +85,23 @@ public:
     void operator()(NarrowImages<hwc_u8> const& src, std::size_t image, WindowTaps const& down,
                     WindowTaps const& across, std::uint8_t* dst) const noexcept {
         if (kind_ != PoolKind::max) return mean_of_window<Arch>(src, image, down, across, range_, to_, dst);
-        switch (src.pixel) {
-            case 4:
-                max_of_window<4>(src, image, down, across, 0, dst);
-                break;
-            case 8:
-                max_of_window<8>(src, image, down, across, 0, dst);
-                break;
-            case 16:
-                max_of_window<16>(src, image, down, across, 0, dst);
-                break;
-            case 32:
-                max_of_window<32>(src, image, down, across, 0, dst);
-                break;
-            default:
-                for (std::size_t c = 0; c < src.pixel; c += 64) {
-                    max_of_window<64>(src, image, down, across, c, dst + c);
-                }
+        const auto largest = [&]<std::size_t bytes>() {
+            for (std::size_t c = 0; c < src.pixel; c += bytes) {
+                max_of_window<bytes>(src, image, down, across, c, dst + c);
+            }
+        };
+        // Compilers take wider vectors than the registers' apart, into single bytes.
+        constexpr std::size_t width = sizeof(float) * lanes<Arch>;
+        if (src.pixel >= width) {
+            largest.template operator()<width>();
+        } else if (src.pixel == 32) {
+            largest.template operator()<std::min<std::size_t>(width, 32)>();
+        } else if (src.pixel == 16) {
+            largest.template operator()<std::min<std::size_t>(width, 16)>();
+        } else if (src.pixel == 8) {
+            largest.template operator()<8>();
+        } else {
+            largest.template operator()<4>();
         }
         if (range_ != dst_range_) change_range(dst, src.pixel, range_, dst_range_, dst);
     }
