@@ -23,6 +23,12 @@ TEST_CASE("depthwise in 8 bits: every bit is that of the definition in integers"
         shapes.insert(shapes.end(), {seven, line, apart});
         seven.stride_h = seven.stride_w = 2, seven.pad_left = 1;
         shapes.push_back(seven);
+        for (const int w : {2, 7, 20}) {
+            ps::ConvShape dilated = laws::same_shape(c, c, 8, w, w == 7 ? 5 : 3);
+            dilated.groups = c, dilated.dilation_h = 1 + w % 4, dilated.dilation_w = w == 20 ? 2 : 3;
+            dilated.pad_left = 5, dilated.pad_right = 7, dilated.pad_top = dilated.pad_bottom = 8;
+            shapes.push_back(dilated);
+        }
     }
     int8_laws::Runs runs;
     unsigned turn = 0;

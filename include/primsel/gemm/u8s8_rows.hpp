@@ -147,9 +147,8 @@ struct U8S8Words {
 };
 
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
-/// Words of 16 columns, each of which has the elements of its own group of `size` neighbours: a word of the row is
+/// Words of 16 columns, each of which has the elements of its own group of four neighbours: a word of the row is
 /// repeated for the columns of its group.
-template <int size>
 struct GroupWords {
     using Vector = __m512i;
     static constexpr int width = 16, vectors = 1, rows = 12;
@@ -160,24 +159,13 @@ struct GroupWords {
     template <int rows, int vectors>
     PRIMSEL_INLINE static void add(Vector (&sums)[rows][vectors], const std::uint8_t* a,
                                    std::ptrdiff_t const (&places)[rows], const std::int8_t* b) noexcept {
-        const Vector column = _mm512_loadu_si512(b);
+        const Vector column = _mm512_loadu_si512(b),
+                     order = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
-            sums[row][0] = _mm512_dpbusd_epi32(sums[row][0], repeated(a + places[row]), column);
-        }
-    }
-
-private:
-    /// Reads the first word of each group of 16 elements.
-    PRIMSEL_INLINE static Vector repeated(const std::uint8_t* a) {
-        if constexpr (size == 4) {
-            const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
-            const Vector order = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-            return _mm512_maskz_permutexvar_epi32(0xffff, order, _mm512_castsi128_si512(words));
-        } else {
-            const __m128i words = _mm_maskz_loadu_epi32(0b101, a);
-            const Vector order = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
-            return _mm512_maskz_permutexvar_epi32(0xffff, order, _mm512_castsi128_si512(words));
+            const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + places[row]));
+            const Vector repeated = _mm512_maskz_permutexvar_epi32(0xffff, order, _mm512_castsi128_si512(words));
+            sums[row][0] = _mm512_dpbusd_epi32(sums[row][0], repeated, column);
         }
     }
 };
@@ -321,21 +309,19 @@ void multiply(U8S8Rows const& t, int rows, [[maybe_unused]] core::AmxTiles tiles
 #endif
 }
 
-/// Whether multiply_groups takes groups of so many elements.
-[[nodiscard]] constexpr bool multiplies_groups([[maybe_unused]] int size) {
+/// Whether there is multiply_fours.
+inline constexpr bool multiplies_fours =
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
-    return !PRIMSEL_HAS_AMX && (size == 4 || size == 8);
+    !PRIMSEL_HAS_AMX;
 #else
-    return false;
+    false;
 #endif
-}
-/// The same for 16 columns, where each of them multiplies only the elements of its own group: of each 16 elements of a
-/// row, group after group, `size` ones. The depth is that of one group.
-inline void multiply_groups([[maybe_unused]] U8S8Rows const& t, [[maybe_unused]] int size, [[maybe_unused]] int rows,
-                            [[maybe_unused]] std::int32_t* sums) noexcept {
+/// The same for 16 columns, of which each multiplies only the elements of its own group: of each 16 elements of a row,
+/// group after group, four. The depth is that of one group.
+inline void multiply_fours([[maybe_unused]] U8S8Rows const& t, [[maybe_unused]] int rows,
+                           [[maybe_unused]] std::int32_t* sums) noexcept {
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
-    size == 4 ? detail::dot_tiles<detail::GroupWords<4>>(t, rows, sums)
-              : detail::dot_tiles<detail::GroupWords<8>>(t, rows, sums);
+    detail::dot_tiles<detail::GroupWords>(t, rows, sums);
 #endif
 }
 

@@ -67,10 +67,11 @@ struct Int8Numbers {
         gemm::multiply<Arch>(rows, count, tiles, sums);
     }
 
-    /// Whether groups of so many channels, with as many outputs, are multiplied without the channels beside them.
-    [[nodiscard]] static constexpr bool multiplies_groups(int size) { return gemm::multiplies_groups(size); }
-    static void multiply_groups(Rows const& rows, int size, int count, std::int32_t* sums) noexcept {
-        gemm::multiply_groups(rows, size, count, sums);
+    /// On a Xeon with AVX-512 VNNI.
+    static constexpr double half_panel = 1.5, fours = 3.3;
+    static constexpr bool multiplies_fours = gemm::multiplies_fours;
+    static void multiply_fours(Rows const& rows, int count, std::int32_t* sums) noexcept {
+        gemm::multiply_fours(rows, count, sums);
     }
 
     template <class Arch, Layout To>

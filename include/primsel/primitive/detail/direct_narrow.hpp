@@ -25,14 +25,16 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// of each product.
 ///
 /// Each output of a panel reads the channels of its group. A panel of several groups is computed in two halves, each
-/// from the channels of its groups, with weights of zero for those of other groups, unless Numbers multiplies groups. A
-/// float that is no number thus spoils the outputs of all groups of a half.
+/// from the channels of its groups, with weights of zero for those of other groups, so that a float that is no number
+/// spoils the outputs of all groups of a half. Numbers may multiply groups of four channels apart.
 ///
 /// Numbers is a type with
 /// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
 /// largest depth whose sums are exact or have that error;
 /// - end_of_product: the operations in registers that it takes to store, load, finish and narrow a sum, as
 /// bench_primitive_end_of_product fits them;
+/// - half_panel and fours: how much longer than products of whole panels those of halves in vectors of 16 take, and of
+/// groups of four apart;
 /// - Narrow(range), which converts floats of the image; its member zero is the element of padding;
 /// - Output(kernel, size), which rounds the weights of an output. It writes tail_floats floats behind the panels;
 /// - Start and Finish: what sums start from, and what they become in the end.
@@ -145,7 +147,7 @@ struct DirectNarrow {
         if (copies(s)) work.add({.rate = Rate::vector, .operations = copied, .bytes = copied, .working_set = copied});
         return work
             .add({.rate = Numbers::rate,
-                  .operations = 2 * computed_pixels(s) * depth * columns,
+                  .operations = slower<Arch>(s) * 2 * computed_pixels(s) * depth * columns,
                   .bytes = in * read + weights * strips,
                   .working_set = in + weights})
             .add({.rate = Rate::registers,
@@ -193,7 +195,17 @@ private:
     }
     /// Whether an output of a piece multiplies only the channels of its group.
     [[nodiscard]] static constexpr bool apart(ConvShape const& s) {
-        return s.c >= 16 && s.group_c() == s.group_k() && Numbers::multiplies_groups(s.group_c());
+        return Numbers::multiplies_fours && s.c >= 16 && s.group_c() == 4 && s.group_k() == 4;
+    }
+    /// The time of a product over that of one in whole panels. The matrix unit's time is that of whole lines.
+    template <class Arch>
+    [[nodiscard]] static double slower(ConvShape const& s) {
+        if (apart(s)) return Numbers::fours;
+        if (PRIMSEL_HAS_AMX && s.groups != 1) {
+            const std::size_t run = run_elements(s);
+            return 2.0 * static_cast<double>(round_up(run, line_elements)) / static_cast<double>(run);
+        }
+        return lanes<Arch> == 16 && piece(s) < gemm::dot_columns ? Numbers::half_panel : 1.0;
     }
     /// The channels that a piece reads, in whole words: those of the groups of its outputs, at most.
     [[nodiscard]] static constexpr std::size_t piece_channels(ConvShape const& s) {
@@ -478,8 +490,8 @@ private:
         part.columns = std::min(piece(s), product.columns - column);
         if (part.start != nullptr) part.start += column;
         if (column != 0) part.fetches = false, part.later_bytes = 0;
-        if constexpr (requires { &Numbers::multiply_groups; }) {
-            if (apart(s)) return Numbers::multiply_groups(part, s.group_c(), count, sums + column);
+        if constexpr (Numbers::multiplies_fours) {
+            if (apart(s)) return Numbers::multiply_fours(part, count, sums + column);
         }
         Numbers::template multiply<Arch>(part, count, tiles, sums + column);
     }
