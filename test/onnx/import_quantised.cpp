@@ -458,14 +458,32 @@ TEST_CASE("attention of quantised matrices is attention of the real numbers") {
         model.floats("w_s", {}, {0.02F}).floats("c", {24}, c).node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
         model.node_of("com.microsoft", "QAttention", {"q", "w", "c", "s", "w_s", "", "z", "w_z"}, {"y"},
                       {{"num_heads", std::int64_t{2}}, {"unidirectional", is_causal}});
-        plain.floats("w", {8, 24}, real_numbers(w, {0.02F}, {9})).floats("c", {24}, c);
+        Model floats({2, 5, 8}, 23);
+        for (Model* each : {&plain, &floats}) {
+            each->floats("w", {8, 24}, real_numbers(w, {0.02F}, {9})).floats("c", {24}, c);
+        }
+        floats.node_of("com.microsoft", "Attention", {"x", "w", "c"}, {"y"},
+                       {{"num_heads", std::int64_t{2}}, {"unidirectional", is_causal}});
         plain.node("MatMul", {"x", "w"}, {"p"}).node("Add", {"p", "c"}, {"sum"});
         plain.node("Split", {"sum"}, {"queries", "keys", "values"},
                    {{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{3}}});
         plain.node("Attention", {"queries", "keys", "values"}, {"y"},
                    {{"q_num_heads", std::int64_t{2}}, {"kv_num_heads", std::int64_t{2}}, {"is_causal", is_causal}});
-        CHECK(is_close(run(parse(model.bytes()), x), run(parse(plain.bytes()), x)));
+        const std::vector<double> right = run(parse(plain.bytes()), x);
+        CHECK(is_close(run(parse(model.bytes()), x), right));
+        CHECK(is_close(run(parse(floats.bytes()), x), right));
     }
+    Model model({2, 5, 8}, 23), plain({2, 5, 8}, 23);
+    for (Model* each : {&model, &plain}) {
+        each->floats("skip", {2, 5, 8}, numbers(80, 5)).floats("g", {8}, numbers(8, 6));
+        each->floats("c", {8}, numbers(8, 7)).floats("b", {8}, numbers(8, 8));
+    }
+    model.node_of("com.microsoft", "SkipLayerNormalization", {"x", "skip", "g", "c", "b"}, {"n", "", "", "sum"},
+                  {{"epsilon", 0.01F}});
+    plain.node("Add", {"x", "skip"}, {"a"}).node("Add", {"a", "b"}, {"sum"});
+    plain.node("LayerNormalization", {"sum", "g", "c"}, {"n"}, {{"epsilon", 0.01F}});
+    for (Model* each : {&model, &plain}) each->node("Mul", {"n", "sum"}, {"y"});
+    CHECK(is_close(run(parse(model.bytes()), x), run(parse(plain.bytes()), x)));
 }
 
 // --- scales found at run time

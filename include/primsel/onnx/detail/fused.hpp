@@ -3,13 +3,17 @@
 
 #include <primsel/onnx/detail/activation.hpp>
 #include <primsel/onnx/detail/convolution.hpp>
+#include <primsel/onnx/detail/elementwise.hpp>
 #include <primsel/onnx/detail/matmul.hpp>
+#include <primsel/onnx/detail/normalization.hpp>
+#include <primsel/onnx/detail/quantised.hpp>
 #include <primsel/onnx/detail/reshape.hpp>
 
 #include <algorithm>
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
@@ -105,6 +109,17 @@ inline void translate_fused_gemm(Call& call) {
     }
     const Operand result = call.operand_of(product);
     call.give(call.build.apply(detail::fused_activation(call, params), result, result.dims));
+}
+
+/// LayerNormalization, with scale and bias, of the sum of two inputs and of a fifth, which is a result, too.
+inline void translate_skip_layer_norm(Call& call) {
+    if (call.wants(1) || call.wants(2)) fail("its mean and deviation are not supported as results");
+    Value sum = detail::compute(call, translate_add, {&call.input(0), &call.input(1)});
+    if (call.has(4)) sum = detail::compute(call, translate_add, {&sum, &call.input(4)});
+    std::vector<Value*> inputs{&sum, &call.input(2)};
+    if (call.has(3)) inputs.push_back(&call.input(3));
+    call.give(detail::compute(call, translate_layer_norm, std::move(inputs)));
+    call.give(std::move(sum), 3);
 }
 
 /// x * sigmoid(alpha * x)

@@ -174,7 +174,8 @@ inline void give_scaled_from(Call& call, Operand x, std::size_t first) {
 inline void translate_layer_norm(Call& call) {
     const std::vector<std::size_t> axes = detail::axes_from(call);
     const Operand x = call.operand(0);
-    const detail::Normal normal = detail::emit_normal(call.build, x, axes, call.real("epsilon", 1e-5F));
+    const detail::Normal normal = detail::emit_normal(
+        call.build, x, axes, call.real("epsilon", call.op() == "SkipLayerNormalization" ? 1e-12F : 1e-5F));
     if (call.wants(1)) call.give(normal.mean, 1);
     if (call.wants(2))
         call.give(emit_binary(call.build, BinaryKind::divide, scalar_operand(call.build, 1.0F), normal.deviation), 2);

@@ -197,6 +197,7 @@ inline constexpr Operator operators[] = {
     {"Xor", translate_xor},
     {"com.microsoft.DequantizeLinear", translate_dequantize_linear},
     {"com.microsoft.BiasGelu", translate_biased_gelu},
+    {"com.microsoft.Attention", translate_packed_attention},
     {"com.microsoft.DynamicQuantizeLSTM", translate_dynamic_quantize_lstm},
     {"com.microsoft.DynamicQuantizeMatMul", translate_dynamic_quantize_matmul},
     {"com.microsoft.FastGelu", translate_biased_gelu},
@@ -220,6 +221,7 @@ inline constexpr Operator operators[] = {
     {"com.microsoft.QLinearWhere", translate_qlinear_where},
     {"com.microsoft.QuickGelu", translate_quick_gelu},
     {"com.microsoft.QuantizeLinear", translate_quantize_linear},
+    {"com.microsoft.SkipLayerNormalization", translate_skip_layer_norm},
 };
 
 /// Null when there is none of that name.

@@ -1,4 +1,4 @@
-// Products of com.microsoft whose matrices are quantised: each is one of the real numbers that they stand for.
+// Products and attention of com.microsoft. Those of quantised matrices are those of the real numbers.
 #pragma once
 
 #include <primsel/onnx/detail/attention.hpp>
@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,22 +81,40 @@ inline void translate_matmul_n_bits(Call& call) {
     call.give(detail::product_and_bias(call, call.input(0), b, 5));
 }
 
-/// Attention whose queries, keys and values are thirds of x * w + bias.
+namespace detail {
+/// Gives attention whose queries, keys and values are thirds of x * w + bias, input 2 of the node.
+inline void give_attention(Call const& call, Value& x, Value& w) {
+    if (call.has_attribute("qkv_hidden_sizes")) fail("its qkv_hidden_sizes are not supported");
+    if (call.integer("do_rotary", 0) != 0) fail("its do_rotary is not supported");
+    Value all = product_and_bias(call, x, w, 2);
+    const Operand product = call.operand_of(all);
+    const std::int64_t size = product.dims.empty() ? 0 : product.dims.back() / 3;
+    if (all.dims.size() != 3 || product.dims.back() != 3 * size) {
+        fail("queries, keys and values of ", to_string(all.dims));
+    }
+    Value thirds[3];
+    std::vector<Range> ranges;
+    for (const std::int64_t dim : product.dims) ranges.push_back({0, dim, 1});
+    for (std::size_t i = 0; i < 3; ++i) {
+        ranges.back() = {static_cast<std::int64_t>(i) * size, size, 1};
+        thirds[i] = value_of(call.build, emit_slice(call.build, product, ranges), OnnxType::float32);
+    }
+    call.give(compute(call, translate_attention, {&thirds[0], &thirds[1], &thirds[2]}));
+}
+}  // namespace detail
+
+/// Attention of com.microsoft.
+inline void translate_packed_attention(Call& call) {
+    for (std::size_t i = 3; i < call.input_count(); ++i) {
+        if (call.has(i)) fail("a mask, a bias of its scores or a past is not supported");
+    }
+    detail::give_attention(call, call.input(0), call.input(1));
+}
 inline void translate_quantised_attention(Call& call) {
     if (call.has(5) || call.has(8)) fail("a mask or a past is not supported");
     Value x = detail::dequantised(call, call.input(0), 3, 6, 1), given = detail::weight_of(call.input(1)),
-          w = detail::dequantised(call, given, 4, 7, -1), all = detail::product_and_bias(call, x, w, 2);
-    const Operand product = call.operand_of(all);
-    const std::int64_t size = product.dims.back() / 3;
-    if (all.dims.size() != 3 || product.dims.back() % 3 != 0) fail("queries, keys and values of ", to_string(all.dims));
-    Value thirds[3];
-    for (std::size_t i = 0; i < 3; ++i) {
-        std::vector<Range> ranges;
-        for (const std::int64_t dim : product.dims) ranges.push_back({0, dim, 1});
-        ranges.back() = {static_cast<std::int64_t>(i) * size, size, 1};
-        thirds[i] = detail::value_of(call.build, emit_slice(call.build, product, ranges), OnnxType::float32);
-    }
-    call.give(detail::compute(call, translate_attention, {&thirds[0], &thirds[1], &thirds[2]}));
+          w = detail::dequantised(call, given, 4, 7, -1);
+    detail::give_attention(call, x, w);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
