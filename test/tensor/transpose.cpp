@@ -47,7 +47,7 @@ TEST_CASE("transpose_columns: every element lands in its place, and no other is 
 }
 
 TEST_CASE("transpose_columns: matrices of several blocks") {
-    for (const std::size_t rows : {255U, 256U, 515U}) {
+    for (const std::size_t rows : {255U, 256U, 258U, 515U}) {
         for (const std::size_t columns : {17U, 256U, 261U}) {
             check(rows, columns, 0, columns, 1);
             check(rows, columns, 3, columns - 1, 0);

@@ -63,47 +63,51 @@ PRIMSEL_INLINE void transpose_tile(const float* src, std::size_t src_stride, flo
 }
 
 namespace tensor {
-/// transpose_columns, of some rows. It works on 4 x 4 floats in registers. Blocks of 16 columns keep the cache lines of
-/// dst that are being written in L1. If these lines are multiples of 4 KiB apart, they share a set of L1, which holds
-/// fewer than 16: then each four are filled before the next. There are more streams of rows than a hardware prefetcher
-/// follows, and the source often lies in memory, as weights that are packed do. So the source is prefetched two blocks
-/// ahead.
+/// transpose_columns, of up to three rows or columns.
+inline void transpose_elements(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t column = first; column < last; ++column) {
+            dst[column * dst_stride + row] = src[row * src_stride + column];
+        }
+    }
+}
+/// transpose_columns, of four rows. Of at least four columns, the last tile overlaps the one before it.
+PRIMSEL_INLINE void transpose_four_rows(const float* src, std::size_t src_stride, float* dst, std::size_t dst_stride,
+                                        std::size_t first, std::size_t last) {
+    for (std::size_t column = first; column < last; column += 4) {
+        const std::size_t at = column + 4 <= last ? column : last - 4;
+        transpose_tile(src + at, src_stride, dst + at * dst_stride, dst_stride);
+    }
+}
+/// transpose_columns, of some rows, at least four, and of at least four columns. It works on 4 x 4 floats in registers,
+/// of which the last overlap those before them. Blocks of 16 columns keep the cache lines of dst that are being written
+/// in L1. If these lines are multiples of 4 KiB apart, they share a set of L1, which holds fewer than 16: then each
+/// four are filled before the next. There are more streams of rows than a hardware prefetcher follows, and the source
+/// often lies in memory, as weights that are packed do. So the source is prefetched two blocks ahead.
 inline void transpose_rows(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                            std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     constexpr std::size_t block = 16, page = 1024;
     const std::size_t filled = dst_stride % page == 0 ? rows / block * block : 0;
     for (std::size_t begin = first; begin < last; begin += block) {
-        const std::size_t end = std::min(begin + block, last), whole = begin + (end - begin) / 4 * 4;
+        const std::size_t end = std::min(begin + block, last);
         std::size_t row = 0;
         for (; row < filled; row += block) {
-            for (std::size_t column = begin; column < whole; column += 4) {
+            for (std::size_t column = begin; column < end; column += 4) {
+                const std::size_t at = column + 4 <= last ? column : last - 4;
+                const float* const from = src + row * src_stride + at;
+                float* const to = dst + at * dst_stride + row;
                 PRIMSEL_UNROLL
-                for (std::size_t i = row; i < row + block; i += 4) {
-                    transpose_tile(src + i * src_stride + column, src_stride, dst + column * dst_stride + i,
-                                   dst_stride);
-                }
-            }
-            for (std::size_t column = whole; column < end; ++column) {
-                for (std::size_t i = row; i < row + block; ++i) {
-                    dst[column * dst_stride + i] = src[i * src_stride + column];
+                for (std::size_t i = 0; i < block; i += 4) {
+                    transpose_tile(from + i * src_stride, src_stride, to + i, dst_stride);
                 }
             }
         }
-        for (; row + 4 <= rows; row += 4) {
-            const float* s = src + row * src_stride;
+        for (; row < rows; row += 4) {
+            const std::size_t top = std::min(row, rows - 4);
+            const float* const s = src + top * src_stride;
             for (std::size_t i = 0; i < 4; ++i) __builtin_prefetch(s + i * src_stride + begin + 2 * block, 0, 2);
-            std::size_t column = begin;
-            for (; column + 4 <= end; column += 4) {
-                transpose_tile(s + column, src_stride, dst + column * dst_stride + row, dst_stride);
-            }
-            for (; column < end; ++column) {
-                for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
-            }
-        }
-        for (; row < rows; ++row) {
-            for (std::size_t column = begin; column < end; ++column) {
-                dst[column * dst_stride + row] = src[row * src_stride + column];
-            }
+            transpose_four_rows(s, src_stride, dst + top, dst_stride, begin, end);
         }
     }
 }
@@ -117,11 +121,22 @@ inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
     if (src_stride == 3 && first == 0 && last == 3) return separate_three(src, dst, dst_stride, rows);
-    constexpr std::size_t block = 256;
+    constexpr std::size_t block = 256, few = 32;
+    const std::size_t columns = last - first;
+    if (rows < 4 || columns < 4) return tensor::transpose_elements(src, src_stride, dst, dst_stride, rows, first, last);
+    if (rows <= few && columns <= few) {
+        for (std::size_t row = 0; row < rows; row += 4) {
+            const std::size_t top = std::min(row, rows - 4);
+            tensor::transpose_four_rows(src + top * src_stride, src_stride, dst + top, dst_stride, first, last);
+        }
+        return;
+    }
     for (std::size_t begin = first; begin < last; begin += block) {
         for (std::size_t row = 0; row < rows; row += block) {
-            tensor::transpose_rows(src + row * src_stride, src_stride, dst + row, dst_stride,
-                                   std::min(block, rows - row), begin, std::min(begin + block, last));
+            // A last block of fewer than four rows or columns overlaps the one before.
+            const std::size_t left = std::min(begin, last - 4), top = std::min(row, rows - 4);
+            tensor::transpose_rows(src + top * src_stride, src_stride, dst + top, dst_stride,
+                                   std::min(block, rows - top), left, std::min(begin + block, last));
         }
     }
 }
@@ -132,16 +147,18 @@ struct TransposeForms {
     /// `far` is for matrices that have more pages than a TLB has entries.
     std::string_view near, aliased, far;
 };
-/// Returns the counts of `matrices` transposes of that size by transpose_columns: blocks of 4 x 4 floats, and what is
-/// left over one by one. Rows of dst are dst_stride floats apart.
+/// Returns the counts of `matrices` transposes of that size by transpose_columns: blocks of 4 x 4 floats, or
+/// one by one. Rows of dst are dst_stride floats apart.
 [[nodiscard]] constexpr OpCounts transpose_counts(std::size_t matrices, std::size_t rows, std::size_t columns,
                                                   std::size_t dst_stride, TransposeForms const& forms) {
     constexpr std::size_t page = 4096, pages = 2048;
-    const std::size_t size = matrices * rows * columns, whole = matrices * (rows / 4 * 4) * (columns / 4 * 4);
+    const std::size_t size = matrices * rows * columns;
+    const bool has_tiles = rows >= 4 && columns >= 4;
+    const std::size_t in_tiles = has_tiles ? matrices * ((rows + 3) / 4 * 4) * ((columns + 3) / 4 * 4) : 0;
     const bool is_far = 2 * size / matrices * sizeof(float) > pages * page,
                is_aliased = dst_stride % (page / sizeof(float)) == 0;
-    return {.operations = static_cast<double>(whole),
-            .scalars = static_cast<double>(size - whole),
+    return {.operations = static_cast<double>(in_tiles),
+            .scalars = has_tiles ? 0 : static_cast<double>(size),
             .rows = static_cast<double>(matrices * ((rows + 3) / 4) * ((columns + 15) / 16)),
             .bytes = 8 * static_cast<double>(size),
             .form = is_far       ? forms.far
