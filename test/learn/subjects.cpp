@@ -1,4 +1,3 @@
-#include <primsel/kernels/make_kernels.hpp>
 #include <primsel/learn/subjects.hpp>
 #include <primsel/primitive/all.hpp>
 
@@ -13,9 +12,9 @@
 namespace ps = primsel;
 
 TEST_CASE("the family of every published id is the one that its primitive says") {
-    const ps::Kernels kernels = ps::make_kernels<ps::PublishedPrimitives, ps::default_arch, ps::AllLayouts>();
-    REQUIRE(kernels.primitives.size() == 75);
-    for (ps::PrimitiveEntry const& primitive : kernels.primitives) {
+    const ps::Kernels kernels = machines::kernels();
+    static_assert(ps::PublishedPrimitives::size == 75);  // the first of all
+    for (ps::PrimitiveEntry const& primitive : kernels.primitives.first(75)) {
         CAPTURE(primitive.id);
         CHECK(ps::learn::family_of_id(primitive.id) == primitive.family);
     }

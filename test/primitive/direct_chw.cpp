@@ -1,7 +1,6 @@
 // The strips, the edges and the strides of direct convolution from chw to chw.
 #include "laws.hpp"
 
-#include <primsel/kernels/primitive_table.hpp>
 #include <primsel/primitive/direct_chw.hpp>
 
 #include <doctest/doctest.h>
@@ -38,10 +37,8 @@ std::vector<ps::ConvShape> shapes() {
 }
 
 TEST_CASE("direct convolution from chw to chw computes the definition, in place, in strips and with any stride") {
-    const List list =
-        make_list(ps::primitive_table<ps::TypeList<ps::DirectChw>, ps::default_arch, ps::AllLayouts, ps::CompileAll>,
-                  ps::AllLayouts{});
-    ps::PrimitiveEntry const& entry = list.primitives.front();
+    const List list = all_primitives();
+    const ps::PrimitiveEntry entry = chosen(list.primitives, ps::TypeList<ps::DirectChw>{}).at(0);
     ps::Sequential sequential;
     Backwards backwards;
     for (ps::ConvShape const& shape : shapes()) {
