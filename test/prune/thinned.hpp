@@ -9,13 +9,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace thinned {
 
 namespace ps = primsel;
+
+/// Random weights. Drawing them takes as long as all else: those of the last graph are kept.
+inline ps::Weights const& weights_of(ps::Graph const& graph) {
+    static std::optional<std::pair<ps::Graph, ps::Weights>> last;
+    if (!last || last->first != graph) last.emplace(graph, ps::random_weights(graph, 7));
+    return last->second;
+}
 
 inline std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& weights) {
     std::mt19937 bits(3);
@@ -31,7 +40,7 @@ inline std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& w
 
 inline void check_same(ps::Graph const& graph, ps::prune::Coupling const& coupling,
                        ps::prune::RemovedGroups const& choice) {
-    const ps::Weights weights = ps::random_weights(graph, 7);
+    ps::Weights const& weights = weights_of(graph);
     const ps::prune::Pruned thin = ps::prune::remove_channels(graph, weights, coupling, choice);
     const std::vector<float> expected = result_of(graph, ps::prune::masked(graph, weights, coupling, choice));
     const std::vector<float> actual = result_of(thin.graph, thin.weights);
@@ -50,7 +59,7 @@ inline ps::prune::RemovedGroups any_choice(ps::Graph const& graph, ps::prune::Co
     ps::prune::RemovedGroups choice;
     unsigned drawn = seed;
     for (ps::prune::Ranking const& ranking :
-         ps::prune::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::prune::RandomScore{seed})) {
+         ps::prune::rank_filters(graph, weights_of(graph), coupling, ps::prune::RandomScore{seed})) {
         drawn = drawn * 1664525U + 1013904223U;
         const ps::prune::RemovedGroups part =
             ps::prune::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
