@@ -45579,15 +45579,6 @@ namespace primsel::inline PRIMSEL_ABI::dynamic {
     return result;
 }
 
-/// The number of floats that configuration_weights copies for this sub-network.
-[[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
-    std::size_t floats = 0;
-    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
-        if (!block.is_whole()) floats += block.count();
-    });
-    return floats;
-}
-
 }  // namespace primsel::inline PRIMSEL_ABI::dynamic
 // primsel/dynamic/dynamic_engine.hpp
 
