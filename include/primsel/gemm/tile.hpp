@@ -469,9 +469,9 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
 /// The floats of a panel that stay in L1 beside rows of A.
 inline constexpr int part_floats = 8 << 10;
 
-/// Multiplies rows [first, last) of A with one panel that is `vectors` wide. A panel too large for L1 is taken in parts,
-/// whose sums are added up in C: each tile would read it from L2, and meanwhile few prefetched lines arrive. The parts
-/// do not depend on the number of rows, so that the bits do not depend on how rows are divided among threads.
+/// Multiplies rows [first, last) of A with one panel that is `vectors` wide. A panel too large for L1 is taken in
+/// parts, whose sums are added up in C: each tile would read it from L2, and meanwhile few prefetched lines arrive. The
+/// parts do not depend on the number of rows, so that the bits do not depend on how rows are divided among threads.
 template <class Arch, int vectors>
 void multiply_parts(TileArgs const& t, int first, int last) noexcept {
     constexpr int width = vectors * lanes<Arch>;
