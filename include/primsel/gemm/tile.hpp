@@ -2,7 +2,6 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/simd.hpp>
 

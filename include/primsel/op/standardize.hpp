@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/layer/norm.hpp>
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/long_sums.hpp>

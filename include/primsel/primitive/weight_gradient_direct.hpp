@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/pixel_sums.hpp>
 #include <primsel/primitive/detail/tap.hpp>
