@@ -4208,8 +4208,8 @@ struct ConvArgs {
     Clamp summand{};
     Clamp clamp{};
     float* dst = nullptr;
-    /// The distance in floats between pixels of dst, if it is not k. Only for primitives with strided_output, without a
-    /// residual.
+    /// The distance in floats between pixels of dst, if they do not follow each other. Only for primitives with
+    /// strided_output, without a residual.
     std::size_t dst_stride = 0;
     /// scratch_floats floats, aligned to a cache line.
     float* scratch = nullptr;
@@ -4449,9 +4449,9 @@ struct ScheduledConv {
     Clamp summand{};                   ///< the result's bounds before that
 };
 
-/// The channels of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
+/// The part of each pixel of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
 struct WrittenChannels {
-    std::size_t offset = 0;  ///< of the first channel
+    std::size_t offset = 0;  ///< of the part
     std::size_t stride = 0;  ///< from pixel to pixel
 };
 
@@ -8525,23 +8525,32 @@ private:
         const int height = graph_[node - 1].shape.h;
         if (strips.rows < 1 || strips.rows > height) refuse(join(strips.rows, " rows of ", height));
     }
-    /// A concatenation of channels in hwc is no step of its own where all of its inputs are convolutions that nobody
-    /// else reads and whose primitives can write their channels where they belong.
+    /// A concatenation of channels in hwc, or in bytes of one range, is no step of its own where all of its inputs are
+    /// convolutions that nobody else reads and whose primitives can write their channels where they belong.
     void find_parts(std::size_t i) {
         const auto* concat = std::get_if<ConcatParams>(&graph_[i].layer);
         if (concat == nullptr || concat->axis != Axis::c || last_reader_[i] == none) return;
-        const bool in_hwc = kernels_.layouts[in_layout_[i]].name == hwc::name && in_layout_[i] == out_layout_[i];
-        if (!in_hwc || !std::ranges::all_of(graph_[i].inputs, [&](std::size_t input) { return writes_part(input, i); }))
+        if (in_layout_[i] != out_layout_[i] ||
+            !std::ranges::all_of(graph_[i].inputs, [&](std::size_t input) { return writes_part(input, i); }))
             return;
         std::size_t first = 0;
         for (const std::size_t input : graph_[i].inputs) {
             parts_[input] = {i, first};
-            first += static_cast<std::size_t>(graph_[input].shape.c);
+            first += part_floats(input, i);
         }
+    }
+    /// The floats that a pixel's channels fill in the concatenation, or 0 if they fill a part of a float.
+    [[nodiscard]] std::size_t part_floats(std::size_t node, std::size_t concat) const {
+        const std::size_t part =
+            static_cast<std::size_t>(graph_[node].shape.c) * kernels_.layouts[out_layout_[concat]].element_bytes;
+        return part % sizeof(float) == 0 ? part / sizeof(float) : 0;
     }
     [[nodiscard]] bool writes_part(std::size_t node, std::size_t concat) const {
         const bool conv = std::holds_alternative<ConvParams>(graph_[node].layer);
         if (!conv || graph_[node].epilogue.residual || out_layout_[node] != in_layout_[concat]) return false;
+        const bool of_bytes = kernels_.layouts[in_layout_[concat]].precision == Precision::int8;
+        if (of_bytes && graph_[node].range != graph_[concat].range) return false;
+        if (part_floats(node, concat) == 0) return false;
         PrimitiveEntry const& primitive = find_primitive(plan_.layers[node]);
         return primitive.strided_output && primitive.fuses_epilogue && readers_[node] == 1 &&
                std::ranges::find(outputs_, node) == outputs_.end();
@@ -8669,7 +8678,8 @@ private:
         auto const& [concat, first] = part->second;
         if (tensor_[concat] == no_tensor) tensor_[concat] = book_result(concat, out_layout_[concat]);
         step.dst = tensor_[concat];
-        return {.offset = first, .stride = static_cast<std::size_t>(graph_[concat].shape.c)};
+        const std::size_t image = bytes(concat, out_layout_[concat]);
+        return {.offset = first, .stride = image / graph_[concat].shape.pixels() / sizeof(float)};
     }
     void add_conv(ScheduledStep step, std::size_t residual, ConvTask const& task) {
         ConvStep conv{.conv = describe_conv(step.node, task)};
@@ -8845,7 +8855,7 @@ private:
     struct Part {
         std::size_t concat, first;
     };
-    std::map<std::size_t, Part> parts_;  // convolutions that write a part of a concatenation, from channel first on
+    std::map<std::size_t, Part> parts_;  // convolutions that write a part of each pixel, from float first on
     std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies_;  // (node, layout) -> tensor
     Schedule result_;
 };

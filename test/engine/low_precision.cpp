@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ps = primsel;
@@ -240,6 +241,51 @@ TEST_CASE("layers that move or combine elements do not force a return to floats"
         };
         check(ranged, ps::Precision::int8, "hwc_u8", 0.05);
         check(graph, ps::Precision::bf16, "hwc_bf16", 0.02);
+    }
+}
+
+/// Three convolutions of one image that are concatenated; if they are shared, each has another reader.
+[[nodiscard]] ps::Graph with_parts(int batch, bool shared, bool one_range) {
+    ps::Graph graph(batch);
+    const std::size_t image = graph.add("image", ps::InputParams{{16, 9, 11}}, {});
+    std::vector<std::size_t> parts;
+    for (const int k : {24, 8, 36}) {
+        const std::size_t part =
+            graph.add(ps::join("part", k), ps::ConvParams{.k = k, .kernel = 3, .padding = 1}, {image});
+        parts.push_back(part);
+        graph.set_range(part, {0.03F, one_range ? 120 : k});
+    }
+    const std::size_t both = graph.add("both", ps::ConcatParams{}, parts);
+    const std::size_t last = graph.add("last", ps::ConvParams{.k = 8, .kernel = 3}, {both});
+    graph.set_range(image, {0.02F, 128}), graph.set_range(both, {0.03F, 120}), graph.set_range(last, {0.1F, 128});
+    if (shared) graph.set_outputs({last, parts[0], parts[1], parts[2]});
+    return graph;
+}
+
+TEST_CASE("convolutions write their bytes into a concatenation where nobody else reads them") {
+    const std::vector<float> src = image(std::size_t{3} * 16 * 9 * 11);
+    for (const int batch : {1, 3}) {
+        std::vector<float> copied;
+        for (const auto& [shared, one_range] :
+             {std::pair(true, true), std::pair(false, true), std::pair(false, false)}) {
+            const ps::Graph graph = with_parts(batch, shared, one_range);
+            ps::Engine<ps::Graph, FastBytes> engine(graph, ps::random_weights(graph, 3),
+                                                    ps::PlanOptions{.precision = ps::Precision::int8});
+            CHECK(count(engine.plan(), "direct-int8") == 4);
+            bool copies = false;
+            for (std::size_t i = 0; i < engine.program().steps(); ++i)
+                copies |= engine.program().step_name(i) == "both";
+            CHECK(copies == shared);
+            std::vector<std::vector<float>> results;
+            std::vector<std::span<float>> dsts;
+            for (std::size_t i = 0; i < engine.program().out_shapes().size(); ++i) {
+                dsts.emplace_back(results.emplace_back(engine.program().out_floats(i)));
+            }
+            const std::span<const float> srcs[] = {std::span(src).first(engine.program().in_floats())};
+            engine.run(srcs, dsts);
+            if (shared) copied = results[0];
+            CHECK(results[0] == copied);
+        }
     }
 }
 

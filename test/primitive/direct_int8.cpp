@@ -4,7 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace ps = primsel;
@@ -85,6 +90,65 @@ TEST_CASE("8 bits: results that no integer holds become the bounds' bytes") {
         }
     }
     CHECK(runs[ps::DirectInt8::id] >= 6);
+}
+
+/// The result as a part of larger pixels, between bytes that nothing may touch.
+template <class P>
+void check_part(int8_laws::Layer const& layer, laws::Epilogue const& epilogue) {
+    CAPTURE(std::string(std::string_view(P::id)));
+    CAPTURE(to_string(layer.shape));
+    using From = typename P::in_layout;
+    using Element = ps::element_of<typename P::out_layout>;
+    using Traits = ps::PrimitiveTraits<P, ps::default_arch>;
+    ps::ConvShape const& s = layer.shape;
+    const auto k = static_cast<std::size_t>(s.k), around = 12 / sizeof(Element), stride = k + 2 * around;
+    REQUIRE(stride * sizeof(Element) % sizeof(float) == 0);
+    std::vector<float> src(From::size(s.in_shape())), packed(Traits::packed_floats(s)),
+        scratch(Traits::scratch_floats(s, 1));
+    laws::Guarded dst(s.out_pixels() * stride * sizeof(Element) / sizeof(float), laws::Watch::zones, 0);
+    int8_laws::to_layout<From>(s.in_shape(), layer.src, src.data(), layer.src_range);
+    Traits::pack(s, layer.kernel.data(), packed.data());
+    auto* const bytes = reinterpret_cast<unsigned char*>(dst.data());
+    std::fill_n(bytes, s.out_pixels() * stride * sizeof(Element), 99);
+    ps::Sequential here;
+    P::template run<ps::default_arch>(s, {.src = src.data(),
+                                          .weights = packed.data(),
+                                          .bias = epilogue.bias ? layer.bias.data() : nullptr,
+                                          .clamp = epilogue.clamp,
+                                          .dst = dst.data() + around * sizeof(Element) / sizeof(float),
+                                          .dst_stride = stride * sizeof(Element) / sizeof(float),
+                                          .scratch = scratch.data(),
+                                          .executor = here,
+                                          .src_range = layer.src_range,
+                                          .dst_range = layer.dst_range});
+    CHECK(dst.intact());
+    const auto* const elements = reinterpret_cast<const Element*>(bytes);
+    std::vector<float> result(s.out_shape().size());
+    std::size_t touched = 0;
+    for (std::size_t pixel = 0; pixel < s.out_pixels(); ++pixel) {
+        const Element* const of_pixel = elements + pixel * stride;
+        for (std::size_t c = 0; c < k; ++c)
+            result[c * s.out_pixels() + pixel] = static_cast<float>(of_pixel[around + c]);
+        for (std::size_t i = 0; i < stride * sizeof(Element); ++i) {
+            const bool own = i >= 12 && i < 12 + k * sizeof(Element);
+            touched += !own && bytes[pixel * stride * sizeof(Element) + i] != 99 ? 1U : 0U;
+        }
+    }
+    CHECK(touched == 0);
+    CHECK(laws::same_bits(result, int8_laws::expected(layer, epilogue, std::same_as<Element, float>)));
+}
+
+TEST_CASE(
+    "8 bits: channels that are a part of more channels, and nothing "
+    "between them is touched") {
+    unsigned turn = 0;
+    for (const int k : {4, 16, 28, 32, 48, 72}) {
+        const int8_laws::Layer layer(laws::same_shape(9, k, 7, 5, 3), ++turn);
+        laws::Epilogue const& epilogue = laws::epilogues[turn % 2 == 0 ? 2 : 5];
+        check_part<ps::DirectInt8>(layer, epilogue);
+        check_part<ps::DirectHwcInt8>(layer, epilogue);
+        check_part<ps::DirectInt8Hwc>(layer, epilogue);
+    }
 }
 
 TEST_CASE("8 bits: sums that might overflow are refused") {

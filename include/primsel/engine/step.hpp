@@ -31,9 +31,9 @@ struct ScheduledConv {
     Clamp summand{};                   ///< the result's bounds before that
 };
 
-/// The channels of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
+/// The part of each pixel of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
 struct WrittenChannels {
-    std::size_t offset = 0;  ///< of the first channel
+    std::size_t offset = 0;  ///< of the part
     std::size_t stride = 0;  ///< from pixel to pixel
 };
 

@@ -48,8 +48,8 @@ struct ConvArgs {
     Clamp summand{};
     Clamp clamp{};
     float* dst = nullptr;
-    /// The distance in floats between pixels of dst, if it is not k. Only for primitives with strided_output, without a
-    /// residual.
+    /// The distance in floats between pixels of dst, if they do not follow each other. Only for primitives with
+    /// strided_output, without a residual.
     std::size_t dst_stride = 0;
     /// scratch_floats floats, aligned to a cache line.
     float* scratch = nullptr;

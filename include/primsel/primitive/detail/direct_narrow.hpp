@@ -44,7 +44,7 @@ struct DirectNarrow {
     using in_layout = From;
     using out_layout = To;
     static constexpr bool fuses_epilogue = true, bounds_summand = true;
-    static constexpr bool strided_output = std::same_as<To, hwc>;
+    static constexpr bool strided_output = std::same_as<To, hwc> || std::integral<element_of<To>>;
     static constexpr Precision precision = Numbers::precision;
     static constexpr double error_bound = Numbers::error_bound;
 

@@ -44,7 +44,9 @@ struct PanelEnd {
         dst = reinterpret_cast<Element*>(args.dst) + first;
         if (args.residual != nullptr) residual = reinterpret_cast<const Element*>(args.residual) + first;
         columns = std::min(gemm::dot_columns, s.k - first);
-        stored = narrows ? std::min(gemm::dot_columns, static_cast<int>(step) - first) : columns;
+        // The rest of a pixel may be filled if it belongs to nobody else.
+        const bool fills = narrows && args.dst_stride == 0;
+        stored = fills ? std::min(gemm::dot_columns, static_cast<int>(step) - first) : columns;
         for (int v = 0; v < vectors; ++v) {
             const int column = v * lanes<Arch>, rest = columns - column;
             bias[v] = broadcast<Arch>(0.0F);
@@ -81,7 +83,7 @@ protected:
 private:
     static std::size_t step_of(ConvShape const& shape, ConvArgs const& of) {
         if constexpr (narrows) {
-            return To::pixel(shape.k);
+            return of.dst_stride != 0 ? of.dst_stride * sizeof(float) / sizeof(Element) : To::pixel(shape.k);
         } else {
             return of.pixel_stride(shape);
         }
