@@ -94,14 +94,22 @@ public:
     void drop_as(std::span<const float> result) {
         for (const float value : result) kept_.push_back(value != 0.0F);
     }
-    [[nodiscard]] double loss() const {
-        std::vector<Images> results;
+    /// The first layer that has the weight.
+    [[nodiscard]] std::size_t first_with(std::string const& weight) const {
         for (std::size_t i = 0; i < graph_.size(); ++i) {
-            results.push_back(std::visit([&](auto const& layer) { return run(i, layer, results); }, graph_[i].layer));
+            if (weight == graph_[i].name || weight.starts_with(graph_[i].name + '.')) return i;
+        }
+        return 0;
+    }
+    /// The results of the layers before that one are those of the call before.
+    [[nodiscard]] double loss(std::size_t first = 0) {
+        results_.resize(first);
+        for (std::size_t i = first; i < graph_.size(); ++i) {
+            results_.push_back(std::visit([&](auto const& layer) { return run(i, layer, results_); }, graph_[i].layer));
         }
         double sum = 0;
         std::size_t at = 0;
-        for (reference::Image const& image : results.back()) {
+        for (reference::Image const& image : results_.back()) {
             for (const double value : image.data) {
                 const double apart = value - static_cast<double>(targets_[at++]);
                 sum += 0.5 * apart * apart / graph_.batch();
@@ -121,14 +129,19 @@ private:
     [[nodiscard]] std::vector<double> const& weight(std::size_t node, std::string_view name) const {
         return values_.at(ps::network::weight_name(graph_[node].name, name));
     }
+    /// The bias of each output; zeros without one.
+    [[nodiscard]] std::vector<double> biases(std::size_t node, bool are_there, int outputs) const {
+        return are_there ? weight(node, "bias") : std::vector<double>(static_cast<std::size_t>(outputs));
+    }
     [[nodiscard]] Images run(std::size_t, ps::InputParams const&, std::vector<Images> const&) const { return images_; }
     [[nodiscard]] Images run(std::size_t i, ps::ConvParams const& conv, std::vector<Images> const& results) const {
         std::vector<double> const& kernel = weight(i, "weight");
+        const std::vector<double> bias = biases(i, conv.bias, conv.k);
         Images result;
         for (reference::Image const& in : results[graph_[i].inputs[0]]) {
             const int of_group = in.shape.c / conv.groups;
             result.push_back(reference::build(graph_[i].shape, [&](int k, int oh, int ow) {
-                double sum = conv.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0;
+                double sum = bias[static_cast<std::size_t>(k)];
                 auto at = static_cast<std::size_t>(k * of_group * conv.kernel.h * conv.kernel.w);
                 for (int c = 0; c < of_group; ++c) {
                     for (int fh = 0; fh < conv.kernel.h; ++fh) {
@@ -148,12 +161,12 @@ private:
     [[nodiscard]] Images run(std::size_t i, ps::ConvTransposeParams const& conv,
                              std::vector<Images> const& results) const {
         std::vector<double> const& kernel = weight(i, "weight");
+        const std::vector<double> bias = biases(i, conv.bias, conv.k);
         Images result;
         for (reference::Image const& in : results[graph_[i].inputs[0]]) {
             const int k_of_group = conv.k / conv.groups, c_of_group = in.shape.c / conv.groups;
-            reference::Image out = reference::build(graph_[i].shape, [&](int k, int, int) {
-                return conv.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0.0;
-            });
+            reference::Image out =
+                reference::build(graph_[i].shape, [&](int k, int, int) { return bias[static_cast<std::size_t>(k)]; });
             std::size_t at = 0;
             for (int c = 0; c < in.shape.c; ++c) {
                 for (int k = c / c_of_group * k_of_group; k < (c / c_of_group + 1) * k_of_group; ++k) {
@@ -181,12 +194,14 @@ private:
         return Images(static_cast<std::size_t>(graph_.batch()), image);
     }
     [[nodiscard]] Images run(std::size_t i, ps::DenseParams const& dense, std::vector<Images> const& results) const {
+        std::vector<double> const& matrix = weight(i, "weight");
+        const std::vector<double> bias = biases(i, dense.bias, dense.k);
         Images result;
         for (reference::Image const& in : results[graph_[i].inputs[0]]) {
             result.push_back(reference::build(graph_[i].shape, [&](int k, int, int) {
-                double sum = dense.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0;
+                double sum = bias[static_cast<std::size_t>(k)];
                 for (std::size_t j = 0; j < in.data.size(); ++j) {
-                    sum += in.data[j] * weight(i, "weight")[static_cast<std::size_t>(k) * in.data.size() + j];
+                    sum += in.data[j] * matrix[static_cast<std::size_t>(k) * in.data.size() + j];
                 }
                 return sum;
             }));
@@ -194,12 +209,14 @@ private:
         return result;
     }
     [[nodiscard]] Images run(std::size_t i, ps::DenseRowsParams const& rows, std::vector<Images> const& results) const {
+        std::vector<double> const& matrix = weight(i, "weight");
+        const std::vector<double> bias = biases(i, rows.bias, rows.k);
         Images result;
         for (reference::Image const& in : results[graph_[i].inputs[0]]) {
             result.push_back(reference::build(graph_[i].shape, [&](int c, int h, int k) {
-                double sum = rows.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0;
+                double sum = bias[static_cast<std::size_t>(k)];
                 for (int j = 0; j < in.shape.w; ++j) {
-                    sum += in(c, h, j) * weight(i, "weight")[static_cast<std::size_t>(j * rows.k + k)];
+                    sum += in(c, h, j) * matrix[static_cast<std::size_t>(j * rows.k + k)];
                 }
                 return sum;
             }));
@@ -219,8 +236,9 @@ private:
             const double count = static_cast<double>(pixels * result.size());
             each([&](double value) { sum += value / count; });
             each([&](double value) { squares += (value - sum) * (value - sum) / count; });
-            const double factor = weight(i, "weight")[c] / std::sqrt(squares + static_cast<double>(norm.epsilon));
-            each([&](double& value) { value = (value - sum) * factor + weight(i, "bias")[c]; });
+            const double factor = weight(i, "weight")[c] / std::sqrt(squares + static_cast<double>(norm.epsilon)),
+                         shift = weight(i, "bias")[c];
+            each([&](double& value) { value = (value - sum) * factor + shift; });
         }
         return result;
     }
@@ -245,9 +263,10 @@ private:
         if (scale.known) return result;
         result = results[graph_[i].inputs[0]];
         const std::size_t pixels = graph_[i].shape.pixels();
+        std::vector<double> const &factors = weight(i, "weight"), &shifts = weight(i, "bias");
         for (reference::Image& image : result) {
             for (std::size_t at = 0; at < image.data.size(); ++at) {
-                image.data[at] = image.data[at] * weight(i, "weight")[at / pixels] + weight(i, "bias")[at / pixels];
+                image.data[at] = image.data[at] * factors[at / pixels] + shifts[at / pixels];
             }
         }
         return result;
@@ -297,6 +316,7 @@ private:
     Images images_;
     std::vector<float> targets_;
     std::vector<bool> kept_;
+    std::vector<Images> results_;
     std::map<std::string, std::vector<double>, std::less<>> values_;
 };
 
