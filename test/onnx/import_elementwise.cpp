@@ -249,6 +249,28 @@ TEST_CASE("functions of computed tensors become the layers that compute them") {
     CHECK(kinds(fill) == Kinds{"input", "constant", "greater", "keep"});
 }
 
+TEST_CASE("a quotient by a constant before a function with steps is no product with the rounded reciprocal") {
+    for (const float divisor : {3.0F, 10.0F, 49.0F, -41.0F}) {
+        CAPTURE(divisor);
+        std::vector<float> x;
+        std::vector<double> expected;
+        for (int i = -40; i < 40; ++i) {
+            x.push_back(static_cast<float>(i) * divisor);
+            expected.push_back(i);
+        }
+        const auto made = [&](std::string const& op, std::vector<onnx::NewAttribute> const& attributes) {
+            Model model({1, 80});
+            model.floats("d", {}, {divisor}).node("Div", {"x", "d"}, {"q"}).node(op, {"q"}, {"y"}, attributes);
+            return parse(model.bytes());
+        };
+        CHECK(run(made("Floor", {}), x) == expected);
+        CHECK(run(made("Ceil", {}), x) == expected);
+        CHECK(run(made("Cast", {{"to", std::int64_t{7}}}), x) == expected);
+        CHECK(kinds(ps::simplify(made("Abs", {}).graph)) == Strings{"input", "scale", "abs"});
+        CHECK(kinds(ps::simplify(made("Floor", {}).graph)).size() == 4);
+    }
+}
+
 TEST_CASE("Not takes booleans only") {
     CHECK(refusal(Model().floats("k", {2, 3}, numbers(6)).node("Not", {"k"}, {"y"}).bytes()) ==
           "file: node the node (Not): its input k, 2x3 of float32, is not of booleans");

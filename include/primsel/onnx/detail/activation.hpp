@@ -143,7 +143,10 @@ inline void translate_function(Call& call) {
         std::ranges::find_if(detail::functions, [&call](auto const& one) { return one.name == call.op(); });
     if (function == std::end(detail::functions)) fail("the operator is not supported");
     if (const OnnxTensor* known = call.known(0)) return call.give(detail::fold_function(call, *known, function->of));
-    call.give(emit_unary(call.build, function->kind, call.operand(0)));
+    using enum ActivationKind;
+    const bool has_steps = function->kind == floor || function->kind == ceil || function->kind == round;
+    const Operand x = call.operand(0);
+    call.give(emit_unary(call.build, function->kind, has_steps ? before_steps(call.build, x) : x));
 }
 inline void translate_neg(Call& call) {
     if (const OnnxTensor* known = call.known(0)) {

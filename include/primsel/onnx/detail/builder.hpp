@@ -57,6 +57,8 @@ public:
 
     /// Constants that are made and not in the file.
     Constants constants;
+    /// Dividends and divisors of layers that multiply by a reciprocal, which is rounded.
+    std::map<std::size_t, std::pair<Operand, Operand>> quotients;
     /// Results of layers between bounds.
     std::map<std::tuple<std::size_t, float, float>, std::size_t> between_bounds;
 

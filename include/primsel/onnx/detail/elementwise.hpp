@@ -111,7 +111,9 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
     if (is_one && !(is_weight && build.trains())) {
         ScaleParams all{.known = true};
         (is_factor ? all.factor : all.shift) = values[0];
-        return Operand{x.dims, build.emit(all, {input}), {}};
+        const std::size_t node = build.emit(all, {input});
+        if (kind == BinaryKind::divide) build.quotients[node] = {x, {constant.dims, std::nullopt, constant}};
+        return Operand{x.dims, node, {}};
     }
     ScaleParams params;
     params.trains_weight = is_weight && is_factor;
@@ -124,6 +126,13 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
     build.add_weight(node, ".weight", {c}, is_factor ? own : other);
     build.add_weight(node, ".bias", {c}, is_factor ? other : own);
     return Operand{x.dims, node, {}};
+}
+
+/// The operand of a function with steps; a quotient, correctly rounded, as 49 times the rounded 1 / 49 is less than 1.
+[[nodiscard]] inline Operand before_steps(Builder& build, Operand x) {
+    const auto found = x.node ? build.quotients.find(*x.node) : build.quotients.end();
+    if (found == build.quotients.end()) return x;
+    return emit_binary(build, BinaryKind::divide, found->second.first, found->second.second);
 }
 
 namespace detail {

@@ -152,7 +152,7 @@ inline void translate_cast(Call& call) {
     if (to == OnnxType::boolean && from != OnnxType::boolean) {
         x = detail::emit_is_true(call.build, x);
     } else if (is_float(from) && !is_float(to)) {
-        x = emit_unary(call.build, ActivationKind::truncate, x);
+        x = emit_unary(call.build, ActivationKind::truncate, before_steps(call.build, x));
     }
     call.give(std::move(x), 0, to);
 }
