@@ -405,6 +405,48 @@ TEST_CASE("what is scattered has its gradient, and so has what it meets; channel
     }
 }
 
+TEST_CASE("recurrent layers that stop at lengths have their gradients in both directions; lengths have none") {
+    for (const ps::RecurrentKind kind : {ps::RecurrentKind::lstm, ps::RecurrentKind::gru, ps::RecurrentKind::rnn}) {
+        for (const bool reverse : {false, true}) {
+            if (quick() && !reverse) continue;
+            const bool is_lstm = kind == ps::RecurrentKind::lstm;
+            ps::RecurrentParams params{.kind = kind};
+            params.reverse = reverse, params.has_lengths = params.starts_h = params.gives_last = true;
+            params.starts_cell = params.gives_cell = params.has_peepholes = is_lstm;
+            CAPTURE(params.name());
+            CAPTURE(reverse);
+            const int hidden = in_shape.w / params.gates(), steps = 3, sequences = in_shape.h;
+            ps::Graph graph(3);
+            graph.add("image", ps::InputParams{in_shape}, {});
+            const auto add = [&](std::string const& name, int channels, int columns) {
+                const std::size_t conv = graph.add(name, ps::ConvParams{.k = channels, .kernel = 1}, {0});
+                return graph.add(name + "/columns", ps::SliceParams{0, columns, ps::Axis::w}, {conv});
+            };
+            std::vector<std::size_t> inputs{add("a0", steps, hidden * params.gates()), add("a1", 1, hidden)};
+            if (is_lstm) inputs.push_back(add("a2", 1, hidden));
+            const std::size_t numbers = graph.add("numbers", ps::ConstantParams{.shape = {sequences, 1, 1}}, {});
+            // From -1 to 4: some sequences have no steps, some all.
+            inputs.push_back(
+                graph.add("lengths", ps::ScaleParams{.known = true, .factor = 2.5F, .shift = 1.5F}, {numbers}));
+            if (is_lstm) {
+                const ps::Shape peepholes{1, 1, 3 * hidden};
+                inputs.push_back(graph.add("peepholes", ps::ConstantParams{.shape = peepholes, .parameter = true}, {}));
+            }
+            const std::size_t tested = graph.add("tested", params, inputs);
+            graph.add("b", ps::ConvParams{.k = 3}, {tested});
+            const ps::Weights weights = weights_of(graph, {params});
+            const ps::WeightTensor* drawn = weights.find(ps::network::weight_name("numbers", "value"));
+            REQUIRE(drawn != nullptr);
+            std::set<int> lengths;
+            for (const float value : drawn->values) {
+                lengths.insert(std::clamp(static_cast<int>(2.5F * value + 1.5F), 0, steps));
+            }
+            CHECK(lengths.size() > 2);
+            check_slopes({params}, graph);
+        }
+    }
+}
+
 TEST_CASE("images of which boxes are pooled have their gradient; boxes have none") {
     for (const ps::PoolKind kind : {ps::PoolKind::average, ps::PoolKind::max}) {
         for (const int samples : {0, 2}) {
