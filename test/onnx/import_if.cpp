@@ -86,6 +86,15 @@ TEST_CASE("of an If whose condition is computed, the result is that of the branc
     CHECK(parsed.outputs[0].dims == Ints{1, 3});
     CHECK(run(parsed, {3, 0, -2}) == Line{-3, 0, -2});
     CHECK(run(parsed, {-4, 1, 2}) == Line{0.25, -1, -0.5});
+    // Tensors of five axes, too.
+    Model deep({1, 2, 1, 2, 1});
+    deep.floats("zero", {}, {0}).node("ReduceSum", {"x"}, {"sum"}, {{"keepdims", std::int64_t{0}}});
+    deep.node("Greater", {"sum", "zero"}, {"c"}).node("Neg", {"i"}, {"y"});
+    const ps::OnnxModel of_five =
+        parse(with_if(deep.bytes(), "c", "i", branch_of("Abs", "x", "z"), branch_of("Floor", "x", "z")));
+    CHECK(of_five.outputs[0].dims == Ints{1, 2, 1, 2, 1});
+    CHECK(run(of_five, {3, -1, -2, 1}) == Line{-3, -1, -2, -1});
+    CHECK(run(of_five, {-4.5, 1, -2, 1}) == Line{5, -1, 2, -1});
     CHECK(refusal(model(branch_of("Abs", "x", "z"), branch_of("Abs", "sum", "z"))) ==
           "file: node if (If): its branches give 1x3 of float32 and scalar of float32, and which one is taken is not "
           "known when the model is loaded");

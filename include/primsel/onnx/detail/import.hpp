@@ -452,9 +452,25 @@ private:
                      to_string(no[i].dims), " of ", to_string(no[i].type),
                      ", and which one is taken is not known when the model is loaded");
             }
-            Call call(build_, files_, node, scopes_.back().opset, {&condition, &yes[i], &no[i]},
-                      {&define(node.outputs[i])});
+            // As one row: a choice between tensors of any rank.
+            const Sizes dims = yes[i].dims, row{static_cast<std::int64_t>(count_of(dims))};
+            for (Value* const branch : {&yes[i], &no[i]}) {
+                if (branch->known) {
+                    branch->known = with_dims(*branch->known, row);
+                } else {
+                    const std::size_t layer = layer_of(*branch, build_);
+                    branch->node = build_.view({dims, layer, {}}, build_.shape_of(row));
+                    branch->quantised.reset();
+                }
+                branch->dims = row;
+            }
+            Value chosen;
+            Call call(build_, files_, node, scopes_.back().opset, {&condition, &yes[i], &no[i]}, {&chosen});
             translate_where(call);
+            if (chosen.known) chosen.known = with_dims(*chosen.known, dims);
+            if (chosen.node) chosen.node = build_.view({row, chosen.node, {}}, build_.shape_of(dims));
+            chosen.dims = dims;
+            Call(build_, files_, node, scopes_.back().opset, {}, {&define(node.outputs[i])}).give(std::move(chosen));
         }
     }
     [[nodiscard]] std::vector<Value> branch_of(NodeProto const& node, std::string_view name) {
