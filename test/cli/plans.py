@@ -107,7 +107,7 @@ class Explain(Cli):
         plan = self.json("plan", NET, "--size", SIZE)
         layer = next(layer for layer in plan["layers"] if layer["primitive"])
         result = self.json("explain", NET, layer["name"], "--size", SIZE)
-        self.assertEqual(list(result), ["model", "layer", "kind", "shape", "primitive", "layouts", "candidates"])
+        self.assertEqual(list(result), ["model", "layer", "kind", "shape", "primitive", "layouts", "present_factor", "candidates"])
         self.assertEqual(result["primitive"], layer["primitive"])
         costs = [candidate["predicted_ms"] for candidate in result["candidates"] if candidate["refusal"] is None]
         self.assertEqual(costs, sorted(costs))

@@ -1,13 +1,15 @@
 """primsel run"""
 import math
+import os
 import pathlib
 import struct
+import unittest.mock
 
 from command import NET, SIZE, Cli, noise, write_npy, write_png, write_tensor
 
 IMAGES = pathlib.Path(__file__).resolve().parent / "images"
-RUN_KEYS = ["model", "threads", "runs", "median_ms", "min_ms", "predicted_ms", "load_ms", "predict_ms", "solve_ms",
-            "prepare_ms", "arena_bytes", "weight_bytes", "outputs"]
+RUN_KEYS = ["model", "threads", "runs", "median_ms", "min_ms", "predicted_ms", "present_ms", "load_ms", "predict_ms",
+            "solve_ms", "prepare_ms", "arena_bytes", "weight_bytes", "outputs"]
 
 
 class Run(Cli):
@@ -28,6 +30,39 @@ class Run(Cli):
         text = self.succeed("run", NET, "--size", SIZE, "--repeat", 2)
         for part in ("median", "predicted", "arena", "largest: #", "of 2 runs on 1 thread"):
             self.assertIn(part, text)
+
+    def test_present_speed(self):
+        """Predictions are scaled by what earlier runs took, unless the machine's speeds are measured anew."""
+        net = [NET, "--size", SIZE]
+        with unittest.mock.patch.dict(os.environ, PRIMSEL_MACHINE="measure"):
+            self.json("run", *net)
+            self.assertIsNone(self.json("machine")["present_speed"])
+        for _ in range(5):
+            with unittest.mock.patch.dict(os.environ, PRIMSEL_MACHINE=""):
+                before = self.json("machine")["gemm_flops"]
+                for file in (self.folder / "cache" / "primsel").glob("pace-*"):
+                    file.unlink()
+                shared = self.succeed("run", *net, "--repeat", 3, "--threads", 2)  # predictions are for one thread
+                none = self.json("machine")["present_speed"]
+                first = self.json("run", *net, "--repeat", 3)
+                present = self.json("machine")["present_speed"]
+                explained = self.json("explain", *net, "features.0")["present_factor"]
+                second = self.json("run", *net, "--repeat", 3)
+                texts = [self.succeed(*command) for command in
+                         (["run", *net], ["plan", *net], ["explain", *net, "features.0"], ["machine"])]
+                if self.json("machine")["gemm_flops"] == before:
+                    break
+        else:
+            self.skipTest("the machine's speeds were measured again each time")
+        self.assertIsNone(none)
+        self.assertNotIn("present speed", shared)
+        self.assertEqual(first["present_ms"], first["predicted_ms"])
+        factor = first["median_ms"] / first["predicted_ms"]
+        self.assertAlmostEqual(present * factor, 1, places=3)
+        self.assertAlmostEqual(explained / factor, 1, places=3)
+        self.assertAlmostEqual(second["present_ms"] / second["predicted_ms"] / factor, 1, places=3)
+        for text in texts:
+            self.assertIn("present speed", text)
 
     def test_same_bits_for_all_threads_and_runs(self):
         for net in ([NET, "--size", SIZE], ["resnet56", "--batch", 2], ["shufflenet_v2_x0_5", "--size", "64x96"]):

@@ -1,6 +1,7 @@
 // primsel explain NET LAYER: every candidate's cost or refusal, in order.
 #include "commands.hpp"
 #include "options.hpp"
+#include "present_speed.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
@@ -18,7 +19,7 @@ struct ExplainOptions : Options {
     std::string layer;
 };
 
-ps::Json to_json(std::string const& model, ps::PlannedLayer const& layer) {
+ps::Json to_json(std::string const& model, ps::PlannedLayer const& layer, PresentSpeed const& present) {
     ps::Json::Array candidates;
     for (ps::Candidate const& candidate : layer.candidates) {
         const bool refused = !candidate.refusal.empty();
@@ -32,6 +33,7 @@ ps::Json to_json(std::string const& model, ps::PlannedLayer const& layer) {
                             {"shape", layer.shape},
                             {"primitive", layer.primitive.empty() ? ps::Json() : ps::Json(layer.primitive)},
                             {"layouts", ps::Json::Object{{"in", layer.in_layout}, {"out", layer.out_layout}}},
+                            {"present_factor", present.networks == 0 ? ps::Json() : ps::Json(present.factor)},
                             {"candidates", std::move(candidates)}};
 }
 
@@ -44,8 +46,9 @@ void explain(ExplainOptions const& options) {
         ps::fail(model.name, ": no layer is named ", options.layer, "; ", did_you_mean(options.layer, names),
                  "there are ", list_of_names(names));
     }
-    if (options.json) return print_json(to_json(model.name, plan.layer(options.layer)));
+    if (options.json) return print_json(to_json(model.name, plan.layer(options.layer), present_speed()));
     print(plan.explain(options.layer));
+    print(line_of(present_speed()));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // primsel machine
 #include "commands.hpp"
+#include "present_speed.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/core/number_text.hpp>
 #include <primsel/machine/all_precisions.hpp>
 #include <primsel/machine/machine.hpp>
 #include <primsel/measure/machine_file.hpp>
@@ -30,26 +32,29 @@ void machine(bool json, bool renew) {
     const ps::measure::MachineFile file(all.arch);
     if (renew) file.write(ps::this_machine_in_all_precisions<ps::default_arch>());
     ps::Machine const& here = all.machine();
+    const PresentSpeed present = present_speed();
     if (json) {
         ps::Json::Array bandwidth;
         for (std::size_t i = 0; i < here.bandwidth.size(); ++i) {
             bandwidth.push_back(ps::Json::Object{{"working_set_bytes", ps::Machine::working_sets[i]},
                                                  {"bytes_per_second", here.bandwidth[i]}});
         }
-        return print_json(ps::Json::Object{{"cpu", ps::cpu_name()},
-                                           {"arch", all.arch},
-                                           {"version", ps::version},
-                                           {"gemm_flops", here.fma_flops},
-                                           {"half_flops", here.half_flops},
-                                           {"product_flops", here.matmul_flops},
-                                           {"bf16_flops", here.bf16_flops},
-                                           {"int8_flops", here.int8_flops},
-                                           {"vector_flops", here.vector_flops},
-                                           {"scalar_flops", here.scalar_flops},
-                                           {"bandwidth", std::move(bandwidth)},
-                                           {"idle_bandwidth", here.idle_bandwidth},
-                                           {"l2_bytes", here.l2_bytes},
-                                           {"file", file.read() ? file.path() : std::string()}});
+        return print_json(
+            ps::Json::Object{{"cpu", ps::cpu_name()},
+                             {"arch", all.arch},
+                             {"version", ps::version},
+                             {"gemm_flops", here.fma_flops},
+                             {"half_flops", here.half_flops},
+                             {"product_flops", here.matmul_flops},
+                             {"bf16_flops", here.bf16_flops},
+                             {"int8_flops", here.int8_flops},
+                             {"vector_flops", here.vector_flops},
+                             {"scalar_flops", here.scalar_flops},
+                             {"bandwidth", std::move(bandwidth)},
+                             {"idle_bandwidth", here.idle_bandwidth},
+                             {"l2_bytes", here.l2_bytes},
+                             {"present_speed", present.networks == 0 ? ps::Json() : ps::Json(1 / present.factor)},
+                             {"file", file.read() ? file.path() : std::string()}});
     }
     ps::TextTable table;
     table.add({"processor", ps::cpu_name()});
@@ -69,6 +74,10 @@ void machine(bool json, bool renew) {
     table.add({"the same, after 2 ms without use", giga(here.idle_bandwidth, "GB/s")});
     table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
     if (here.l2_bytes > 0) table.add({"L2", std::to_string(std::llround(here.l2_bytes / 1024)) + " KiB"});
+    if (present.networks > 0) {
+        table.add({"present speed",
+                   ps::join(ps::core::rounded_text(1 / present.factor, 3), " of these, ", source_of(present))});
+    }
     if (file.read()) table.add({"kept in", file.path()});
     print(table.text());
 }

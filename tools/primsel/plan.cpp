@@ -1,6 +1,7 @@
 // primsel plan NET: which primitive and layout each layer gets, and what that is predicted to cost.
 #include "commands.hpp"
 #include "options.hpp"
+#include "present_speed.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
@@ -107,6 +108,7 @@ void plan(PlanCommand const& options) {
     std::ostringstream table;
     table << plan << (model.backward.empty() ? "" : text_of_passes(passes_of(model, plan))) << "arena "
           << megabytes(arena) << '\n';
+    table << line_of(present_speed());
     print(table.str());
 }
 

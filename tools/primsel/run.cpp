@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "files.hpp"
 #include "options.hpp"
+#include "present_speed.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
@@ -120,6 +121,9 @@ void run(CLI::App const& command, RunOptions& options) {
     }
     const std::vector<double> seconds = measure(session, options.repeat);
     const double median = ps::median(seconds), least = *std::ranges::min_element(seconds);
+    // By the runs before this one.
+    const PresentSpeed present = present_speed();
+    keep_pace(plan, options.planning, options.threads, median);
 
     ps::Json::Array outputs;
     std::string text;
@@ -171,6 +175,7 @@ void run(CLI::App const& command, RunOptions& options) {
                                            {"median_ms", median * 1e3},
                                            {"min_ms", least * 1e3},
                                            {"predicted_ms", plan.total_seconds * 1e3},
+                                           {"present_ms", plan.total_seconds * present.factor * 1e3},
                                            {"load_ms", model.load_seconds * 1e3},
                                            {"predict_ms", predict * 1e3},
                                            {"solve_ms", solve * 1e3},
@@ -181,10 +186,14 @@ void run(CLI::App const& command, RunOptions& options) {
     }
     using ps::milliseconds;
     print(text);
-    print(ps::join("median ", milliseconds(median), " ms, least ", milliseconds(least), " ms of ", seconds.size(),
-                   seconds.size() == 1 ? " run" : " runs", " on ", options.threads,
-                   options.threads == 1 ? " thread" : " threads",
-                   "; predicted for one thread: ", milliseconds(plan.total_seconds), " ms\n"));
+    print(ps::join(
+        "median ", milliseconds(median), " ms, least ", milliseconds(least), " ms of ", seconds.size(),
+        seconds.size() == 1 ? " run" : " runs", " on ", options.threads, options.threads == 1 ? " thread" : " threads",
+        "; predicted for one thread: ", milliseconds(plan.total_seconds), " ms",
+        present.networks == 0 ? ""
+                              : ps::join(" at the machine's best, ", milliseconds(plan.total_seconds * present.factor),
+                                         " ms at its present speed"),
+        '\n'));
     print(ps::join("load ", milliseconds(model.load_seconds), " ms, predict ", milliseconds(predict), " ms, solve ",
                    milliseconds(solve), " ms, prepare ", milliseconds(session.prepare_seconds()), " ms; arena ",
                    megabytes(arena), ", packed weights ", megabytes(weights), '\n'));

@@ -20,27 +20,29 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::measure {
 
-/// A machine's speeds in a file of the user's cache directory: one for each processor, number of its cores, Arch and
-/// version of the library. They can be measured again, so that nothing that happens to the file is an error: what is
-/// damaged or another machine's is not there, what cannot be written is not kept.
-class MachineFile {
+namespace detail {
+
+/// Lines "key: value" in a file of the cache for this processor, number of its cores and version of the library. What
+/// is damaged is not there, what cannot be written is not kept.
+class KeyedFile {
 public:
-    explicit MachineFile(std::string_view arch, std::string const& directory = cache_directory())
-        : about_{{"arch", std::string(arch)},
-                 {"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))},
-                 {"cpu", cpu_name()},
-                 {"method", "7"},  // raised where speeds are measured in another way
-                 {"version", std::string(version)}} {
-        if (!directory.empty()) path_ = join(directory, "/machine-", fingerprint_of(about_), ".txt");
+    using About = std::map<std::string, std::string>;
+
+    /// `about`: what else must be the same.
+    KeyedFile(std::string_view name, About about, std::string const& directory) : about_(std::move(about)) {
+        about_.emplace("cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)));
+        about_.emplace("cpu", cpu_name());
+        about_.emplace("version", version);
+        if (!directory.empty()) path_ = join(directory, '/', name, '-', fingerprint_of(about_), ".txt");
     }
 
     /// Empty where there is no place for it.
     [[nodiscard]] std::string const& path() const { return path_; }
-
-    [[nodiscard]] std::optional<Machine> read() const {
+    [[nodiscard]] std::optional<About> read() const {
         constexpr std::size_t limit = std::size_t{16} << 10;
         if (path_.empty()) return {};
         try {
@@ -50,30 +52,67 @@ public:
             if (std::string_view line; lines.next(line)) return {};
             auto check = found.extract("check");
             if (check.empty() || check.mapped() != fingerprint_of(found)) return {};
-            const Machine machine = learn::machine_about(path_, found);
-            return found == with_speeds(machine) && is_plausible(machine) ? std::optional(machine) : std::nullopt;
+            for (auto const& [key, value] : about_) {
+                auto same = found.extract(key);
+                if (same.empty() || same.mapped() != value) return {};
+            }
+            return found;
         } catch (error const&) {
             return {};
         }
     }
     /// Whether it is on the disk now.
-    bool write(Machine const& machine) const {
-        const About about = with_speeds(machine);
+    [[nodiscard]] bool write(About about) const {
+        about.insert(about_.begin(), about_.end());
         std::string text;
         for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
         return write_cache_file(path_, join(text, "# check: ", fingerprint_of(about), '\n'));
     }
 
 private:
-    using About = std::map<std::string, std::string>;
-
     [[nodiscard]] static std::string fingerprint_of(About const& about) {
         network::Fingerprint print;
         for (auto const& [key, value] : about) print.add(key), print.add(value);
         return print.text();
     }
-    [[nodiscard]] About with_speeds(Machine const& machine) const {
-        About about = about_;
+
+    About about_;
+    std::string path_;
+};
+
+}  // namespace detail
+
+/// A machine's speeds in a file of the user's cache directory: one for each processor, number of its cores, Arch and
+/// version of the library. They can be measured again, so that nothing that happens to the file is an error: what is
+/// damaged or another machine's is not there, what cannot be written is not kept.
+class MachineFile {
+public:
+    explicit MachineFile(std::string_view arch, std::string const& directory = cache_directory())
+        : file_("machine",
+                {{"arch", std::string(arch)}, {"method", "7"}},  // raised where speeds are measured in another way
+                directory) {}
+
+    /// Empty where there is no place for it.
+    [[nodiscard]] std::string const& path() const { return file_.path(); }
+
+    [[nodiscard]] std::optional<Machine> read() const {
+        const std::optional<About> found = file_.read();
+        if (!found) return {};
+        try {
+            const Machine machine = learn::machine_about(path(), *found);
+            return *found == speeds_of(machine) && is_plausible(machine) ? std::optional(machine) : std::nullopt;
+        } catch (error const&) {
+            return {};
+        }
+    }
+    /// Whether it is on the disk now.
+    bool write(Machine const& machine) const { return file_.write(speeds_of(machine)); }
+
+private:
+    using About = detail::KeyedFile::About;
+
+    [[nodiscard]] static About speeds_of(Machine const& machine) {
+        About about;
         learn::add_about(about, machine);
         return about;
     }
@@ -90,8 +129,7 @@ private:
                std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
     }
 
-    About about_;
-    std::string path_;
+    detail::KeyedFile file_;
 };
 
 namespace detail {
