@@ -154,6 +154,14 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
+/// Whether a clamp takes longer than to see that there are no bounds: it is two comparisons and two selections.
+inline constexpr bool slow_clamp =
+#if defined(__aarch64__)
+    true;
+#else
+    false;
+#endif
+
 /// Forces the value into a register. Otherwise g++ may fold a load into the instructions that use it. Several
 /// multiply-adds would then each read memory, and a masked move would read only when its mask is known. Nor does a
 /// compiler that may reorder sums look through it.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
@@ -27,14 +28,15 @@ struct FloatSums {
     /// Stores results. A residual is added to what `of` returns.
     struct End {
         V low, high;
+        bool bounded;
         [[nodiscard]] PRIMSEL_INLINE V of(V const& sum) const { return sum; }
         [[nodiscard]] PRIMSEL_INLINE V residual(const Element* src) const { return Pixels::template load<Arch>(src); }
         PRIMSEL_INLINE void store(Element* dst, V const& value) const {
-            Pixels::template store<Arch>(dst, clamp<Arch>(value, low, high));
+            Pixels::template store<Arch>(dst, slow_clamp ? value : clamp<Arch>(value, low, high));
         }
     };
     [[nodiscard]] PRIMSEL_INLINE End end(const float* /*behind the weights*/) const {
-        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)};
+        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high), slow_clamp && args.clamp.bounded()};
     }
 };
 
@@ -156,6 +158,7 @@ private:
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
         }
+        const Steps<Arch> steps(channels * sizeof(Element));
         const int out_w = s.out_w();  // divides
         const std::size_t row = static_cast<std::size_t>(out_w) * channels;
         for (int column = 0; column < out_w; column += columns) {
@@ -163,8 +166,46 @@ private:
             const std::size_t to = static_cast<std::size_t>(first) * row + static_cast<std::size_t>(ow) * channels;
             for (int k = begin; k < end; k += lanes<Arch>) {
                 const auto at = static_cast<std::size_t>(std::min(k, end - lanes<Arch>));
-                run_block<Arch, size, rows, columns, stride>(s, args, lines, left, at, to + at, row);
+                run_block<Arch, size, rows, columns, stride>(s, args, lines, steps, left, at, to + at, row);
             }
+        }
+    }
+
+    /// Whether loads add a distance in bytes to an address, but scale none in elements: ARM's.
+    template <class Arch>
+    static constexpr bool unscaled = registers<Arch> == 32 && lanes<Arch> == 4;
+
+    /// The distances in bytes between pixels of a row, where loads are unscaled.
+    template <class Arch>
+    class Steps {
+    public:
+        PRIMSEL_INLINE explicit Steps(std::size_t pixel_bytes) : pixels_(kept * pixel_bytes) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < kept; ++i) {
+                bytes_[i] = i * pixel_bytes;
+                // Otherwise the compiler adds one step to the address before, for each load.
+                if constexpr (unscaled<Arch>) asm("" : "+r"(bytes_[i]));
+            }
+        }
+        /// Returns the address of pixel i of the row at an address.
+        template <class E>
+        [[nodiscard]] PRIMSEL_INLINE E* at(E* row, std::size_t i) const {
+            return reinterpret_cast<E*>(reinterpret_cast<std::uintptr_t>(row) + i / kept * pixels_ + bytes_[i % kept]);
+        }
+
+    private:
+        static constexpr std::size_t kept = unscaled<Arch> ? 8 : 1;
+        std::size_t bytes_[kept], pixels_;
+    };
+
+    /// Returns the address of an element of a row: `to`, which is step i from `from`.
+    template <class Arch, class E>
+    [[nodiscard]] PRIMSEL_INLINE static E* address(Steps<Arch> const& steps, E* row, std::ptrdiff_t to,
+                                                   std::ptrdiff_t from, int i) {
+        if constexpr (unscaled<Arch>) {
+            return steps.at(row + from, static_cast<std::size_t>(i));
+        } else {
+            return row + to;
         }
     }
 
@@ -172,7 +213,8 @@ private:
     /// `to`; the next row's results lie `row` floats further on.
     template <class Arch, int size, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const Element* const* lines,
-                                         int first, std::size_t at, std::size_t to, std::size_t row) noexcept {
+                                         Steps<Arch> const& steps, int first, std::size_t at, std::size_t to,
+                                         std::size_t row) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
                       beside = size / 2;
         const auto channels = static_cast<std::ptrdiff_t>(Pixels::size(s.k));
@@ -192,7 +234,11 @@ private:
             if (i < size) {
                 PRIMSEL_UNROLL
                 for (std::ptrdiff_t tap = size * i; tap < size * (i + 1); ++tap) {
-                    weights[tap] = load<Arch>(args.weights + tap * channels + at);
+                    if constexpr (unscaled<Arch> && sizeof(Element) == sizeof(float)) {
+                        weights[tap] = load<Arch>(steps.at(args.weights + at, static_cast<std::size_t>(tap)));
+                    } else {
+                        weights[tap] = load<Arch>(args.weights + tap * channels + at);
+                    }
                 }
             }
             if (lines[i] == nullptr) continue;
@@ -201,7 +247,8 @@ private:
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = block.load(lines[i] + pixel);
+                const Floats<Arch> x = block.load(
+                    address<Arch>(steps, lines[i], pixel, first * channels + static_cast<std::ptrdiff_t>(at), j));
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -230,11 +277,21 @@ private:
                 }
             }
         }
+        if constexpr (slow_clamp && requires { end.bounded; }) {
+            if (end.bounded) {
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    PRIMSEL_UNROLL
+                    for (int c = 0; c < columns; ++c) sums[r][c] = clamp<Arch>(sums[r][c], end.low, end.high);
+                }
+            }
+        }
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                end.store(dst + static_cast<std::size_t>(r) * row + c * channels, sums[r][c]);
+                end.store(address<Arch>(steps, dst + static_cast<std::size_t>(r) * row, c * channels, 0, c),
+                          sums[r][c]);
             }
         }
     }

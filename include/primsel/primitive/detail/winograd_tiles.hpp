@@ -200,11 +200,13 @@ public:
         : residual_(args.residual),
           dst_(args.dst),
           bias_(args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at)),
-          clamp_(args.clamp) {}
+          clamp_(args.clamp),
+          bounded_(slow_clamp && args.clamp.bounded()) {}
     PRIMSEL_INLINE void operator()(V value, std::size_t to) const {
         value = value + bias_;
         if (residual_ != nullptr) value = value + V::load(residual_ + to);
-        value.clamped(clamp_.low, clamp_.high).store(dst_ + to);
+        if (!slow_clamp || bounded_) value = value.clamped(clamp_.low, clamp_.high);
+        value.store(dst_ + to);
     }
 
 private:
@@ -212,6 +214,7 @@ private:
     float* dst_;
     V bias_;
     Clamp clamp_;
+    bool bounded_;
 };
 
 /// One element of each of several kernels, one for each lane of a vector.
@@ -377,6 +380,7 @@ private:
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
+        [[maybe_unused]] const bool whole = target.height == m && target.width == m;
         for (std::size_t at = begin; at < end; at += n) {
             const Finish<n> finish(args, at);
             sandwich<output_matrix<m, r, P>, V>(
@@ -384,8 +388,12 @@ private:
                     return V::load(src + (row * size + column) * tap_stride + at);
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
-                    if (row >= target.height || column >= target.width) return;
-                    finish(value, (target.first + row * target.row + column) * target.stride + at);
+                    if ((!slow_clamp || !whole) && (row >= target.height || column >= target.width)) return;
+                    if constexpr (slow_clamp) {
+                        finish(value, (target.first + row * target.row) * target.stride + column * target.stride + at);
+                    } else {
+                        finish(value, (target.first + row * target.row + column) * target.stride + at);
+                    }
                 });
         }
     }
