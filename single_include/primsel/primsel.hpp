@@ -12897,6 +12897,14 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
+/// Whether a clamp takes longer than to see that there are no bounds: it is two comparisons and two selections.
+inline constexpr bool slow_clamp =
+#if defined(__aarch64__)
+    true;
+#else
+    false;
+#endif
+
 /// Forces the value into a register. Otherwise g++ may fold a load into the instructions that use it. Several
 /// multiply-adds would then each read memory, and a masked move would read only when its mask is known. Nor does a
 /// compiler that may reorder sums look through it.
@@ -27271,6 +27279,7 @@ public:
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
@@ -27292,14 +27301,15 @@ struct FloatSums {
     /// Stores results. A residual is added to what `of` returns.
     struct End {
         V low, high;
+        bool bounded;
         [[nodiscard]] PRIMSEL_INLINE V of(V const& sum) const { return sum; }
         [[nodiscard]] PRIMSEL_INLINE V residual(const Element* src) const { return Pixels::template load<Arch>(src); }
         PRIMSEL_INLINE void store(Element* dst, V const& value) const {
-            Pixels::template store<Arch>(dst, clamp<Arch>(value, low, high));
+            Pixels::template store<Arch>(dst, slow_clamp ? value : clamp<Arch>(value, low, high));
         }
     };
     [[nodiscard]] PRIMSEL_INLINE End end(const float* /*behind the weights*/) const {
-        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)};
+        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high), slow_clamp && args.clamp.bounded()};
     }
 };
 
@@ -27421,6 +27431,7 @@ private:
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
         }
+        const Steps<Arch> steps(channels * sizeof(Element));
         const int out_w = s.out_w();  // divides
         const std::size_t row = static_cast<std::size_t>(out_w) * channels;
         for (int column = 0; column < out_w; column += columns) {
@@ -27428,8 +27439,46 @@ private:
             const std::size_t to = static_cast<std::size_t>(first) * row + static_cast<std::size_t>(ow) * channels;
             for (int k = begin; k < end; k += lanes<Arch>) {
                 const auto at = static_cast<std::size_t>(std::min(k, end - lanes<Arch>));
-                run_block<Arch, size, rows, columns, stride>(s, args, lines, left, at, to + at, row);
+                run_block<Arch, size, rows, columns, stride>(s, args, lines, steps, left, at, to + at, row);
             }
+        }
+    }
+
+    /// Whether loads add a distance in bytes to an address, but scale none in elements: ARM's.
+    template <class Arch>
+    static constexpr bool unscaled = registers<Arch> == 32 && lanes<Arch> == 4;
+
+    /// The distances in bytes between pixels of a row, where loads are unscaled.
+    template <class Arch>
+    class Steps {
+    public:
+        PRIMSEL_INLINE explicit Steps(std::size_t pixel_bytes) : pixels_(kept * pixel_bytes) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < kept; ++i) {
+                bytes_[i] = i * pixel_bytes;
+                // Otherwise the compiler adds one step to the address before, for each load.
+                if constexpr (unscaled<Arch>) asm("" : "+r"(bytes_[i]));
+            }
+        }
+        /// Returns the address of pixel i of the row at an address.
+        template <class E>
+        [[nodiscard]] PRIMSEL_INLINE E* at(E* row, std::size_t i) const {
+            return reinterpret_cast<E*>(reinterpret_cast<std::uintptr_t>(row) + i / kept * pixels_ + bytes_[i % kept]);
+        }
+
+    private:
+        static constexpr std::size_t kept = unscaled<Arch> ? 8 : 1;
+        std::size_t bytes_[kept], pixels_;
+    };
+
+    /// Returns the address of an element of a row: `to`, which is step i from `from`.
+    template <class Arch, class E>
+    [[nodiscard]] PRIMSEL_INLINE static E* address(Steps<Arch> const& steps, E* row, std::ptrdiff_t to,
+                                                   std::ptrdiff_t from, int i) {
+        if constexpr (unscaled<Arch>) {
+            return steps.at(row + from, static_cast<std::size_t>(i));
+        } else {
+            return row + to;
         }
     }
 
@@ -27437,7 +27486,8 @@ private:
     /// `to`; the next row's results lie `row` floats further on.
     template <class Arch, int size, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const Element* const* lines,
-                                         int first, std::size_t at, std::size_t to, std::size_t row) noexcept {
+                                         Steps<Arch> const& steps, int first, std::size_t at, std::size_t to,
+                                         std::size_t row) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
                       beside = size / 2;
         const auto channels = static_cast<std::ptrdiff_t>(Pixels::size(s.k));
@@ -27457,7 +27507,11 @@ private:
             if (i < size) {
                 PRIMSEL_UNROLL
                 for (std::ptrdiff_t tap = size * i; tap < size * (i + 1); ++tap) {
-                    weights[tap] = load<Arch>(args.weights + tap * channels + at);
+                    if constexpr (unscaled<Arch> && sizeof(Element) == sizeof(float)) {
+                        weights[tap] = load<Arch>(steps.at(args.weights + at, static_cast<std::size_t>(tap)));
+                    } else {
+                        weights[tap] = load<Arch>(args.weights + tap * channels + at);
+                    }
                 }
             }
             if (lines[i] == nullptr) continue;
@@ -27466,7 +27520,8 @@ private:
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = block.load(lines[i] + pixel);
+                const Floats<Arch> x = block.load(
+                    address<Arch>(steps, lines[i], pixel, first * channels + static_cast<std::ptrdiff_t>(at), j));
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -27495,11 +27550,21 @@ private:
                 }
             }
         }
+        if constexpr (slow_clamp && requires { end.bounded; }) {
+            if (end.bounded) {
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    PRIMSEL_UNROLL
+                    for (int c = 0; c < columns; ++c) sums[r][c] = clamp<Arch>(sums[r][c], end.low, end.high);
+                }
+            }
+        }
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                end.store(dst + static_cast<std::size_t>(r) * row + c * channels, sums[r][c]);
+                end.store(address<Arch>(steps, dst + static_cast<std::size_t>(r) * row, c * channels, 0, c),
+                          sums[r][c]);
             }
         }
     }
@@ -31321,11 +31386,13 @@ public:
         : residual_(args.residual),
           dst_(args.dst),
           bias_(args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at)),
-          clamp_(args.clamp) {}
+          clamp_(args.clamp),
+          bounded_(slow_clamp && args.clamp.bounded()) {}
     PRIMSEL_INLINE void operator()(V value, std::size_t to) const {
         value = value + bias_;
         if (residual_ != nullptr) value = value + V::load(residual_ + to);
-        value.clamped(clamp_.low, clamp_.high).store(dst_ + to);
+        if (!slow_clamp || bounded_) value = value.clamped(clamp_.low, clamp_.high);
+        value.store(dst_ + to);
     }
 
 private:
@@ -31333,6 +31400,7 @@ private:
     float* dst_;
     V bias_;
     Clamp clamp_;
+    bool bounded_;
 };
 
 /// One element of each of several kernels, one for each lane of a vector.
@@ -31498,6 +31566,7 @@ private:
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
+        [[maybe_unused]] const bool whole = target.height == m && target.width == m;
         for (std::size_t at = begin; at < end; at += n) {
             const Finish<n> finish(args, at);
             sandwich<output_matrix<m, r, P>, V>(
@@ -31505,8 +31574,12 @@ private:
                     return V::load(src + (row * size + column) * tap_stride + at);
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
-                    if (row >= target.height || column >= target.width) return;
-                    finish(value, (target.first + row * target.row + column) * target.stride + at);
+                    if ((!slow_clamp || !whole) && (row >= target.height || column >= target.width)) return;
+                    if constexpr (slow_clamp) {
+                        finish(value, (target.first + row * target.row) * target.stride + column * target.stride + at);
+                    } else {
+                        finish(value, (target.first + row * target.row + column) * target.stride + at);
+                    }
                 });
         }
     }
