@@ -107,13 +107,12 @@ concept DotsFour = requires(typename V::Integers v) { V::dot_4(v, v, v); };
 
 [[nodiscard]] constexpr bool has_byte_loops(ConvShape const& s) {
     const bool square = s.fh == s.fw && (s.fw == 3 || s.fw == 5 || s.fw == 7);
-    return square && s.stride_h == s.stride_w && (s.stride_w == 1 || (s.stride_w == 2 && !s.dilated()));
+    return square && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
 }
 
-/// Depthwise convolution of hwc_u8 by 3x3, 5x5 and 7x7 kernels of stride 1 or 2, or dilated ones of stride 1, `bytes`
-/// channels at a time. Four rows of an image column are interleaved, so that each 32-bit integer holds a channel's
-/// bytes; one dot product then adds four taps. Interleaved, the channels of a vector form four groups: group g has
-/// channels 4 g to 4 g + 3 of each 16.
+/// Depthwise convolution of hwc_u8 by 3x3, 5x5 and 7x7 kernels of stride 1 or 2, `bytes` channels at a time. Four rows
+/// of an image column are interleaved, so that each 32-bit integer holds a channel's bytes; one dot product then adds
+/// four taps. Interleaved, the channels of a vector form four groups: group g has channels 4 g to 4 g + 3 of each 16.
 ///
 /// Packed weights of a vector of channels are, for each four kernel rows, each kernel column and each group, bytes or
 /// pairs of 16-bit numbers; then their scales and sums in the order of the groups.
@@ -162,8 +161,7 @@ struct DepthwiseBytes {
     /// under an output row, dot products, and 25 end four groups. The sums of 7x7 kernels do not fit the registers: on
     /// a Xeon with AVX-512 they take 1.5 times as long.
     [[nodiscard]] static double operations(ConvShape const& s) {
-        const int apart = std::min(s.dilation_w, s.out_w());
-        const double columns = (s.out_w() - apart) * s.stride_w + 1.0 * s.fw * apart, dots = four ? 1 : 4,
+        const double columns = (s.out_w() - 1) * s.stride_w + s.fw, dots = four ? 1 : 4,
                      of_column = 8 + groups * (dots * s.fw / s.stride_w + (four ? 0 : 2));
         return (s.fw == 7 ? 1.5 : 1.0) * s.out_h() * static_cast<double>(hwc_u8::pixel(s.k)) / groups *
                (fours(s.fh) * of_column * columns + 25.0 * s.out_w());
@@ -241,35 +239,31 @@ private:
         void compute(int row) {
             const std::uint8_t* lines[size];
             for (int i = 0; i < size; ++i) {
-                const int h = row * stride - s.pad_top + i * s.dilation_h;
+                const int h = row * stride - s.pad_top + i;
                 lines[i] = h >= 0 && h < s.h ? image + static_cast<std::ptrdiff_t>(h) * s.w * pixel : nullptr;
             }
-            // Results that lie a dilation apart share columns of the image.
-            const int out_w = s.out_w(), apart = s.dilation_w;
-            for (int first = 0; first < std::min(apart, out_w); ++first) {
-                const int results = (out_w - first + apart - 1) / apart, columns = (results - 1) * stride + size;
-                std::ptrdiff_t to = (static_cast<std::ptrdiff_t>(row) * out_w + first) * pixel;
-                Integers sums[live][groups];
+            Integers sums[live][groups];
+            PRIMSEL_UNROLL
+            for (int i = 0; i < live; ++i) {
                 PRIMSEL_UNROLL
-                for (int i = 0; i < live; ++i) {
-                    PRIMSEL_UNROLL
-                    for (int group = 0; group < groups; ++group) sums[i][group] = V::load(start + group * lanes);
-                }
-                for (int column = 0; column < columns; column += period) {
-                    [&]<int... phase>(std::integer_sequence<int, phase...>) {
-                        (step<phase>(lines, sums, column + phase, columns, first, to), ...);
-                    }(std::make_integer_sequence<int, period>{});
-                }
+                for (int group = 0; group < groups; ++group) sums[i][group] = V::load(start + group * lanes);
+            }
+            const int out_w = s.out_w(), columns = (out_w - 1) * stride + size;
+            std::ptrdiff_t to = static_cast<std::ptrdiff_t>(row) * out_w * pixel;
+            for (int column = 0; column < columns; column += period) {
+                [&]<int... phase>(std::integer_sequence<int, phase...>) {
+                    (step<phase>(lines, sums, column + phase, columns, to), ...);
+                }(std::make_integer_sequence<int, period>{});
             }
         }
 
-        /// Adds a column of those under the kernel at result `first` and at those behind it to the sums of all outputs
-        /// that read it, and stores the output that reads no further one.
+        /// Adds a column of the image, counted from the first one under the kernel, to the sums of all outputs that
+        /// read it, and stores the output that reads no further one.
         template <int phase>
         PRIMSEL_INLINE void step(const std::uint8_t* const (&lines)[size], Integers (&sums)[live][groups], int column,
-                                 int columns, int first, std::ptrdiff_t& to) const {
+                                 int columns, std::ptrdiff_t& to) const {
             if (column >= columns) return;
-            const int w = first + column * s.dilation_w - s.pad_left;
+            const int w = column - s.pad_left;
             const bool inside = w >= 0 && w < s.w;
             PRIMSEL_UNROLL
             for (int four_rows = 0; four_rows < rows_of_four; ++four_rows) {
@@ -298,7 +292,7 @@ private:
                 constexpr int done = (2 * period + phase - (size - 1)) / stride % live;
                 if (column >= size - 1) {
                     store(sums[done], to);
-                    to += s.dilation_w * pixel;
+                    to += pixel;
                 }
                 PRIMSEL_UNROLL
                 for (int group = 0; group < groups; ++group) sums[done][group] = V::load(start + group * lanes);
