@@ -14471,6 +14471,9 @@ struct TileArgs {
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
+    /// Whether the parts of a deep panel stay in L1, not only in L2: otherwise each tile reads them from L2, and few
+    /// prefetched lines arrive meanwhile. For a product that is one run in whichever rows it is computed.
+    bool near_parts = false;
     float* c = nullptr;
     std::size_t c_stride = 0;
     /// The number of columns of C that exist: at most the width of the panel.
@@ -14896,42 +14899,39 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     }
 }
 
-/// The floats of a panel that stay in L1 beside rows of A.
-inline constexpr int part_floats = 8 << 10;
+/// The floats of a panel that stay in L2 beside as many prefetched ones.
+inline constexpr int part_floats = l2_floats / 16 * 3;
+/// Those that stay in L1 beside rows of A.
+inline constexpr int near_part_floats = 8 << 10;
 
-/// Multiplies rows [first, last) of A with one panel that is `vectors` wide. A panel too large for L1 is taken in
-/// parts, whose sums are added up in C: each tile would read it from L2, and meanwhile few prefetched lines arrive. The
-/// parts do not depend on the number of rows, so that the bits do not depend on how rows are divided among threads.
-template <class Arch, int vectors>
-void multiply_parts(TileArgs const& t, int first, int last) noexcept {
-    constexpr int width = vectors * lanes<Arch>;
-    const int depth = t.outer * t.inner * t.run, parts = (depth * width + part_floats - 1) / part_floats;
-    if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
-    TileArgs part = t;
-    int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
-    const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
-    // Nothing is passed over within a kernel row.
-    if (t.outer == 1) part.skipped_of_b = 0;
-    const int whole = *split, size = (whole + parts - 1) / parts;
-    for (int begin = 0; begin < whole; begin += size) {
-        const bool last_part = begin + size >= whole;
-        *split = last_part ? whole - begin : size;
-        part.a = t.a + static_cast<std::size_t>(begin) * step;
-        part.accumulate = t.accumulate || begin > 0;
-        part.row_bias = last_part ? t.row_bias : nullptr;
-        part.column_bias = last_part ? t.column_bias : nullptr;
-        part.residual = last_part ? t.residual : nullptr;
-        part.clamp = last_part ? t.clamp : Clamp{};
-        multiply_parts<Arch, vectors>(part, first, last);
-        part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
-                  static_cast<std::size_t>(width);
-    }
-}
-/// Multiplies rows [first, last) of A with one panel that is `width` floats wide.
+/// Multiplies rows [first, last) of A with one panel that is `width` floats wide. A panel too large for L2 is taken in
+/// parts, whose sums are added up in C. The parts do not depend on the number of rows, so that the bits do not depend
+/// on how rows are divided among threads.
 template <class Arch>
 void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        multiply_parts<Arch, vectors>(t, first, last);
+        const int depth = t.outer * t.inner * t.run, most = t.near_parts ? near_part_floats : part_floats,
+                  parts = (depth * width + most - 1) / most;
+        if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
+        TileArgs part = t;
+        int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
+        const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
+        // Nothing is passed over within a kernel row.
+        if (t.outer == 1) part.skipped_of_b = 0;
+        const int whole = *split, size = (whole + parts - 1) / parts;
+        for (int begin = 0; begin < whole; begin += size) {
+            const bool last_part = begin + size >= whole;
+            *split = last_part ? whole - begin : size;
+            part.a = t.a + static_cast<std::size_t>(begin) * step;
+            part.accumulate = t.accumulate || begin > 0;
+            part.row_bias = last_part ? t.row_bias : nullptr;
+            part.column_bias = last_part ? t.column_bias : nullptr;
+            part.residual = last_part ? t.residual : nullptr;
+            part.clamp = last_part ? t.clamp : Clamp{};
+            multiply_rows<Arch, vectors>(part, first, last);
+            part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
+                      static_cast<std::size_t>(width);
+        }
     });
 }
 
@@ -29031,6 +29031,7 @@ private:
                 .outer_step = static_cast<std::size_t>(step) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
+                .near_parts = s.taps() == 1 && !s.padded(),
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
@@ -30174,7 +30175,7 @@ void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
     const int column = panel * gemm::panel_width<Arch>, width = gemm::panel_columns<Arch>(column, p.columns);
     const auto at = static_cast<std::size_t>(column);
     const float* panel_of_b = p.packed + static_cast<std::size_t>(p.taps * p.run) * at;
-    // The number of taps whose part of the panel stays in L1; the sums of the parts are added up in C.
+    // The number of taps whose part of the panel stays in L2; the sums of the parts are added up in C.
     const int tap_floats = p.run * width, most_taps = std::max(1, gemm::part_floats / tap_floats);
     for (int tap = 0; tap < std::max(p.taps, 1); tap += most_taps) {
         const int taps = std::min(most_taps, p.taps - tap);
@@ -31757,6 +31758,7 @@ private:
                                          .a_stride = v_stride,
                                          .run = s.c,
                                          .fetch_end = args.weights + packed_floats<Arch>(s),
+                                         .near_parts = true,
                                          .c = y + tap * slot,
                                          .c_stride = y_stride};
             gemm::multiply_panels<Arch>(product, 0, tiles, s.k, args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));

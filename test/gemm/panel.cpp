@@ -64,7 +64,7 @@ TEST_CASE(
     struct Walk {
         int outer, inner, run, skipped;
     };
-    const int part = gemm::part_floats / gemm::panel_width<Arch>, m = 9;
+    const int part = gemm::near_part_floats / gemm::panel_width<Arch>, m = 9;
     for (const auto& [outer, inner, run, skipped] :
          {Walk{1, 1, part, 0}, Walk{1, 1, 2 * part + 3, 0}, Walk{3, 1, part + 1, 0}, Walk{3, 2, part / 2 + 5, 7},
           Walk{1, 3, part + 2, 0}, Walk{5, 1, part / 3, 2}}) {
@@ -94,6 +94,7 @@ TEST_CASE(
                              .inner_step = static_cast<std::size_t>(inner_step),
                              .skipped_of_b = skipped,
                              .b = b.data(),
+                             .near_parts = outer * inner == 1,
                              .c = whole.data(),
                              .c_stride = static_cast<std::size_t>(columns),
                              .columns = columns,

@@ -261,6 +261,7 @@ private:
                 .outer_step = static_cast<std::size_t>(step) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
+                .near_parts = s.taps() == 1 && !s.padded(),
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,

@@ -176,6 +176,7 @@ private:
                                          .a_stride = v_stride,
                                          .run = s.c,
                                          .fetch_end = args.weights + packed_floats<Arch>(s),
+                                         .near_parts = true,
                                          .c = y + tap * slot,
                                          .c_stride = y_stride};
             gemm::multiply_panels<Arch>(product, 0, tiles, s.k, args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));

@@ -80,7 +80,7 @@ void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
     const int column = panel * gemm::panel_width<Arch>, width = gemm::panel_columns<Arch>(column, p.columns);
     const auto at = static_cast<std::size_t>(column);
     const float* panel_of_b = p.packed + static_cast<std::size_t>(p.taps * p.run) * at;
-    // The number of taps whose part of the panel stays in L1; the sums of the parts are added up in C.
+    // The number of taps whose part of the panel stays in L2; the sums of the parts are added up in C.
     const int tap_floats = p.run * width, most_taps = std::max(1, gemm::part_floats / tap_floats);
     for (int tap = 0; tap < std::max(p.taps, 1); tap += most_taps) {
         const int taps = std::min(most_taps, p.taps - tap);
