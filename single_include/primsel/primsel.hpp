@@ -13262,9 +13262,10 @@ struct DenseOnBatch {
 }  // namespace cost::detail
 
 /// Overwrites seconds[i] for each query whose op has coefficients in its layout and form. Leaves the others, and ops
-/// without any work, as they are. `fitted` is sorted by op.
+/// without any work, as they are; with `only_narrow` also those on floats. `fitted` is sorted by op.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
-                               Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+                               Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds,
+                               bool only_narrow = false) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
         cost::detail::DenseOnBatch on_batch;
         const bool asked = on_batch.ask(kernels, queries[i], kernels.layouts[queries[i].layout].epilogue != nullptr);
@@ -13272,6 +13273,7 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
         const auto tensors = kernels.op_tensors(*query.layer, query.layout);
         if (!tensors) continue;
+        if (only_narrow && kernels.layouts[*tensors].precision == Precision::float32) continue;
         seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
                                                   kernels.layouts[*tensors].name, query, seconds[i]);
     }
@@ -13279,8 +13281,9 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
 /// The same for layout transforms: the op "transform" in the layout that is read.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const TransformQuery> queries,
-                               std::span<double> seconds) {
+                               std::span<double> seconds, bool only_narrow = false) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (only_narrow && kernels.layouts[queries[i].from].precision == Precision::float32) continue;
         seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, "transform",
                                                   kernels.layouts[queries[i].from].name, queries[i], seconds[i]);
     }
@@ -14288,8 +14291,9 @@ concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions
 
 /// Weighs Analytical's terms, for the speeds of this machine, by coefficients that were fitted in advance. Convolutions
 /// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
-/// several have the layer, the last one counts; so do layout transforms. Whatever has no coefficients gets Analytical's
-/// prediction.
+/// several have the layer, the last one counts; so do layout transforms. Layers on elements of 8 or 16 bits that have
+/// none use those of the first OpModel: Analytical's terms miss the conversions of such elements on every Arch.
+/// Whatever has no coefficients gets Analytical's prediction.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
@@ -14304,10 +14308,12 @@ public:
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
+        predict_fitted_ops(first_ops(), analytical_, kernels, queries, seconds, true);
         (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
+        predict_fitted_ops(first_ops(), analytical_, kernels, queries, seconds, true);
         (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
 
@@ -14323,6 +14329,16 @@ private:
     [[nodiscard]] static std::span<const ConvCoefficients> convolutions() {
         std::span<const ConvCoefficients> result;
         static_cast<void>(((result = convolutions_of<Models>(), !result.empty()) || ...));
+        return result;
+    }
+    template <class M>
+    [[nodiscard]] static std::span<const OpCoefficients> all_ops_of() {
+        if constexpr (OpModel<M>) return M::ops;
+        return {};
+    }
+    [[nodiscard]] static std::span<const OpCoefficients> first_ops() {
+        std::span<const OpCoefficients> result;
+        static_cast<void>(((result = all_ops_of<Models>(), !result.empty()) || ...));
         return result;
     }
     template <class M>

@@ -53,6 +53,11 @@ struct FittedConvolutions {
 struct FittedElsewhere : Fitted {
     static constexpr std::string_view arch = "elsewhere";
 };
+struct FittedBytesElsewhere {
+    static constexpr std::string_view arch = "elsewhere";
+    static constexpr ps::OpCoefficients ops[] = {{"max_pool", "hwc", {3e-3, 0, 0, 0, 0}},
+                                                 {"max_pool", "hwc_u8", {2e-3, 0, 0, 0, 0}}};
+};
 struct NoArch {
     [[maybe_unused]] static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 2, 0, 0, 0}}};
 };
@@ -127,6 +132,18 @@ TEST_CASE(
         CHECK(laws::predict(here, moved, ops) == laws::predict(analytical, all_kernels, ops));
         CHECK(laws::predict(elsewhere, moved, ops) == fitted);
     }
+}
+
+TEST_CASE("layers on bytes have the coefficients of the first model where their own Arch has none") {
+    const ps::Kernels kernels =
+        ps::make_kernels<ps::TypeList<>, ps::default_arch, ps::TypeList<ps::chw, ps::hwc, ps::hwc_u8>>();
+    const ps::SemiEmpirical<FittedBytesElsewhere, Fitted> model;
+    const ps::PoolParams pool{.kind = ps::PoolKind::max, .window = 3, .stride = 2};
+    const auto seconds = [&](auto const& costs, std::string_view layout) {
+        return predict(costs, kernels, pool, {64, 15, 15}, 1, kernels.find_layout(layout));
+    };
+    CHECK(seconds(model, "hwc_u8") == doctest::Approx(2e-3));
+    CHECK(seconds(model, "hwc") == seconds(ps::Analytical(), "hwc"));
 }
 
 TEST_CASE("coefficients weigh what Analytical knows of a convolution, for as many images as are taken at once") {

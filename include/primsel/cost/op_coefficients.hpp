@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/work.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/layer/all.hpp>
@@ -90,9 +91,10 @@ struct DenseOnBatch {
 }  // namespace cost::detail
 
 /// Overwrites seconds[i] for each query whose op has coefficients in its layout and form. Leaves the others, and ops
-/// without any work, as they are. `fitted` is sorted by op.
+/// without any work, as they are; with `only_narrow` also those on floats. `fitted` is sorted by op.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
-                               Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+                               Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds,
+                               bool only_narrow = false) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
         cost::detail::DenseOnBatch on_batch;
         const bool asked = on_batch.ask(kernels, queries[i], kernels.layouts[queries[i].layout].epilogue != nullptr);
@@ -100,6 +102,7 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
         const auto tensors = kernels.op_tensors(*query.layer, query.layout);
         if (!tensors) continue;
+        if (only_narrow && kernels.layouts[*tensors].precision == Precision::float32) continue;
         seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
                                                   kernels.layouts[*tensors].name, query, seconds[i]);
     }
@@ -107,8 +110,9 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
 /// The same for layout transforms: the op "transform" in the layout that is read.
 inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                Kernels const& kernels, std::span<const TransformQuery> queries,
-                               std::span<double> seconds) {
+                               std::span<double> seconds, bool only_narrow = false) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (only_narrow && kernels.layouts[queries[i].from].precision == Precision::float32) continue;
         seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, "transform",
                                                   kernels.layouts[queries[i].from].name, queries[i], seconds[i]);
     }

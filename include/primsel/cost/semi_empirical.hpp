@@ -32,8 +32,9 @@ concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions
 
 /// Weighs Analytical's terms, for the speeds of this machine, by coefficients that were fitted in advance. Convolutions
 /// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
-/// several have the layer, the last one counts; so do layout transforms. Whatever has no coefficients gets Analytical's
-/// prediction.
+/// several have the layer, the last one counts; so do layout transforms. Layers on elements of 8 or 16 bits that have
+/// none use those of the first OpModel: Analytical's terms miss the conversions of such elements on every Arch.
+/// Whatever has no coefficients gets Analytical's prediction.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
@@ -48,10 +49,12 @@ public:
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
+        predict_fitted_ops(first_ops(), analytical_, kernels, queries, seconds, true);
         (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
+        predict_fitted_ops(first_ops(), analytical_, kernels, queries, seconds, true);
         (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
 
@@ -67,6 +70,16 @@ private:
     [[nodiscard]] static std::span<const ConvCoefficients> convolutions() {
         std::span<const ConvCoefficients> result;
         static_cast<void>(((result = convolutions_of<Models>(), !result.empty()) || ...));
+        return result;
+    }
+    template <class M>
+    [[nodiscard]] static std::span<const OpCoefficients> all_ops_of() {
+        if constexpr (OpModel<M>) return M::ops;
+        return {};
+    }
+    [[nodiscard]] static std::span<const OpCoefficients> first_ops() {
+        std::span<const OpCoefficients> result;
+        static_cast<void>(((result = all_ops_of<Models>(), !result.empty()) || ...));
         return result;
     }
     template <class M>
