@@ -34,7 +34,7 @@ concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions
 /// use the first of Models that is a non-empty ConvModel. Other layers use the OpModels of the kernels' Arch; if
 /// several have the layer, the last one counts; so do layout transforms. Layers on elements of 8 or 16 bits that have
 /// none use those of the first OpModel: Analytical's terms miss the conversions of such elements on every Arch.
-/// Whatever has no coefficients gets Analytical's prediction.
+/// The rest gets the predictions of Analytical.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
