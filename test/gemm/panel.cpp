@@ -65,9 +65,9 @@ TEST_CASE(
         int outer, inner, run, skipped;
     };
     const int part = gemm::near_part_floats / gemm::panel_width<Arch>, m = 9;
-    for (const auto& [outer, inner, run, skipped] :
-         {Walk{1, 1, part, 0}, Walk{1, 1, 2 * part + 3, 0}, Walk{3, 1, part + 1, 0}, Walk{3, 2, part / 2 + 5, 7},
-          Walk{1, 3, part + 2, 0}, Walk{5, 1, part / 3, 2}}) {
+    for (const Walk walk : {Walk{1, 1, part, 0}, Walk{1, 1, 2 * part + 3, 0}, Walk{3, 1, part + 1, 0},
+                            Walk{3, 2, part / 2 + 5, 7}, Walk{1, 3, part + 2, 0}, Walk{5, 1, part / 3, 2}}) {
+        const int outer = walk.outer, inner = walk.inner, run = walk.run, skipped = walk.skipped;
         for (const int width : {gemm::panel_width<Arch>, ps::lanes<Arch>}) {
             CAPTURE(outer);
             CAPTURE(inner);
