@@ -64,11 +64,14 @@ TEST_CASE(
     struct Walk {
         int outer, inner, run, skipped;
     };
-    const int part = gemm::near_part_floats / gemm::panel_width<Arch>, m = 9;
-    for (const Walk walk : {Walk{1, 1, part, 0}, Walk{1, 1, 2 * part + 3, 0}, Walk{3, 1, part + 1, 0},
-                            Walk{3, 2, part / 2 + 5, 7}, Walk{1, 3, part + 2, 0}, Walk{5, 1, part / 3, 2}}) {
-        const int outer = walk.outer, inner = walk.inner, run = walk.run, skipped = walk.skipped;
-        for (const int width : {gemm::panel_width<Arch>, ps::lanes<Arch>}) {
+    const int m = 9;
+    for (const int width : {gemm::panel_width<Arch>, ps::lanes<Arch>}) {
+        // The depth of a part, of those in L1 and those in L2; all walks but the first have several parts.
+        const int near = gemm::near_part_floats / width, far = gemm::part_floats / width;
+        for (const Walk walk :
+             {Walk{1, 1, near, 0}, Walk{1, 1, 2 * near + 3, 0}, Walk{3, 1, near + 1, 0}, Walk{3, 2, near / 2 + 5, 7},
+              Walk{1, 3, near + 2, 0}, Walk{5, 1, near / 3, 2}, Walk{1, 1, far + 3, 0}, Walk{3, 1, far / 2, 2}}) {
+            const int outer = walk.outer, inner = walk.inner, run = walk.run, skipped = walk.skipped;
             CAPTURE(outer);
             CAPTURE(inner);
             CAPTURE(run);
@@ -94,7 +97,7 @@ TEST_CASE(
                              .inner_step = static_cast<std::size_t>(inner_step),
                              .skipped_of_b = skipped,
                              .b = b.data(),
-                             .near_parts = outer * inner == 1,
+                             .near_parts = outer * inner * run < far,
                              .c = whole.data(),
                              .c_stride = static_cast<std::size_t>(columns),
                              .columns = columns,

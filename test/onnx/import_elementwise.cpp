@@ -269,6 +269,13 @@ TEST_CASE("a quotient by a constant before a function with steps is no product w
         CHECK(kinds(ps::simplify(made("Abs", {}).graph)) == Strings{"input", "scale", "abs"});
         CHECK(kinds(ps::simplify(made("Floor", {}).graph)).size() == 4);
     }
+    // The quotient has the axes that it has where it is read: the sums are those of rows of six.
+    std::vector<float> x;
+    for (int i = 0; i < 24; ++i) x.push_back(static_cast<float>(i) * 49.0F);
+    Model squeezed({1, 4, 1, 6});
+    squeezed.floats("d", {}, {49.0F}).integers("two", {2}).node("Div", {"x", "d"}, {"q"});
+    squeezed.node("Squeeze", {"q", "two"}, {"s"}).node("Floor", {"s"}, {"f"}).node("ReduceSum", {"f", "two"}, {"y"});
+    CHECK(run(parse(squeezed.bytes()), x) == std::vector<double>{15, 51, 87, 123});
 }
 
 TEST_CASE("Not takes booleans only") {

@@ -114,8 +114,7 @@ public:
         for (auto& value : scaled) value = min<Arch>(high_, value);
     }
 
-    /// Stores the first `count` bytes of each run. Values are at most `largest`; NaN becomes the
-    /// lower bound.
+    /// Stores the first `count` bytes of each run. Values are at most `largest`; NaN becomes the lower bound.
     PRIMSEL_INLINE void store_runs(Floats<Arch> const (&scaled)[vectors], std::uint8_t* const (&dst)[runs],
                                    int count) const {
         // Integers saturate to bytes. Values below the least integer, and NaN, become the least integer.

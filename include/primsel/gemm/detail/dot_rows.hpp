@@ -13,7 +13,7 @@ namespace primsel::inline PRIMSEL_ABI::gemm {
 
 /// The columns of a panel.
 inline constexpr int dot_columns = 32;
-/// The most rows of a product: those of two tiles of the matrix unit, or of four tiles in registers.
+/// The most rows of a product: those of two tiles of the matrix unit, or of several tiles in registers.
 inline constexpr int dot_rows = PRIMSEL_HAS_AMX ? 32 : 48;
 
 /// Rows of a matrix A, and a panel of a matrix B. The depth is walked as outer x inner x run, as in TileArgs; distances

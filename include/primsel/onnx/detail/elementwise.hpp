@@ -128,11 +128,13 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
     return Operand{x.dims, node, {}};
 }
 
-/// The operand of a function with steps; a quotient, correctly rounded, as 49 times the rounded 1 / 49 is less than 1.
+/// The operand of a function with steps; a quotient by one number is rounded correctly, as 49 times the rounded 1 / 49
+/// is less than 1.
 [[nodiscard]] inline Operand before_steps(Builder& build, Operand x) {
     const auto found = x.node ? build.quotients.find(*x.node) : build.quotients.end();
     if (found == build.quotients.end()) return x;
-    return emit_binary(build, BinaryKind::divide, found->second.first, found->second.second);
+    const Operand quotient = emit_binary(build, BinaryKind::divide, found->second.first, found->second.second);
+    return build.reshape(quotient, x.dims);
 }
 
 namespace detail {

@@ -32,11 +32,14 @@ struct FloatSums {
         [[nodiscard]] PRIMSEL_INLINE V of(V const& sum) const { return sum; }
         [[nodiscard]] PRIMSEL_INLINE V residual(const Element* src) const { return Pixels::template load<Arch>(src); }
         PRIMSEL_INLINE void store(Element* dst, V const& value) const {
-            Pixels::template store<Arch>(dst, slow_clamp ? value : clamp<Arch>(value, low, high));
+            store_bounded(dst, clamp<Arch>(value, low, high));
+        }
+        PRIMSEL_INLINE void store_bounded(Element* dst, V const& value) const {
+            Pixels::template store<Arch>(dst, value);
         }
     };
     [[nodiscard]] PRIMSEL_INLINE End end(const float* /*behind the weights*/) const {
-        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high), slow_clamp && args.clamp.bounded()};
+        return {broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high), args.clamp.bounded()};
     }
 };
 
@@ -277,7 +280,8 @@ private:
                 }
             }
         }
-        if constexpr (slow_clamp && requires { end.bounded; }) {
+        constexpr bool bounds_first = slow_clamp && requires { end.bounded; };
+        if constexpr (bounds_first) {
             if (end.bounded) {
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
@@ -290,8 +294,12 @@ private:
         for (int r = 0; r < rows; ++r) {
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                end.store(address<Arch>(steps, dst + static_cast<std::size_t>(r) * row, c * channels, 0, c),
-                          sums[r][c]);
+                Element* const at = address<Arch>(steps, dst + static_cast<std::size_t>(r) * row, c * channels, 0, c);
+                if constexpr (bounds_first) {
+                    end.store_bounded(at, sums[r][c]);
+                } else {
+                    end.store(at, sums[r][c]);
+                }
             }
         }
     }
