@@ -33,7 +33,13 @@ std::vector<std::string> every_text() {
     plan.total_seconds = 1.47325, plan.bound_seconds = 1.2, plan.predict_seconds = 1.5, plan.solve_seconds = 2.5;
     ps::Trace trace;
     trace.workers = 1473;
-    trace.steps.push_back({"relu", "relu", 1.47325, 1473.25e9, 1e9, 0.5, 1.97325});
+    trace.steps.push_back({.layer = "relu",
+                           .computed_by = "relu",
+                           .predicted = 1.47325,
+                           .operations = 1473.25e9,
+                           .bytes = 1e9,
+                           .begin = 0.5,
+                           .end = 1.97325});
     trace.predicted = trace.seconds = 1.47325;
     std::ostringstream printed;
     printed << plan << graph;
