@@ -3,6 +3,7 @@
 
 #include <primsel/core/config.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,7 @@ namespace primsel::inline PRIMSEL_ABI::engine::detail {
         filled.push_back(filled.back() + (count_of(i) > 0 ? 1U : 0U));
     }
     const double all = counts.back();
+    constexpr double rounding = 1e-13;  // of divergences that are equal but for the rounding of their terms
     std::size_t best = bins.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t reach = levels; reach <= bins.size(); ++reach) {
@@ -46,7 +48,8 @@ namespace primsel::inline PRIMSEL_ABI::engine::detail {
             }
             first = end;
         }
-        if (sum <= least) least = sum, best = reach;
+        if (sum > least + rounding * all) continue;
+        least = std::min(least, sum), best = reach;
     }
     return best;
 }
