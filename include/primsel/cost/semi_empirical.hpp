@@ -49,12 +49,12 @@ public:
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
-        predict_fitted_ops(first_ops(), analytical_, kernels, queries, seconds, true);
+        predict_fitted_ops(borrowed_ops(kernels.arch), analytical_, kernels, queries, seconds, true);
         (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
-        predict_fitted_ops(first_ops(), analytical_, kernels, queries, seconds, true);
+        predict_fitted_ops(borrowed_ops(kernels.arch), analytical_, kernels, queries, seconds, true);
         (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
 
@@ -72,21 +72,19 @@ private:
         static_cast<void>(((result = convolutions_of<Models>(), !result.empty()) || ...));
         return result;
     }
-    template <class M>
-    [[nodiscard]] static std::span<const OpCoefficients> all_ops_of() {
-        if constexpr (OpModel<M>) return M::ops;
-        return {};
+    /// Returns those of the first OpModel, unless it is one of this Arch.
+    [[nodiscard]] static std::span<const OpCoefficients> borrowed_ops([[maybe_unused]] std::string_view arch) {
+        std::span<const OpCoefficients> first;
+        static_cast<void>(((first = ops_of<Models>({}), !first.empty()) || ...));
+        const bool own = (... || (ops_of<Models>(arch).data() == first.data()));
+        return own ? std::span<const OpCoefficients>{} : first;
     }
-    [[nodiscard]] static std::span<const OpCoefficients> first_ops() {
-        std::span<const OpCoefficients> result;
-        static_cast<void>(((result = all_ops_of<Models>(), !result.empty()) || ...));
-        return result;
-    }
+    /// Returns those of any Arch where none is named.
     template <class M>
     [[nodiscard]] static std::span<const OpCoefficients> ops_of([[maybe_unused]] std::string_view arch) {
         if constexpr (OpModel<M>) {
             static_assert(std::ranges::is_sorted(M::ops, {}, &OpCoefficients::op));
-            if (arch == M::arch) return M::ops;
+            if (arch.empty() || arch == M::arch) return M::ops;
         }
         return {};
     }
