@@ -9,7 +9,7 @@ import sys
 from html import escape
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-RESULTS = TOP / "bench/results/2026-11-27-engines.md"
+RESULTS = TOP / "bench/results/2026-11-30-engines.md"
 CHART = TOP / "docs/images/engines.svg"
 COLOURS = ("#3949ab", "#26a69a", "#ef8f35")
 LEFT, BAR, GAP, SCALE, WIDTH, HEAD = 120, 9, 11, 250, 720, 66  # pixels; SCALE: of a ratio of 1
