@@ -34,7 +34,7 @@ def draw(machines):
              f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
              '<text x="12" y="20" font-size="14" font-weight="bold">Speed beside the fastest of five other engines, one thread (higher is faster)</text>']
     for index, machine in enumerate(machines):
-        x = LEFT + index * 150
+        x = 12 + index * 178
         parts += [f'<rect x="{x}" y="34" width="12" height="12" fill="{COLOURS[index]}"/>', f'<text x="{x + 18}" y="44">{escape(machine)}</text>']
     for index, network in enumerate(networks):
         top = HEAD + index * row
