@@ -15343,11 +15343,10 @@ private:
                              args.scratch + static_cast<std::size_t>(first) * depth);
         });
         const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
-        args.executor.parallel_for(blocks, [&args, depth](std::size_t block, std::size_t) {
-            const int begin = static_cast<int>(block) * rows, end = std::min(begin + rows, args.m);
-            for (int first = 0; first < args.n; first += width) {
-                run_panel<Arch>(args, begin, end, first, args.scratch + static_cast<std::size_t>(first) * depth);
-            }
+        args.executor.parallel_for(blocks * panels, [&args, depth, panels](std::size_t i, std::size_t) {
+            const int begin = static_cast<int>(i / panels) * rows, first = static_cast<int>(i % panels) * width;
+            run_panel<Arch>(args, begin, std::min(begin + rows, args.m), first,
+                            args.scratch + static_cast<std::size_t>(first) * depth);
         });
     }
 
@@ -28918,7 +28917,7 @@ struct DirectFrom {
             image = args.scratch;
         }
         const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(gemm::block_rows<Arch>);
-        const std::size_t blocks = (pixels + most - 1) / most;
+        const std::size_t blocks = copies(s) && too_large(s) ? 1 : (pixels + most - 1) / most;
         const int panels = gemm::panel_count<Arch>(s.group_k());
         const auto parts = static_cast<std::size_t>(s.groups * panels);
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
@@ -28974,8 +28973,12 @@ private:
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
     /// Returns whether a copy of the whole image would not stay in L2.
-    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
+    [[nodiscard]] static constexpr bool too_large(ConvShape const& s) {
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
+    /// A single strip is the whole image, of which threads share the copying and the panels.
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
+        return too_large(s) && rows_per_block(s) < s.out_h();
     }
 
     /// Returns the operations of the products of run_ranges at the FMA peak: those around tiles, and for each kernel

@@ -1,3 +1,4 @@
+#include "blocks.hpp"
 #include "int8_laws.hpp"
 
 #include <primsel/primitive/direct_int8.hpp>
@@ -154,6 +155,22 @@ TEST_CASE(
 TEST_CASE("8 bits: sums that might overflow are refused") {
     CHECK(ps::DirectInt8::supports(laws::same_shape(3640, 1, 3, 3, 3)));
     CHECK(!ps::DirectInt8::supports(laws::same_shape(3641, 1, 3, 3, 3)));
+}
+
+TEST_CASE("8 bits: two threads share the results of every layer that is worth it") {
+    using Traits = ps::PrimitiveTraits<ps::DirectInt8, ps::default_arch>;
+    for (ps::ConvShape const& shape : blocks::shapes()) {
+        CAPTURE(to_string(shape));
+        ps::AlignedBuffer src(shape.in_shape().size()), dst(shape.out_shape().size()),
+            packed(Traits::packed_floats(shape)), scratch(Traits::scratch_floats(shape, 2));
+        blocks::Counts counts;
+        ps::DirectInt8::run<ps::default_arch>(shape, {.src = src.data(),
+                                                      .weights = packed.data(),
+                                                      .dst = dst.data(),
+                                                      .scratch = scratch.data(),
+                                                      .executor = counts});
+        CHECK(counts.last >= 2);
+    }
 }
 
 }  // namespace direct_int8_tests

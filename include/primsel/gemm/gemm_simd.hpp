@@ -108,11 +108,10 @@ private:
                              args.scratch + static_cast<std::size_t>(first) * depth);
         });
         const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
-        args.executor.parallel_for(blocks, [&args, depth](std::size_t block, std::size_t) {
-            const int begin = static_cast<int>(block) * rows, end = std::min(begin + rows, args.m);
-            for (int first = 0; first < args.n; first += width) {
-                run_panel<Arch>(args, begin, end, first, args.scratch + static_cast<std::size_t>(first) * depth);
-            }
+        args.executor.parallel_for(blocks * panels, [&args, depth, panels](std::size_t i, std::size_t) {
+            const int begin = static_cast<int>(i / panels) * rows, first = static_cast<int>(i % panels) * width;
+            run_panel<Arch>(args, begin, std::min(begin + rows, args.m), first,
+                            args.scratch + static_cast<std::size_t>(first) * depth);
         });
     }
 

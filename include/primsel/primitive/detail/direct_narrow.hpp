@@ -96,8 +96,7 @@ struct DirectNarrow {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int rows = rows_of_strip(s);
-        const auto strips = static_cast<std::size_t>((s.out_h() + rows - 1) / rows),
-                   panels_of = static_cast<std::size_t>(panels_inside(s) ? 1 : panels(s));
+        const auto strips = static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
         if (copies(s) && in_strips(s)) {
             args.executor.parallel_for(strips, [&s, &args, rows](std::size_t strip, std::size_t worker) {
                 const int first = static_cast<int>(strip) * rows, count = std::min(rows, s.out_h() - first);
@@ -120,13 +119,16 @@ struct DirectNarrow {
                 copy_row(s, args, 0, s.out_h(), static_cast<int>(i), args.scratch);
             });
         }
-        args.executor.parallel_for(strips * panels_of, [&, rows, image, panels_of](std::size_t block, std::size_t) {
-            const int first = static_cast<int>(block / panels_of) * rows, count = std::min(rows, s.out_h() - first);
+        const std::size_t parts = parts_of_panels(s, strips);
+        args.executor.parallel_for(strips * parts, [&, rows, image, parts](std::size_t block, std::size_t) {
+            const int first = static_cast<int>(block / parts) * rows, count = std::min(rows, s.out_h() - first);
             const std::size_t above = static_cast<std::size_t>(first * s.stride_h) * row_elements(s);
             const Walk walk(s, image + above, first, count, copies(s) ? copy_step(s, s.out_h()) : s.dilation_h);
             const core::AmxScope tiles(walk.tiles);
-            const int panel = static_cast<int>(block % panels_of);
-            products<Arch>(s, args, walk, panel, panels_inside(s) ? panels(s) : panel + 1, nullptr);
+            const auto begin = [&, parts](std::size_t part) {
+                return static_cast<int>(part * static_cast<std::size_t>(panels(s)) / parts);
+            };
+            products<Arch>(s, args, walk, begin(block % parts), begin(block % parts + 1), nullptr);
         });
     }
 
@@ -228,6 +230,12 @@ private:
     [[nodiscard]] static constexpr bool panels_inside(ConvShape const& s) {
         return patches(s) ||
                static_cast<std::size_t>(panels(s)) * floats_of<Weight>(panel_elements(s)) <= l2_floats / 8;
+    }
+    /// Into how many parts the panels of a strip fall, each with the strip a block: of one panel, or where panels
+    /// follow each other so few that threads can share a layer of few pixels.
+    [[nodiscard]] static std::size_t parts_of_panels(ConvShape const& s, std::size_t strips) {
+        const auto all = static_cast<std::size_t>(panels(s));
+        return panels_inside(s) ? std::min(all, (8 + strips - 1) / strips) : all;
     }
     [[nodiscard]] static constexpr bool patches(ConvShape const& s) {
         return PRIMSEL_HAS_AMX && s.groups == 1 && s.fh * s.fw > 1 &&
