@@ -114,16 +114,17 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
         }
         finish_edge<Arch>(t, buffer, rows, whole * lanes<Arch>);
     }
-    // One pass over the tile for each part of the epilogue: tests within one pass would multiply the code. Pointers
-    // advance by increments, since computing each address takes longer than a pass.
+    // One pass over the tile for each part of the epilogue: tests within one pass would multiply the code. A pass goes
+    // row by row, so that neighbouring lines of C are written one after the other. Pointers advance by increments,
+    // since computing each address takes longer than a pass.
     using V = Floats<Arch>;
     const auto each = [&sums, whole, stride = t.c_stride](auto* data, auto const& change) {
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) {
-            if (v >= whole) continue;
-            auto* at = data + v * lanes<Arch>;
+        for (int row = 0; row < rows; ++row, data += stride) {
             PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row, at += stride) change(sums[row][v], at);
+            for (int v = 0; v < vectors; ++v) {
+                if (v < whole) change(sums[row][v], data + v * lanes<Arch>);
+            }
         }
     };
     const auto add = [](V& sum, const float* at) { sum += load<Arch>(at); };
@@ -146,13 +147,19 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
         }
     }
     if (t.residual != nullptr) each(t.residual, add);
-    if (t.clamp.bounded()) {
-        const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+    const auto bound = [&sums](auto const& bounded) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) sums[row][v] = clamp<Arch>(sums[row][v], low, high);
+            for (int v = 0; v < vectors; ++v) sums[row][v] = bounded(sums[row][v]);
         }
+    };
+    // An infinite bound changes no value. ReLU has one.
+    if (t.clamp.low > -std::numeric_limits<float>::infinity()) {
+        bound([low = broadcast<Arch>(t.clamp.low)](V const& sum) { return max<Arch>(low, sum); });
+    }
+    if (t.clamp.high < std::numeric_limits<float>::infinity()) {
+        bound([high = broadcast<Arch>(t.clamp.high)](V const& sum) { return min<Arch>(high, sum); });
     }
     each(t.c, [](V const& sum, float* at) { store<Arch>(at, sum); });
 }
@@ -435,6 +442,10 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     t.c += static_cast<std::size_t>(first) * t.c_stride;
     if (t.row_bias != nullptr) t.row_bias += first;
     if (t.residual != nullptr) t.residual += static_cast<std::size_t>(first) * t.c_stride;
+    // Rows at equal distances throughout: the end of an image's row is no exception.
+    if (t.row_step == static_cast<std::size_t>(t.row_length) * t.a_stride) {
+        t.row_length = std::numeric_limits<int>::max();
+    }
     int column = first % t.row_length;
     const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
     const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
