@@ -23,3 +23,5 @@ template primsel::OpTable const&
 primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_u8, primsel::CompileAll>();
 template primsel::OpTable const&
 primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_bf16, primsel::CompileAll>();
+template primsel::OpTable const&
+primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_f16, primsel::CompileAll>();

@@ -4,10 +4,11 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/kernels/op_table.hpp>
 #include <primsel/op/all.hpp>
-#include <primsel/op/bf16.hpp>
 #include <primsel/op/dense_narrow.hpp>
 #include <primsel/op/int8.hpp>
 #include <primsel/op/narrow.hpp>
+#include <primsel/op/short_floats.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -146,6 +147,7 @@ void add(Params const& params, std::string const& detail, std::vector<ps::Shape>
             ps::OpIn<Params, ps::hwc_u8>::template run<ps::default_arch>(params, args);
         } && !requires { typename ps::OpIn<Params, ps::hwc_u8>::tensors; }) {
         benchmark::RegisterBenchmark(name("hwc_bf16").c_str(), run_narrow<ps::hwc_bf16, Params>, params, shapes, batch);
+        benchmark::RegisterBenchmark(name("hwc_f16").c_str(), run_narrow<ps::hwc_f16, Params>, params, shapes, batch);
         benchmark::RegisterBenchmark(name("hwc_u8").c_str(), run_narrow<ps::hwc_u8, Params>, params, shapes, batch);
     }
 }
@@ -274,6 +276,7 @@ const bool registered = [] {
         const ps::DenseParams params{.k = 4096, .bias = false};
         const ps::Shape shape{9216, 1, 1};
         benchmark::RegisterBenchmark(("dense-bf16" + name).c_str(), narrow_dense<ps::hwc_bf16>, params, shape, batch);
+        benchmark::RegisterBenchmark(("dense-f16" + name).c_str(), narrow_dense<ps::hwc_f16>, params, shape, batch);
         benchmark::RegisterBenchmark(("dense-int8" + name).c_str(), narrow_dense<ps::hwc_u8>, params, shape, batch);
     }
     add_new_kinds();

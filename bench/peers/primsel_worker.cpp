@@ -1,5 +1,5 @@
 // peers/primsel_worker MODEL.onnx INPUT.npy[,INPUT.npy...] THREADS [--costs default|measured] [--plan FILE]
-// [--max-error E] [--precision float32|bf16|int8]
+// [--max-error E] [--precision float32|f16|bf16|int8]
 //
 // primsel among the engines that engines.py and layers.py compare: loads the model, plans, and runs it once on the
 // processors 0 to THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as
@@ -21,6 +21,7 @@
 #include <primsel/plan/plan_file.hpp>
 #include <primsel/version.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -63,12 +64,10 @@ Options parse(int argc, char** argv) {
             options.plan = argv[i + 1];
         else if (option == "--max-error")
             options.planning.max_error = std::strtod(argv[i + 1], nullptr);
-        else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::int8))
-            options.planning.precision = ps::Precision::int8;
-        else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::bf16))
-            options.planning.precision = ps::Precision::bf16;
-        else if (option == "--precision" && argv[i + 1] == to_string_view(ps::Precision::float32))
-            options.planning.precision = ps::Precision::float32;
+        else if (const auto* const type = std::ranges::find_if(
+                     ps::all_precisions, [&](ps::Precision each) { return to_string_view(each) == argv[i + 1]; });
+                 option == "--precision" && type != ps::all_precisions.end())
+            options.planning.precision = *type;
         else
             ps::fail(option, ": no such option");
     }

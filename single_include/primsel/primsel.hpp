@@ -1025,12 +1025,21 @@ using Weight = std::pair<std::size_t, std::size_t>;
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The type in which a primitive multiplies, or of an op's weights, from the most to the least precise. Sums of
-/// products of bytes are integers, others floats.
-enum class Precision { float32, bf16, int8 };
+/// products of bytes are integers, others floats. Products of f16, float16 as storage, are those of floats.
+enum class Precision { float32, f16, bf16, int8 };
+
+inline constexpr std::array<Precision, 4> all_precisions{Precision::float32, Precision::f16, Precision::bf16,
+                                                         Precision::int8};
 
 [[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
-    constexpr std::string_view names[] = {"float32", "bf16", "int8"};
+    constexpr std::string_view names[] = {"float32", "f16", "bf16", "int8"};
     return names[static_cast<std::size_t>(precision)];
+}
+
+/// Returns whether what has to be at least as precise as `least` may be in `own`. Numbers beyond 65504 are infinite in
+/// f16, and not in bf16: f16 may be taken only where it is `least` itself.
+[[nodiscard]] constexpr bool allows(Precision least, Precision own) {
+    return own == Precision::f16 ? least == own : own <= least;
 }
 
 /// The speed of the machine that bounds the arithmetic of a phase.
@@ -7417,11 +7426,15 @@ struct PlanOptions {
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
     /// The least precise type in which a primitive may multiply, and of a dense layer's weights. With bf16 the plan
-    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; an engine has such primitives if
-    /// its policies list them (LowPrecision).
+    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; with f16 it stores float16 where
+    /// that is faster, and takes neither of the others. An engine has such primitives if its policies list them
+    /// (LowPrecision).
     Precision precision = Precision::float32;
     /// Layers that must be more precise than that, such as an error budget chooses (PrecisionPlanner).
     std::vector<LayerPrecision> layer_precisions = {};
+    /// Dense layers whose weights float16 has exactly (layers_of_f16_weights): they may keep them in it, whatever
+    /// precision and max_error are.
+    std::vector<std::string> f16_weights = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive, or what rounds the weights
     /// of a dense layer, may have.
     double max_error = std::numeric_limits<double>::infinity();
@@ -7644,7 +7657,7 @@ private:
     /// Whether the tensors that node i reads and writes may be in this layout.
     [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
-        return entry.precision <= allowed(i) && (!entry.needs_range || ranges_[i].all);
+        return primsel::allows(allowed(i), entry.precision) && (!entry.needs_range || ranges_[i].all);
     }
     /// The ranges that are known of a node's tensors: of its first input, and of all.
     struct KnownRanges {
@@ -7672,9 +7685,13 @@ private:
         return refusal_by_name(entry.id, node);
     }
     [[nodiscard]] std::string refusal(Precision own, std::size_t i) const {
-        if (own <= allowed(i)) return "";
-        const bool by_bound = bounds_[i] != nullptr && own <= options_.precision && !bounds_[i]->reason.empty();
+        if (primsel::allows(allowed(i), own)) return "";
+        const bool by_bound =
+            bounds_[i] != nullptr && primsel::allows(options_.precision, own) && !bounds_[i]->reason.empty();
         return by_bound ? bounds_[i]->reason : "its precision is below the allowed one";
+    }
+    [[nodiscard]] bool has_f16_weights(std::size_t i) const {
+        return std::ranges::find(options_.f16_weights, graph_[i].name) != options_.f16_weights.end();
     }
     [[nodiscard]] std::string refusal_by_name(std::string_view id, Node const& node) const {
         for (Refused const& refused : options_.refused) {
@@ -7684,6 +7701,8 @@ private:
     }
     /// Why an op whose weights are not floats must not run.
     [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
+        const bool is_exact = op.precision == Precision::f16 && !op.tensors.empty() && has_f16_weights(i);
+        if (is_exact) return refusal_by_name(op.id, graph_[i]);
         if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
         if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         return refusal_by_name(op.id, graph_[i]);
@@ -7730,7 +7749,7 @@ private:
                                           std::vector<bool> const& packs) const {
         Node const& node = graph_[i];
         const auto is_named = [&](std::size_t named) {
-            return bounds_[named] != nullptr ||
+            return bounds_[named] != nullptr || has_f16_weights(named) ||
                    std::ranges::find(options_.refused, graph_[named].name, &Refused::layer) != options_.refused.end();
         };
         if (is_named(i)) return i;
@@ -13219,17 +13238,27 @@ struct OpTime {
 }
 
 namespace cost::detail {
+/// Returns the layout whose coefficients one without any takes: elements of float16 take as many bytes and conversions
+/// as those of bfloat16.
+[[nodiscard]] constexpr std::string_view fitted_like(std::string_view layout) {
+    return layout == "hwc_f16" ? "hwc_bf16" : layout;
+}
 /// Returns the seconds by the coefficients of an op, or `otherwise` if it has none in the layout and form, or if there
 /// is nothing to do. `fitted` is sorted by op.
 [[nodiscard]] inline double fitted_seconds(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                            Kernels const& kernels, std::string_view op, std::string_view layout,
                                            auto const& query, double otherwise) {
-    auto found = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
-    if (found == fitted.end() || found->op != op) return otherwise;
+    auto each = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
+    if (each == fitted.end() || each->op != op) return otherwise;
     const OpWork work = Analytical::work(kernels, query);
-    while (found->layout != layout || found->form != work.counts.form) {
-        if (++found == fitted.end() || found->op != op) return otherwise;
+    const std::string_view form = work.counts.form;
+    const OpCoefficients* found = nullptr;
+    for (; each != fitted.end() && each->op == op; ++each) {
+        const bool own = each->layout == layout && each->form == form;
+        if (own || (each->layout == fitted_like(layout) && each->form == fitted_like(form))) found = &*each;
+        if (own) break;
     }
+    if (found == nullptr) return otherwise;
     const OpCoefficients::Terms parts = op_terms(analytical.terms(kernels, work), query.run.batch, work.counts.rows);
     if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
     double sum = 0;
@@ -18297,114 +18326,43 @@ private:
 // primsel/op/dense.hpp
 
 // primsel/op/detail/dense_panels.hpp
-// Dense layers on packed weights in floats, bfloat16 or 8 bits, which are widened in registers.
+// Dense layers on packed weights in floats, 16 or 8 bits, which are widened in registers.
 
-// primsel/core/bfloat16.hpp
+// primsel/core/short_floats.hpp
+// Floats of 16 bits, bfloat16 and float16, as storage: all arithmetic is done in float.
 
-#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A float's upper half: its sign, its exponent and the first seven bits of its fraction.
-struct bfloat16 {
-    std::uint16_t bits = 0;
-    friend constexpr bool operator==(bfloat16, bfloat16) = default;
+/// A type of floats with 16 bits. It has
+/// - bits, and a constant `rounding`, the largest relative error of rounding a number that is not subnormal;
+/// - nearest(float): the nearest number; of two equally near ones the even one. NaN stays NaN;
+/// - functions to_float, and for a vector's lanes load_wide<Arch>(src) and store_narrow<Arch>(dst, value).
+template <class T>
+concept ShortFloat = requires(T value, float wide) {
+    { value.bits } -> std::convertible_to<std::uint16_t>;
+    { T::nearest(wide) } -> std::same_as<T>;
+    { to_float(value) } -> std::same_as<float>;
 };
 
-[[nodiscard]] constexpr float to_float(bfloat16 value) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
-}
-
-/// Returns the nearest bfloat16; of two equally near ones the even one. NaN stays NaN.
-[[nodiscard]] constexpr bfloat16 to_bfloat16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t nearest = (bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U, quiet = bits >> 16U | 0x40U;
-    return {static_cast<std::uint16_t>((bits & 0x7fff'ffffU) > 0x7f80'0000U ? quiet : nearest)};
-}
-
 /// Converts n neighbours.
-inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
-    for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
+template <ShortFloat Short>
+void widen(const Short* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
+    constexpr std::size_t width = lanes<default_arch>;
+    std::size_t i = 0;
+    for (; i + width <= n; i += width) store<default_arch>(dst + i, load_wide<default_arch>(src + i));
+    for (; i < n; ++i) dst[i] = to_float(src[i]);
 }
-
-/// Loads as many neighbours as a vector has lanes.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
-        return Floats<Arch>(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16)));
-    }
-#endif
-#if defined(__AVX2__)
-    if constexpr (lanes<Arch> == 8) {
-        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
-        return Floats<Arch>(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16)));
-    }
-#endif
-#if defined(__SSE2__)
-    if constexpr (lanes<Arch> == 4) {
-        const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src));
-        return Floats<Arch>(_mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), halves)));
-    }
-#endif
-#if defined(__aarch64__)
-    if constexpr (lanes<Arch> == 4) {
-        return Floats<Arch>(vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(&src->bits), 16)));
-    }
-#endif
-    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
-    widen(src, lanes<Arch>, all);
-    return Floats<Arch>::load_aligned(all);
-}
-/// Rounds as to_bfloat16 does, but for subnormal numbers, which may become zero.
-template <class Arch>
-PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-#if defined(__AVX512BF16__)
-        const auto result = std::bit_cast<__m256i>(_mm512_cvtneps_pbh(value));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), result);
-#else
-        const __m512i bits = _mm512_castps_si512(value), upper = _mm512_srli_epi32(bits, 16);
-        const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
-        const __m512i rounded =
-            _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd), 16);
-        const __mmask16 nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-        const __m512i result = _mm512_mask_or_epi32(rounded, nan, upper, _mm512_set1_epi32(0x40));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), _mm512_cvtepi32_epi16(result));
-#endif
-        return;
-    }
-#endif
-#if defined(__AVX2__)
-    if constexpr (lanes<Arch> == 8) {
-        const __m256i bits = _mm256_castps_si256(value), upper = _mm256_srli_epi32(bits, 16);
-        const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
-        const __m256i rounded =
-            _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd), 16);
-        const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
-        const __m256i result = _mm256_blendv_epi8(rounded, _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), nan);
-        // Halves of the vector are packed apart: words 0 to 3 of each are the result's.
-        const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(result, result), 0b1000);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), _mm256_castsi256_si128(packed));
-        return;
-    }
-#endif
-    alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
-    value.store_aligned(all);
-    for (int i = 0; i < lanes<Arch>; ++i) dst[i] = to_bfloat16(all[i]);
-}
-
 /// Converts n neighbours.
-inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
+template <ShortFloat Short>
+void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, Short* PRIMSEL_RESTRICT dst) noexcept {
     constexpr std::size_t width = lanes<default_arch>;
     std::size_t i = 0;
     for (; i + width <= n; i += width) store_narrow<default_arch>(dst + i, load<default_arch>(src + i));
-    for (; i < n; ++i) dst[i] = to_bfloat16(src[i]);
+    for (; i < n; ++i) dst[i] = Short::nearest(src[i]);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -18501,7 +18459,7 @@ namespace primsel::inline PRIMSEL_ABI::op::detail {
 /// Packed weights: panels of 32 outputs (16 in the last, if those suffice). A panel has the biases and, with weights in
 /// 8 bits, the scales, then for each element of the image, in its layout's order, the weights of the panel's outputs. A
 /// single image reads several panels at once; several images share loaded weights. Every sum runs over blocks of the
-/// image in the same order, whatever the batch. Element: float, bfloat16 or std::int8_t.
+/// image in the same order, whatever the batch. Element: float, bfloat16, float16 or std::int8_t.
 template <class Element>
 class DensePanels {
 public:
@@ -26429,7 +26387,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - work<Arch>(shape): the work for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
 /// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
-/// - precision = Precision::bf16: inputs and weights are rounded to bfloat16 (see PlanOptions::precision);
+/// - precision = Precision::bf16 or f16: inputs and weights are rounded to it (see PlanOptions::precision);
 /// - error_bound: the largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
 /// gradients).
 ///
@@ -33172,9 +33130,14 @@ private:
     }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, Compiled>(); }
     template <class How>
-    [[nodiscard]] static Plan plan_for(Graph const& graph, How const& how, std::size_t workers) {
+    [[nodiscard]] static Plan plan_for(Graph const& graph, Weights const& weights, How const& how,
+                                       std::size_t workers) {
         if constexpr (std::same_as<How, Plan>) {
             return how;
+        } else if constexpr (std::same_as<How, PlanOptions> &&
+                             requires { Policies::options_for(graph, weights, how); }) {
+            return Predict<>({}, {}, Policies::options_for(graph, weights, how))
+                .template plan<Policies>(graph, kernels(), workers);
         } else if constexpr (std::same_as<How, PlanOptions>) {
             return Predict<>({}, {}, how).template plan<Policies>(graph, kernels(), workers);
         } else {
@@ -33202,7 +33165,7 @@ template <class How>
 EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on)
     : executor_(std::move(run_on)),
       graph_(compiled(simplify(graph))),
-      plan_(plan_for(graph_, how, executor_.concurrency())),
+      plan_(plan_for(graph_, weights, how, executor_.concurrency())),
       program_(graph_, kernels(), plan_, weights, executor_.concurrency(), executor_),
       src_data_(program_.in_shapes().size()),
       dst_data_(program_.out_shapes().size()) {

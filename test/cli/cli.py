@@ -122,7 +122,7 @@ class List(Cli):
         self.assertEqual(self.json("plan", NET)["costs"], "semi-empirical")  # the default
         self.assertEqual([entry["name"] for entry in self.json("list", "solvers")["solvers"]],
                          ["exact", "reduction", "greedy", "uniform:ID"])
-        self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc", "hwc_bf16", "hwc_u8"])
+        self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc", "hwc_bf16", "hwc_u8", "hwc_f16"])
         operators = [entry["name"] for entry in self.json("list", "operators")["operators"]]
         self.assertLess({"Conv", "Gemm", "com.microsoft.FusedConv"}, set(operators))
         layers = {entry["type"].split("<")[0]: entry["options"] for entry in self.json("list", "layers")["layers"]}

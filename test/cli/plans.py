@@ -61,13 +61,17 @@ class Plan(Cli):
 
         self.assertEqual(self.json("plan", "mobilenet_v2", "--no-strips")["strips"], [])
 
-        bf16 = {entry["id"] for entry in self.json("list", "primitives")["primitives"] if "bf16" in entry["id"]}
-        self.assertEqual(len(bf16), 5)
-        for options in ([], ["--precision", "float32"], ["--precision", "bf16", "--max-error", 1e-3]):
-            self.assertFalse(bf16 & {layer["primitive"] for layer in self.json("plan", NET, *options)["layers"]})
-        run = self.json("run", NET, "--precision", "bf16", "--repeat", 1)
-        self.assertGreater(run["predicted_ms"], 0)
-        self.refuse(2, ["--precision", "expected float32, bf16 or int8, not int4"], "plan", NET, "--precision", "int4")
+        ids = {entry["id"] for entry in self.json("list", "primitives")["primitives"]}
+        for precision, other in (("bf16", "-f16"), ("f16", "bf16")):
+            own = {id for id in ids if f"-{precision}" in id}
+            self.assertEqual(len(own), 5)
+            for options in ([], ["--precision", "float32"], ["--precision", precision, "--max-error", 1e-4]):
+                self.assertFalse(own & {layer["primitive"] for layer in self.json("plan", NET, *options)["layers"]})
+            planned = self.json("plan", NET, "--precision", precision)["layers"]
+            self.assertFalse(any(other in (layer["primitive"] or "") for layer in planned))
+            run = self.json("run", NET, "--precision", precision, "--repeat", 1)
+            self.assertGreater(run["predicted_ms"], 0)
+        self.refuse(2, ["--precision", "expected float32, f16, bf16 or int8, not int4"], "plan", NET, "--precision", "int4")
 
         # Patches take the most memory.
         arena = lambda *more: self.json("run", "resnet56", "--repeat", 1, *more)["arena_bytes"]

@@ -45,7 +45,7 @@ class Profile(Cli):
             self.assertGreater(times["direct-hwc"], 0)
             self.assertEqual(times["conv-1x1-gemm-ab-ik"] > 0, row[3] == 1 and row[4] == 1, row)
         _, header, rows = self.rows(layouts)
-        layouts_of = ["chw", "hcw", "hwc", "hwc_bf16", "hwc_u8"]
+        layouts_of = ["chw", "hcw", "hwc", "hwc_bf16", "hwc_u8", "hwc_f16"]
         self.assertEqual(header, ["c", "im", *(f"{a}-to-{b}" for a in layouts_of for b in layouts_of if a != b)])
         self.assertEqual(len(rows), result["files"][0]["total"])
         # All is there: nothing more to do, and nothing changes.

@@ -83,7 +83,7 @@ class Sweeps(Cli):
         self.succeed("run", out, "--precision", "int8") if best["parameters"]["precision"] == "int8" else self.succeed("run", out)
         self.refuse(1, ["int8 need images to choose ranges by"], "sweep", file, NET, "--size", 32, "--out", out,
                     "--log", self.folder / "other.jsonl")
-        self.refuse(1, ["parameter precision cannot be int4", "float32, bf16 and int8"], "sweep",
+        self.refuse(1, ["parameter precision cannot be int4", "float32, f16, bf16 and int8"], "sweep",
                     self.file(parameters={"precision": {"values": ["int4"]}}, metric={"name": "latency"}), NET, "--size", 32)
 
     def test_killed(self):

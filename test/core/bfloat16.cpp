@@ -5,10 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <random>
-#include <vector>
 
 namespace ps = primsel;
 
@@ -49,31 +47,6 @@ TEST_CASE("floats round to the nearest bfloat16, halfway to the even one") {
     CHECK(std::isinf(to_float(ps::to_bfloat16(std::numeric_limits<float>::infinity()))));
     CHECK(std::isnan(to_float(ps::to_bfloat16(std::bit_cast<float>(0x7f80'0001U)))));
     CHECK(ps::to_bfloat16(-0.0F).bits == 0x8000U);
-}
-
-TEST_CASE("vectors and rows convert as single numbers do") {
-    constexpr std::size_t width = ps::lanes<ps::default_arch>, count = 3 * width + 1;
-    std::mt19937 bits(5);
-    std::normal_distribution<float> normal(0.0F, 1e3F);
-    std::vector<float> values(count);
-    for (float& value : values) value = normal(bits);
-    values[1] = std::numeric_limits<float>::quiet_NaN(), values[2] = std::numeric_limits<float>::infinity();
-    std::vector<ps::bfloat16> narrowed(count), by_vectors(width + 1, ps::bfloat16{7});
-    ps::narrow(values.data(), count, narrowed.data());
-    for (std::size_t i = 0; i < count; ++i) CHECK(narrowed[i] == ps::to_bfloat16(values[i]));
-    ps::store_narrow<ps::default_arch>(by_vectors.data(), ps::load<ps::default_arch>(values.data()));
-    for (std::size_t i = 0; i < width; ++i) CHECK(by_vectors[i] == narrowed[i]);
-    CHECK(by_vectors[width].bits == 7);
-
-    std::vector<float> widened(count);
-    ps::widen(narrowed.data(), count, widened.data());
-    float vector[width];
-    ps::store<ps::default_arch>(vector, ps::load_wide<ps::default_arch>(narrowed.data()));
-    CHECK(std::memcmp(vector, widened.data(), sizeof(vector)) == 0);
-    for (std::size_t i = 0; i < count; ++i) {
-        const float one = to_float(narrowed[i]);
-        CHECK(std::memcmp(&widened[i], &one, sizeof(float)) == 0);
-    }
 }
 
 }  // namespace bfloat16_tests

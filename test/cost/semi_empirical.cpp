@@ -9,7 +9,7 @@
 #include <primsel/learn/op_regression.hpp>
 #include <primsel/measure/drawn_layers.hpp>
 #include <primsel/primitive/training.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 
 #include <algorithm>
@@ -57,6 +57,14 @@ struct FittedBytesElsewhere {
     static constexpr std::string_view arch = "elsewhere";
     static constexpr ps::OpCoefficients ops[] = {{"max_pool", "hwc", {3e-3, 0, 0, 0, 0}},
                                                  {"max_pool", "hwc_u8", {2e-3, 0, 0, 0, 0}}};
+};
+struct FittedShortFloats {
+    static inline const std::string_view arch = all_kernels.arch;
+    static constexpr ps::OpCoefficients ops[] = {{"max_pool", "hwc_bf16", {2e-3, 0, 0, 0, 0}},
+                                                 {"relu", "hwc_bf16", {3e-3, 0, 0, 0, 0}},
+                                                 {"relu", "hwc_f16", {4e-3, 0, 0, 0, 0}},
+                                                 {"transform", "hwc", {5e-3, 0, 0, 0, 0}, "hwc_bf16"},
+                                                 {"transform", "hwc_bf16", {6e-3, 0, 0, 0, 0}, "hwc"}};
 };
 struct NoArch {
     [[maybe_unused]] static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 2, 0, 0, 0}}};
@@ -144,6 +152,22 @@ TEST_CASE("layers on bytes have the coefficients of the first model where their 
     };
     CHECK(seconds(model, "hwc_u8") == doctest::Approx(2e-3));
     CHECK(seconds(model, "hwc") == seconds(ps::Analytical(), "hwc"));
+}
+
+TEST_CASE("layers and transforms in float16 have the coefficients of bfloat16 where they have none") {
+    using Layouts = ps::TypeList<ps::chw, ps::hwc, ps::hwc_f16>;
+    const ps::Kernels kernels = ps::make_kernels<ps::TypeList<>, ps::default_arch, Layouts>();
+    const ps::SemiEmpirical<FittedShortFloats> model;
+    const ps::Shape shape{64, 15, 15};
+    const std::size_t hwc = kernels.find_layout("hwc"), f16 = kernels.find_layout("hwc_f16");
+    const ps::PoolParams pool{.kind = ps::PoolKind::max, .window = 3, .stride = 2};
+    CHECK(predict(model, kernels, pool, shape, 1, f16) == doctest::Approx(2e-3));
+    CHECK(predict(model, kernels, ps::ActivationParams{}, shape, 1, f16) == doctest::Approx(4e-3));
+    const std::array queries{ps::TransformQuery{shape, hwc, f16}, ps::TransformQuery{shape, f16, hwc}};
+    std::array<double, 2> seconds{};
+    model.predict(kernels, std::span<const ps::TransformQuery>(queries), std::span<double>(seconds));
+    CHECK(seconds[0] == doctest::Approx(5e-3));
+    CHECK(seconds[1] == doctest::Approx(6e-3));
 }
 
 TEST_CASE("coefficients weigh what Analytical knows of a convolution, for as many images as are taken at once") {
@@ -318,7 +342,7 @@ void check_shipped(std::string_view arch, bool of_training, std::initializer_lis
         CAPTURE(entry.layout);
         names.emplace(entry.op, entry.layout);
         CHECK(entries.emplace(entry.op, entry.layout, entry.form).second);
-        const bool narrow = entry.layout == ps::hwc_bf16::name || entry.layout == ps::hwc_u8::name;
+        const bool narrow = entry.layout.starts_with("hwc_");
         CHECK(std::ranges::count(all_kernels.layouts, entry.layout, &ps::LayoutEntry::name) == (narrow ? 0 : 1));
         for (const double coefficient : entry.values) CHECK((std::isfinite(coefficient) && coefficient >= 0));
         CHECK(*std::ranges::max_element(entry.values) > 0);

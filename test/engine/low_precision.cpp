@@ -1,3 +1,4 @@
+#include <primsel/core/float16.hpp>
 #include <primsel/engine/calibrate_ranges.hpp>
 #include <primsel/engine/engine.hpp>
 #include <primsel/engine/low_precision.hpp>
@@ -241,6 +242,7 @@ TEST_CASE("layers that move or combine elements do not force a return to floats"
         };
         check(ranged, ps::Precision::int8, "hwc_u8", 0.05);
         check(graph, ps::Precision::bf16, "hwc_bf16", 0.02);
+        check(graph, ps::Precision::f16, "hwc_f16", 0.0025);
     }
 }
 
@@ -305,12 +307,14 @@ TEST_CASE("dense layers may have weights in 16 and 8 bits alone, which take less
         const auto engine_of = [&](ps::PlanOptions const& options) {
             return ps::Engine<ps::Graph, Slow>(ranged, weights, options);
         };
-        auto floats = engine_of({}), bf16 = engine_of({.precision = ps::Precision::bf16}),
-             int8 = engine_of({.precision = ps::Precision::int8}),
+        auto floats = engine_of({}), f16 = engine_of({.precision = ps::Precision::f16}),
+             bf16 = engine_of({.precision = ps::Precision::bf16}), int8 = engine_of({.precision = ps::Precision::int8}),
              bounded = engine_of({.precision = ps::Precision::int8, .max_error = 0.02}),
              refused = engine_of({.precision = ps::Precision::int8,
                                   .refused = {{.layer = "dense1", .primitive = "dense-int8", .reason = "not here"}}});
         CHECK(by(floats.plan(), "dense1") == "");
+        CHECK(by(f16.plan(), "dense1") == "dense-f16");
+        CHECK(by(f16.plan(), "dense2") == "dense-f16");
         CHECK(by(bf16.plan(), "dense1") == "dense-bf16");
         CHECK(by(bf16.plan(), "dense2") == "dense-bf16");
         CHECK(by(int8.plan(), "dense1") == "dense-int8");
@@ -320,14 +324,15 @@ TEST_CASE("dense layers may have weights in 16 and 8 bits alone, which take less
         CHECK(refused.plan().explain("dense1").find("not here") != std::string::npos);
         CHECK(floats.plan().explain("dense1").find("its precision is below the allowed one") != std::string::npos);
         CHECK(bounded.plan().explain("dense1").find("its error bound exceeds the allowed error") != std::string::npos);
+        CHECK(f16.program().weight_bytes() == bf16.program().weight_bytes());
         CHECK(bf16.program().weight_bytes() < 0.55 * static_cast<double>(floats.program().weight_bytes()));
         CHECK(int8.program().weight_bytes() < 0.3 * static_cast<double>(floats.program().weight_bytes()));
 
         std::vector<float> expected(images * 90), result(expected.size()), again(expected.size());
         floats.run(src, expected);
-        for (auto* engine : {&bf16, &int8}) {
+        for (auto* engine : {&f16, &bf16, &int8}) {
             engine->run(src, result);
-            const double bound = engine == &bf16 ? 0.01 : 0.05;
+            const double bound = engine == &f16 ? 0.001 : engine == &bf16 ? 0.01 : 0.05;
             CHECK(relative_error(result, expected) > 0);
             CHECK(relative_error(result, expected) < bound);
             // A plan that was saved is the same plan.
@@ -337,6 +342,33 @@ TEST_CASE("dense layers may have weights in 16 and 8 bits alone, which take less
             CHECK(result == again);
         }
     }
+}
+
+struct Vectors : ps::Network<Input<504, 1, 1>, Dense<700>, Relu, Dense<90>> {};
+
+TEST_CASE("dense layers whose weights float16 has keep them in it, with the bits of floats") {
+    const ps::Graph graph = Vectors::graph();
+    ps::Weights weights;
+    for (auto const& [name, tensor] : ps::random_weights(graph, 3)) {
+        const std::span<const float> drawn = tensor.values;
+        std::vector<float> values(drawn.begin(), drawn.end());
+        // One weight of the last layer is none of float16.
+        const bool all = name.starts_with("dense1") || name.ends_with("bias");
+        for (float& value : values) value = to_float(ps::float16::nearest(value));
+        if (!all) values.back() = 0.1F;
+        weights.add(name, tensor.dims, std::move(values));
+    }
+    using Slow = FastIn<1, 1, 10'000>;
+    ps::Engine<ps::Graph, Slow> engine(graph, weights), floats(graph, weights, ps::Predict<>());
+    CHECK(by(engine.plan(), "dense1") == "dense-f16");
+    CHECK(by(engine.plan(), "dense2") == "");
+    CHECK(by(floats.plan(), "dense1") == "");
+    const std::vector<float> src = image(504);
+    std::vector<float> result(90), expected(90);
+    engine.run(src, result);
+    floats.run(src, expected);
+    CHECK(result == expected);
+    CHECK(engine.program().weight_bytes() < 0.6 * static_cast<double>(floats.program().weight_bytes()));
 }
 
 TEST_CASE("a plan that gives a layer weights of a kind that it has not is refused") {

@@ -18,9 +18,9 @@ Rounded rounded(Params const& params, std::vector<float> const& kernel) {
     Rounded result{std::vector<float>(kernel.size()), std::vector<float>(k, 1)};
     for (std::size_t output = 0; output < k; ++output) {
         const auto at = [&](std::size_t i) { return rows ? output * depth + i : i * k + output; };
-        if constexpr (std::same_as<L, ps::hwc_bf16>) {
+        if constexpr (ps::ShortFloatLayout<L>) {
             for (std::size_t i = 0; i < depth; ++i) {
-                result.kernel[at(i)] = ps::to_float(ps::to_bfloat16(kernel[at(i)]));
+                result.kernel[at(i)] = to_float(ps::element_of<L>::nearest(kernel[at(i)]));
             }
         } else {
             float largest = 0;
@@ -98,7 +98,7 @@ void check(Params const& params, ps::Shape shape, std::size_t batch, std::vector
     CHECK(laws::same_bits(actual, result_of<L>(params, images, {kernel, bias}, pool, clamp)));
 }
 template <class Params>
-void check_both(Params const& params, ps::Shape shape, std::size_t depth, laws::Random& random) {
+void check_all(Params const& params, ps::Shape shape, std::size_t depth, laws::Random& random) {
     const float range = 1.0F / std::sqrt(static_cast<float>(depth));
     const auto k = static_cast<std::size_t>(params.k);
     const std::vector<float> kernel = random.floats(k * depth, range),
@@ -106,6 +106,7 @@ void check_both(Params const& params, ps::Shape shape, std::size_t depth, laws::
     const ps::Clamp clamp = params.bias ? ps::Clamp{} : ps::Clamp{-0.5F, 0.25F};
     for (const std::size_t batch : laws::batches(13)) {
         check<ps::hwc_bf16>(params, shape, batch, kernel, bias, clamp);
+        check<ps::hwc_f16>(params, shape, batch, kernel, bias, clamp);
         check<ps::hwc_u8>(params, shape, batch, kernel, bias, clamp);
     }
 }
@@ -115,7 +116,7 @@ TEST_CASE("dense layers with weights in 16 and 8 bits agree with the reference o
     for (const int k : {1, 16, 17, 33, 49, 165}) {
         for (ps::Shape const& shape :
              {ps::Shape{1, 1, 1}, ps::Shape{3, 4, 7}, ps::Shape{513, 1, 1}, ps::Shape{19, 9, 7}}) {
-            check_both(ps::DenseParams{.k = k, .bias = k != 49}, shape, shape.size(), random);
+            check_all(ps::DenseParams{.k = k, .bias = k != 49}, shape, shape.size(), random);
         }
     }
 }
@@ -125,7 +126,7 @@ TEST_CASE("dense rows with weights in 16 and 8 bits agree with the reference of 
     for (const int k : {1, 17, 49, 100}) {
         for (ps::Shape const& shape : {ps::Shape{1, 5, 3}, ps::Shape{3, 4, 7}, ps::Shape{1, 7, 530}}) {
             if (quick() && shape.w == 530 && k != 49) continue;
-            check_both(ps::DenseRowsParams{.k = k, .bias = k != 49}, shape, static_cast<std::size_t>(shape.w), random);
+            check_all(ps::DenseRowsParams{.k = k, .bias = k != 49}, shape, static_cast<std::size_t>(shape.w), random);
         }
     }
 }
@@ -151,6 +152,7 @@ TEST_CASE("weights in 16 and 8 bits take a half and a quarter of the room") {
     const ps::Shape shape{256, 6, 6};
     const auto floats = static_cast<double>(ps::Op<ps::DenseParams>::packed_floats(params, shape) * sizeof(float));
     CHECK(static_cast<double>(ps::OpIn<ps::DenseParams, ps::hwc_bf16>::packed_bytes(params, shape)) < 0.501 * floats);
+    CHECK(static_cast<double>(ps::OpIn<ps::DenseParams, ps::hwc_f16>::packed_bytes(params, shape)) < 0.501 * floats);
     CHECK(static_cast<double>(ps::OpIn<ps::DenseParams, ps::hwc_u8>::packed_bytes(params, shape)) < 0.251 * floats);
 }
 

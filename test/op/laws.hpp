@@ -13,7 +13,7 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/make_kernels.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 #include <primsel/tensor/layout.hpp>
 
@@ -35,6 +35,7 @@ extern template OpTable const& kernels::ops_in<default_arch, hcw, CompileTrainin
 extern template OpTable const& kernels::ops_in<default_arch, hwc, CompileTraining>();
 extern template OpTable const& kernels::ops_in<default_arch, hwc_u8, CompileAll>();
 extern template OpTable const& kernels::ops_in<default_arch, hwc_bf16, CompileAll>();
+extern template OpTable const& kernels::ops_in<default_arch, hwc_f16, CompileAll>();
 }  // namespace primsel::inline PRIMSEL_ABI
 #endif
 

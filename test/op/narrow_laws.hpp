@@ -2,10 +2,9 @@
 
 #include "laws.hpp"
 
-#include <primsel/core/bfloat16.hpp>
 #include <primsel/op/all.hpp>
 #include <primsel/tensor/bytes.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 #include <primsel/tensor/transform.hpp>
 
@@ -132,18 +131,18 @@ inline const ps::Shape shapes[] = {{1, 1, 1},  {3, 5, 7},  {8, 4, 3},  {16, 4, 6
 
 }  // namespace int8_ops
 
-/// Parts of the law tests of ops in hwc_bf16.
-namespace bf16_ops {
+/// Parts of the law tests of ops in hwc_bf16 and hwc_f16.
+namespace short_float_ops {
 
 namespace ps = primsel;
 
-/// Results of one op in hwc of floats and in hwc_bf16, for inputs that bfloat16 has.
+/// Results of one op in hwc of floats and in L, for inputs that both types of floats with 16 bits have.
 struct Results {
     std::vector<float> floats, narrow;
     bool zeros = true;  ///< behind the channels
 };
 
-template <class Params>
+template <class L, class Params>
 Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, int batch, ps::Clamp clamp = {},
                    float odd_one = 0.0F) {
     ps::Sequential here;
@@ -156,10 +155,10 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
             values[i] = static_cast<float>((i * 37 + floats.size() * 11) % 61) / 4 - 7.0F;
         }
         if (odd_one != 0.0F) values[values.size() / 2] = odd_one;
-        std::vector<float>& stored = narrow.emplace_back(images * ps::hwc_bf16::size(shape) / 2);
+        std::vector<float>& stored = narrow.emplace_back(images * L::size(shape) / 2);
         for (std::size_t i = 0; i < images; ++i) {
-            ps::transform<ps::hwc, ps::hwc_bf16>(shape, values.data() + i * shape.size(),
-                                                 stored.data() + i * ps::hwc_bf16::size(shape) / 2, here);
+            ps::transform<ps::hwc, L>(shape, values.data() + i * shape.size(), stored.data() + i * L::size(shape) / 2,
+                                      here);
         }
     }
     const auto pointers = [](std::vector<std::vector<float>> const& of) {
@@ -169,8 +168,8 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
     };
     const std::vector<const float*> floats_of = pointers(floats), narrow_of = pointers(narrow);
     Results results{std::vector<float>(images * out.size()), std::vector<float>(images * out.size())};
-    std::vector<float> stored(images * ps::hwc_bf16::size(out) / 2, std::numeric_limits<float>::quiet_NaN()), scratch;
-    ps::OpEntry const& op = laws::entry_of<ps::hwc_bf16>(params);
+    std::vector<float> stored(images * L::size(out) / 2, std::numeric_limits<float>::quiet_NaN()), scratch;
+    ps::OpEntry const& op = laws::entry_of<L>(params);
     if (op.scratch_bytes != nullptr) scratch.resize(op.scratch_bytes(params, shapes, 1) / sizeof(float));
     laws::entry_of<ps::hwc>(params).run(params, {.src = floats_of,
                                                  .src_shape = shapes,
@@ -189,19 +188,23 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
                     .scratch = scratch.data(),
                     .executor = here});
     for (std::size_t i = 0; i < images; ++i) {
-        ps::transform<ps::hwc_bf16, ps::hwc>(out, stored.data() + i * ps::hwc_bf16::size(out) / 2,
-                                             results.narrow.data() + i * out.size(), here);
+        ps::transform<L, ps::hwc>(out, stored.data() + i * L::size(out) / 2, results.narrow.data() + i * out.size(),
+                                  here);
     }
-    const auto* const elements = reinterpret_cast<const ps::bfloat16*>(stored.data());
-    const std::size_t pixel = ps::hwc_bf16::pixel(out.c), channels = static_cast<std::size_t>(out.c);
+    const auto* const elements = reinterpret_cast<const ps::element_of<L>*>(stored.data());
+    const std::size_t pixel = L::pixel(out.c), channels = static_cast<std::size_t>(out.c);
     for (std::size_t at = 0; at < stored.size() * 2; ++at) {
         if (at % pixel >= channels && elements[at].bits != 0) results.zeros = false;
     }
     return results;
 }
 
-/// The result in bfloat16 is that of floats, rounded; sums may differ by their order.
-inline void check(Results const& results) {
+/// Runs an op in L: the result is that of floats, rounded; sums may differ by their order.
+template <class L, class Params>
+void check(Params const& params, std::vector<ps::Shape> const& shapes, int batch, ps::Clamp clamp = {},
+           float odd_one = 0.0F) {
+    const Results results = results_of<L>(params, shapes, batch, clamp, odd_one);
+    constexpr auto rounding = static_cast<float>(ps::element_of<L>::rounding);
     CHECK(results.zeros);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < results.floats.size(); ++i) {
@@ -209,7 +212,7 @@ inline void check(Results const& results) {
         if (std::isnan(exact) || std::isinf(exact)) {
             wrong += (std::isnan(exact) ? std::isnan(here) : here == exact) ? 0U : 1U;
         } else {
-            wrong += std::abs(here - exact) <= std::abs(exact) * 0x1p-8F + 1e-5F ? 0U : 1U;
+            wrong += std::abs(here - exact) <= std::abs(exact) * rounding + 1e-5F ? 0U : 1U;
         }
     }
     CHECK(wrong == 0);
@@ -217,4 +220,4 @@ inline void check(Results const& results) {
 
 inline const ps::Shape shapes[] = {{1, 1, 1}, {3, 5, 7}, {16, 4, 6}, {17, 3, 9}, {40, 7, 5}, {64, 2, 3}, {70, 6, 6}};
 
-}  // namespace bf16_ops
+}  // namespace short_float_ops

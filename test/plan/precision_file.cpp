@@ -15,7 +15,9 @@ TEST_CASE("precision files are read as they were written, and files of ranges as
     const ps::PrecisionFile file{
         .ranges = {{"a", ps::range_of(-0.3F, 1.7F)}, {"b", ps::range_of(0, 1)}},
         .errors = {{"a", {.bf16 = 0.1, .int8 = 1.0 / 3}}, {"b", {.int8 = 1e-300}}, {"c", {.bf16 = 0}}},
-        .layer_precisions = {{"a", ps::Precision::bf16, "8 bits are \"too few\""}, {"d", ps::Precision::float32, ""}}};
+        .layer_precisions = {{"a", ps::Precision::bf16, "8 bits are \"too few\""},
+                             {"d", ps::Precision::float32, ""},
+                             {"e", ps::Precision::f16, ""}}};
     const std::string path = folder.file("p.json");
     ps::write_precision_file(path, file);
     const ps::PrecisionFile again = ps::read_precision_file(path);
@@ -46,7 +48,7 @@ TEST_CASE("precision files that are none are refused, and where they are is said
     };
     refused(R"({"precision": "bf16"})", "name");
     refused(R"({"name": "a"}, {"name": "a"})", "layers[1].name: is given twice");
-    refused(R"({"name": "a", "precision": "half"})", "expected float32, bf16 or int8, not half");
+    refused(R"({"name": "a", "precision": "half"})", "expected float32, f16, bf16 or int8, not half");
     refused(R"({"name": "a", "precision": 8})", "expected a string");
     refused(R"({"name": "a", "bf16_squared_error": -1e-9})", "expected a number that is not negative");
     refused(R"({"name": "a", "int8_squared_error": "large"})", "expected a number");

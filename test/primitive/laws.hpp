@@ -3,7 +3,7 @@
 #include "../quick.hpp"
 #include "../threads.hpp"
 
-#include <primsel/core/bfloat16.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/reference.hpp>
 
@@ -53,15 +53,17 @@ template <class L>
             [](float* image, std::size_t at, float value) {
                 if constexpr (std::same_as<Element, float>) {
                     image[at] = value;
-                } else {
-                    reinterpret_cast<Element*>(image)[at] = ps::to_bfloat16(value);
+                } else if constexpr (ps::ShortFloat<Element>) {
+                    reinterpret_cast<Element*>(image)[at] = Element::nearest(value);
                 }
             },
             [](const float* image, std::size_t at) {
                 if constexpr (std::same_as<Element, float>) {
                     return image[at];
-                } else {
+                } else if constexpr (ps::ShortFloat<Element>) {
                     return to_float(reinterpret_cast<const Element*>(image)[at]);
+                } else {
+                    return 0.0F;
                 }
             }};
 }

@@ -49,7 +49,7 @@ bool read_option(std::string_view text, T& value) {
 }  // namespace
 
 std::optional<ps::Precision> precision_of(std::string const& name) {
-    for (const ps::Precision each : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+    for (const ps::Precision each : ps::all_precisions) {
         if (name == to_string_view(each)) return each;
     }
     return {};
@@ -177,9 +177,10 @@ void add_precision_options(CLI::App& command, ModelOptions& model, ps::Precision
         .add_option_function<std::string>(
             "--precision", [&precision](std::string const& name) { precision = *precision_of(name); },
             "The least precise type to multiply in: float32 (default), or bf16 or int8 for layers that it makes "
-            "faster; without --ranges, or an ONNX file that is quantised, int8 is for weights of dense layers alone")
+            "faster, or f16 to store in; without --ranges, or an ONNX file that is quantised, int8 is for weights of "
+            "dense layers alone")
         ->check([](std::string const& name) {
-            return precision_of(name) ? "" : "expected float32, bf16 or int8, not " + name;
+            return precision_of(name) ? "" : "expected float32, f16, bf16 or int8, not " + name;
         })
         ->type_name("TYPE");
     command.add_option("--ranges", model.ranges, "The ranges of tensors, from `primsel quantise`")->type_name("F.json");

@@ -85,7 +85,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved);
 /// --training.
 void add_training_option(CLI::App& command, Options& options);
 
-/// float32, bf16 or int8; nothing for another name.
+/// float32, f16, bf16 or int8; nothing for another name.
 [[nodiscard]] std::optional<ps::Precision> precision_of(std::string const& name);
 
 /// Checks of options: what is wrong with the text, or nothing. None takes infinity or what is not a number;

@@ -6,6 +6,7 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/semi_empirical.hpp>
+#include <primsel/engine/f16_weights.hpp>
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/engine/measure_layer_errors.hpp>
 #include <primsel/engine/policies.hpp>
@@ -101,7 +102,7 @@ void make_uniform(std::string const& id, ps::PlanOptions& options) {
             return;
         }
         if (entry.id == id) options.primitive = id;
-        if (entry.id == id && entry.precision > options.precision) {
+        if (entry.id == id && !ps::allows(options.precision, entry.precision)) {
             ps::fail("--solver uniform:", id, ": it rounds to ", to_string_view(entry.precision), "; add --precision ",
                      to_string_view(entry.precision));
         }
@@ -129,7 +130,10 @@ ps::measure::CalibratedPlan solve(Model const& model, Costs& costs, std::string 
                                   ps::measure::Calibration* calibration = nullptr) {
     ps::PlanOptions options = plan_options(bounds);
     // Layers of a step of training have no ranges.
-    if (model.backward.empty()) options.layer_precisions = model.layer_precisions;
+    if (model.backward.empty()) {
+        options.layer_precisions = model.layer_precisions;
+        options.f16_weights = ps::layers_of_f16_weights(model.simplified, model.weights);
+    }
     constexpr std::string_view uniform = "uniform:";
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};

@@ -160,7 +160,7 @@ bool sweep_uses(ps::search::Sweep const& sweep, std::string const& metric) {
 
 PruningTrials::PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold)
     : options_(options), space_(file.sweep.space), model_(load_to_prune(options.model)), coupling_(model_.graph) {
-    for (const ps::Precision each : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+    for (const ps::Precision each : ps::all_precisions) {
         PlanningOptions planning = options.planning;
         planning.precision = each;
         predicted_seconds_.emplace(each, seconds_predictor(planning));
@@ -225,7 +225,7 @@ void PruningTrials::bind_precision(ps::search::Parameter const& parameter) {
         const std::optional<ps::Precision> precision = precision_of(name);
         if (!precision) {
             ps::fail(options_.file, ": parameter ", precision_parameter, " cannot be ", name,
-                     "; there are float32, bf16 and int8");
+                     "; there are float32, f16, bf16 and int8");
         }
         may_be_int8_ = may_be_int8_ || precision == ps::Precision::int8;
     }

@@ -122,7 +122,7 @@ ps::Json json_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits cons
 std::string precisions_of(std::vector<ps::TracedStep> const& steps, ps::show::Limits const& limits) {
     ps::TextTable table;
     table.add({"convolutions in", "steps", "measured ms", "Gop/s", "of its peak"});
-    for (const ps::Precision precision : {ps::Precision::float32, ps::Precision::bf16, ps::Precision::int8}) {
+    for (const ps::Precision precision : ps::all_precisions) {
         double seconds = 0, operations = 0;
         std::size_t count = 0;
         for (ps::TracedStep const& step : steps) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/short_floats.hpp>
 #include <primsel/core/simd.hpp>
 
 #include <bit>
@@ -12,6 +13,13 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A float's upper half: its sign, its exponent and the first seven bits of its fraction.
 struct bfloat16 {
     std::uint16_t bits = 0;
+    static constexpr double rounding = 0x1p-8;
+
+    [[nodiscard]] static constexpr bfloat16 nearest(float value) {
+        const auto bits = std::bit_cast<std::uint32_t>(value);
+        const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U, quiet = bits >> 16U | 0x40U;
+        return {static_cast<std::uint16_t>((bits & 0x7fff'ffffU) > 0x7f80'0000U ? quiet : rounded)};
+    }
     friend constexpr bool operator==(bfloat16, bfloat16) = default;
 };
 
@@ -20,16 +28,7 @@ struct bfloat16 {
 }
 
 /// Returns the nearest bfloat16; of two equally near ones the even one. NaN stays NaN.
-[[nodiscard]] constexpr bfloat16 to_bfloat16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t nearest = (bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U, quiet = bits >> 16U | 0x40U;
-    return {static_cast<std::uint16_t>((bits & 0x7fff'ffffU) > 0x7f80'0000U ? quiet : nearest)};
-}
-
-/// Converts n neighbours.
-inline void widen(const bfloat16* PRIMSEL_RESTRICT src, std::size_t n, float* PRIMSEL_RESTRICT dst) noexcept {
-    for (std::size_t i = 0; i < n; ++i) dst[i] = to_float(src[i]);
-}
+[[nodiscard]] constexpr bfloat16 to_bfloat16(float value) { return bfloat16::nearest(value); }
 
 /// Loads as many neighbours as a vector has lanes.
 template <class Arch>
@@ -58,7 +57,7 @@ PRIMSEL_INLINE Floats<Arch> load_wide(const bfloat16* src) {
     }
 #endif
     alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
-    widen(src, lanes<Arch>, all);
+    for (int i = 0; i < lanes<Arch>; ++i) all[i] = to_float(src[i]);
     return Floats<Arch>::load_aligned(all);
 }
 /// Rounds as to_bfloat16 does, but for subnormal numbers, which may become zero.
@@ -98,14 +97,6 @@ PRIMSEL_INLINE void store_narrow(bfloat16* dst, Floats<Arch> const& value) {
     alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
     value.store_aligned(all);
     for (int i = 0; i < lanes<Arch>; ++i) dst[i] = to_bfloat16(all[i]);
-}
-
-/// Converts n neighbours.
-inline void narrow(const float* PRIMSEL_RESTRICT src, std::size_t n, bfloat16* PRIMSEL_RESTRICT dst) noexcept {
-    constexpr std::size_t width = lanes<default_arch>;
-    std::size_t i = 0;
-    for (; i + width <= n; i += width) store_narrow<default_arch>(dst + i, load<default_arch>(src + i));
-    for (; i < n; ++i) dst[i] = to_bfloat16(src[i]);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -9,12 +9,21 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The type in which a primitive multiplies, or of an op's weights, from the most to the least precise. Sums of
-/// products of bytes are integers, others floats.
-enum class Precision { float32, bf16, int8 };
+/// products of bytes are integers, others floats. Products of f16, float16 as storage, are those of floats.
+enum class Precision { float32, f16, bf16, int8 };
+
+inline constexpr std::array<Precision, 4> all_precisions{Precision::float32, Precision::f16, Precision::bf16,
+                                                         Precision::int8};
 
 [[nodiscard]] constexpr std::string_view to_string_view(Precision precision) {
-    constexpr std::string_view names[] = {"float32", "bf16", "int8"};
+    constexpr std::string_view names[] = {"float32", "f16", "bf16", "int8"};
     return names[static_cast<std::size_t>(precision)];
+}
+
+/// Returns whether what has to be at least as precise as `least` may be in `own`. Numbers beyond 65504 are infinite in
+/// f16, and not in bf16: f16 may be taken only where it is `least` itself.
+[[nodiscard]] constexpr bool allows(Precision least, Precision own) {
+    return own == Precision::f16 ? least == own : own <= least;
 }
 
 /// The speed of the machine that bounds the arithmetic of a phase.

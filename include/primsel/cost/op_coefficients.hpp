@@ -48,17 +48,27 @@ struct OpTime {
 }
 
 namespace cost::detail {
+/// Returns the layout whose coefficients one without any takes: elements of float16 take as many bytes and conversions
+/// as those of bfloat16.
+[[nodiscard]] constexpr std::string_view fitted_like(std::string_view layout) {
+    return layout == "hwc_f16" ? "hwc_bf16" : layout;
+}
 /// Returns the seconds by the coefficients of an op, or `otherwise` if it has none in the layout and form, or if there
 /// is nothing to do. `fitted` is sorted by op.
 [[nodiscard]] inline double fitted_seconds(std::span<const OpCoefficients> fitted, Analytical const& analytical,
                                            Kernels const& kernels, std::string_view op, std::string_view layout,
                                            auto const& query, double otherwise) {
-    auto found = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
-    if (found == fitted.end() || found->op != op) return otherwise;
+    auto each = std::ranges::lower_bound(fitted, op, {}, &OpCoefficients::op);
+    if (each == fitted.end() || each->op != op) return otherwise;
     const OpWork work = Analytical::work(kernels, query);
-    while (found->layout != layout || found->form != work.counts.form) {
-        if (++found == fitted.end() || found->op != op) return otherwise;
+    const std::string_view form = work.counts.form;
+    const OpCoefficients* found = nullptr;
+    for (; each != fitted.end() && each->op == op; ++each) {
+        const bool own = each->layout == layout && each->form == form;
+        if (own || (each->layout == fitted_like(layout) && each->form == fitted_like(form))) found = &*each;
+        if (own) break;
     }
+    if (found == nullptr) return otherwise;
     const OpCoefficients::Terms parts = op_terms(analytical.terms(kernels, work), query.run.batch, work.counts.rows);
     if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
     double sum = 0;

@@ -101,9 +101,14 @@ private:
     }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, Compiled>(); }
     template <class How>
-    [[nodiscard]] static Plan plan_for(Graph const& graph, How const& how, std::size_t workers) {
+    [[nodiscard]] static Plan plan_for(Graph const& graph, Weights const& weights, How const& how,
+                                       std::size_t workers) {
         if constexpr (std::same_as<How, Plan>) {
             return how;
+        } else if constexpr (std::same_as<How, PlanOptions> &&
+                             requires { Policies::options_for(graph, weights, how); }) {
+            return Predict<>({}, {}, Policies::options_for(graph, weights, how))
+                .template plan<Policies>(graph, kernels(), workers);
         } else if constexpr (std::same_as<How, PlanOptions>) {
             return Predict<>({}, {}, how).template plan<Policies>(graph, kernels(), workers);
         } else {
@@ -131,7 +136,7 @@ template <class How>
 EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on)
     : executor_(std::move(run_on)),
       graph_(compiled(simplify(graph))),
-      plan_(plan_for(graph_, how, executor_.concurrency())),
+      plan_(plan_for(graph_, weights, how, executor_.concurrency())),
       program_(graph_, kernels(), plan_, weights, executor_.concurrency(), executor_),
       src_data_(program_.in_shapes().size()),
       dst_data_(program_.out_shapes().size()) {

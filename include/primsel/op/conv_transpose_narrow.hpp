@@ -1,11 +1,13 @@
-// Transposed convolutions in hwc_u8 and hwc_bf16.
+// Transposed convolutions in hwc_u8, hwc_bf16 and hwc_f16.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/bfloat16.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/work.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
+#include <primsel/gemm/f16_rows.hpp>
 #include <primsel/gemm/int8_weights.hpp>
 #include <primsel/gemm/u8s8_rows.hpp>
 #include <primsel/layer/conv.hpp>
@@ -29,7 +31,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// For each row of the result and 32 of its channels: every tap that reaches the row multiplies a row of the input, and
 /// the products of each pixel are added where they belong. If every channel is a group of its own, the taps of a pixel
-/// are summed for some channels at a time; its weights then are floats in hwc_bf16 and whole numbers in hwc_u8.
+/// are summed for some channels at a time; its weights then are whole numbers in hwc_u8 and otherwise floats.
 /// In hwc_u8, sums are exact; weights, factor and bias are those of the convolutions in 8 bits:
 ///   result = rint(clamp(sum * factor + bias)) + zero_point, all over the result's scale.
 /// Packed weights: for each panel of 32 outputs of a group and each tap the words of its channels, then the biases; for
@@ -37,8 +39,15 @@ namespace primsel::inline PRIMSEL_ABI {
 /// scales, then the weights of each tap.
 template <op::detail::NarrowLayout L>
 struct OpIn<ConvTransposeParams, L> {
-    static constexpr Precision precision = std::same_as<L, hwc_u8> ? Precision::int8 : Precision::bf16;
-    static constexpr double error_bound = std::same_as<L, hwc_u8> ? 0.1 : 0.03;  // as those of convolutions
+    static constexpr Precision precision = L::precision;
+    /// As those of convolutions.
+    static constexpr double error_bound = [] {
+        if constexpr (ShortFloatLayout<L>) {
+            return 7.68 * element_of<L>::rounding;
+        } else {
+            return 0.1;
+        }
+    }();
 
     template <class Arch>
     [[nodiscard]] static OpCounts work(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape output) {
@@ -107,7 +116,9 @@ struct OpIn<ConvTransposeParams, L> {
 private:
     static constexpr bool of_bytes = std::same_as<L, hwc_u8>;
     using Element = element_of<L>;
-    using Rows = std::conditional_t<of_bytes, gemm::U8S8Rows, gemm::Bf16Rows>;
+    using Rows =
+        std::conditional_t<of_bytes, gemm::U8S8Rows,
+                           std::conditional_t<std::same_as<element_of<L>, bfloat16>, gemm::Bf16Rows, gemm::F16Rows>>;
     using Weight = std::remove_cvref_t<decltype(*Rows{}.b)>;
     using Factor = std::remove_cvref_t<decltype(*Rows{}.a)>;  // wider than the elements without dot products of four
     using Sum = typename Rows::Sum;
@@ -189,7 +200,7 @@ private:
                 sums[(of_panel * sizes.taps + i / sizes.c) * panel + column] += weight;
             }
         } else {
-            for (std::size_t i = 0; i < kernel.size(); ++i) place(i) = to_bfloat16(kernel[i]);
+            for (std::size_t i = 0; i < kernel.size(); ++i) place(i) = Weight::nearest(kernel[i]);
         }
     }
 
@@ -323,7 +334,11 @@ private:
             for (std::size_t c = 0; c < run; c += most, rows.b += most * panel, rows.start = nullptr) {
                 const std::size_t count = std::min(most, run - c);
                 for (std::size_t i = 0; i < static_cast<std::size_t>(pixels); ++i) {
-                    std::copy_n(src + i * pixel + c, count, wide + i * most);
+                    if constexpr (of_bytes) {
+                        std::copy_n(src + i * pixel + c, count, wide + i * most);
+                    } else {
+                        widen(src + i * pixel + c, count, wide + i * most);
+                    }
                 }
                 rows.run = static_cast<int>(count);
                 add();

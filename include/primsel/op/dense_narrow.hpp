@@ -2,13 +2,14 @@
 // read their weights.
 #pragma once
 
-#include <primsel/core/bfloat16.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/core/work.hpp>
 #include <primsel/layer/dense.hpp>
 #include <primsel/op/detail/dense_panels.hpp>
 #include <primsel/op/op.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
+#include <primsel/tensor/layout.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +18,12 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace op::detail {
-/// Weights are rounded to the nearest number of 8 bits of precision, sums are those of floats.
-struct WeightsInBf16 {
+/// Weights are rounded to the nearest bfloat16 or float16, sums are those of floats.
+template <ShortFloatLayout L>
+struct WeightsInShortFloats {
     using tensors = chw;
-    static constexpr Precision precision = Precision::bf16;
-    static constexpr double error_bound = 0.01;
+    static constexpr Precision precision = L::precision;
+    static constexpr double error_bound = 2.56 * element_of<L>::rounding;
 };
 /// Weights are integers from -127 to 127 and a scale for each output: see gemm::int8_weight. Sums of floats times these
 /// integers are multiplied by the scale. The weights of an output of which one is not finite are NaN.
@@ -32,9 +34,10 @@ struct WeightsInInt8 {
 };
 }  // namespace op::detail
 
-template <>
-struct OpIn<DenseParams, hwc_bf16> : op::detail::WeightsInBf16, op::detail::DenseImages<bfloat16> {
-    static constexpr std::string_view id = "dense-bf16";
+template <ShortFloatLayout L>
+struct OpIn<DenseParams, L> : op::detail::WeightsInShortFloats<L>, op::detail::DenseImages<element_of<L>> {
+    using typename op::detail::DenseImages<element_of<L>>::Panels;
+    static constexpr std::string_view id = L::precision == Precision::bf16 ? "dense-bf16" : "dense-f16";
     static constexpr std::size_t outputs_apart = Panels::panel;
 };
 template <>
@@ -42,9 +45,9 @@ struct OpIn<DenseParams, hwc_u8> : op::detail::WeightsInInt8, op::detail::DenseI
     static constexpr std::string_view id = "dense-int8";
     static constexpr std::size_t outputs_apart = Panels::panel;
 };
-template <>
-struct OpIn<DenseRowsParams, hwc_bf16> : op::detail::WeightsInBf16, op::detail::DenseRows<bfloat16> {
-    static constexpr std::string_view id = "dense-rows-bf16";
+template <ShortFloatLayout L>
+struct OpIn<DenseRowsParams, L> : op::detail::WeightsInShortFloats<L>, op::detail::DenseRows<element_of<L>> {
+    static constexpr std::string_view id = L::precision == Precision::bf16 ? "dense-rows-bf16" : "dense-rows-f16";
 };
 template <>
 struct OpIn<DenseRowsParams, hwc_u8> : op::detail::WeightsInInt8, op::detail::DenseRows<std::int8_t> {

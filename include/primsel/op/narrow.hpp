@@ -1,4 +1,5 @@
-// Layers that run alike in hwc_u8 and hwc_bf16: those that move elements, and those that combine them as floats.
+// Layers that run alike in hwc_u8, hwc_bf16 and hwc_f16: those that move elements, and those that combine them as
+// floats.
 #pragma once
 
 #include <primsel/layer/combine.hpp>
@@ -11,7 +12,6 @@
 #include <primsel/op/pad.hpp>
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
 
 #include <algorithm>

@@ -24,7 +24,17 @@ struct LayerError {
     std::optional<double> bf16 = std::nullopt, int8 = std::nullopt;
 
     [[nodiscard]] std::optional<double> in(Precision precision) const {
-        return precision == Precision::float32 ? 0.0 : precision == Precision::bf16 ? bf16 : int8;
+        switch (precision) {
+            case Precision::float32:
+                return 0.0;
+            case Precision::bf16:
+                return bf16;
+            case Precision::int8:
+                return int8;
+            case Precision::f16:
+                break;
+        }
+        return std::nullopt;
     }
     friend bool operator==(LayerError const&, LayerError const&) = default;
 };

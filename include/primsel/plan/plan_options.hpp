@@ -31,11 +31,15 @@ struct PlanOptions {
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
     /// The least precise type in which a primitive may multiply, and of a dense layer's weights. With bf16 the plan
-    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; an engine has such primitives if
-    /// its policies list them (LowPrecision).
+    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; with f16 it stores float16 where
+    /// that is faster, and takes neither of the others. An engine has such primitives if its policies list them
+    /// (LowPrecision).
     Precision precision = Precision::float32;
     /// Layers that must be more precise than that, such as an error budget chooses (PrecisionPlanner).
     std::vector<LayerPrecision> layer_precisions = {};
+    /// Dense layers whose weights float16 has exactly (layers_of_f16_weights): they may keep them in it, whatever
+    /// precision and max_error are.
+    std::vector<std::string> f16_weights = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive, or what rounds the weights
     /// of a dense layer, may have.
     double max_error = std::numeric_limits<double>::infinity();

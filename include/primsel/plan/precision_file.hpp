@@ -1,10 +1,11 @@
 // Ranges with the errors and the precision of layers, as JSON: that of ranges_file.hpp with one more member,
 //       "layers": [ { "name": "...", "bf16_squared_error": ..., "int8_squared_error": ...,
-//                     "precision": "float32" | "bf16" | "int8", "reason": "..." }, ... ]
+//                     "precision": "float32" | "f16" | "bf16" | "int8", "reason": "..." }, ... ]
 // of which all but the name may be missing.
 #pragma once
 
 #include <primsel/core/finite.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/plan/layer_errors.hpp>
 #include <primsel/plan/ranges_file.hpp>
 
@@ -80,10 +81,11 @@ inline void write_precision_file(std::string const& path, PrecisionFile const& f
         const std::optional<JsonCursor> precision = layer.find("precision");
         if (!precision) continue;
         LayerPrecision bound{.layer = own, .reason = {}};
-        const auto types = {Precision::float32, Precision::bf16, Precision::int8};
-        const auto* const type = std::ranges::find_if(
-            types, [&](Precision each) { return to_string_view(each) == std::string_view(precision->string()); });
-        if (type == types.end()) precision->fail("expected float32, bf16 or int8, not ", precision->string());
+        const auto* const type = std::ranges::find_if(all_precisions, [&](Precision each) {
+            return to_string_view(each) == std::string_view(precision->string());
+        });
+        if (type == all_precisions.end())
+            precision->fail("expected float32, f16, bf16 or int8, not ", precision->string());
         bound.precision = *type;
         if (const auto reason = layer.find("reason")) bound.reason = reason->string();
         file.layer_precisions.push_back(std::move(bound));

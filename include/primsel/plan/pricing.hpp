@@ -214,7 +214,7 @@ private:
     /// Whether the tensors that node i reads and writes may be in this layout.
     [[nodiscard]] bool allows(std::size_t layout, std::size_t i) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
-        return entry.precision <= allowed(i) && (!entry.needs_range || ranges_[i].all);
+        return primsel::allows(allowed(i), entry.precision) && (!entry.needs_range || ranges_[i].all);
     }
     /// The ranges that are known of a node's tensors: of its first input, and of all.
     struct KnownRanges {
@@ -242,9 +242,13 @@ private:
         return refusal_by_name(entry.id, node);
     }
     [[nodiscard]] std::string refusal(Precision own, std::size_t i) const {
-        if (own <= allowed(i)) return "";
-        const bool by_bound = bounds_[i] != nullptr && own <= options_.precision && !bounds_[i]->reason.empty();
+        if (primsel::allows(allowed(i), own)) return "";
+        const bool by_bound =
+            bounds_[i] != nullptr && primsel::allows(options_.precision, own) && !bounds_[i]->reason.empty();
         return by_bound ? bounds_[i]->reason : "its precision is below the allowed one";
+    }
+    [[nodiscard]] bool has_f16_weights(std::size_t i) const {
+        return std::ranges::find(options_.f16_weights, graph_[i].name) != options_.f16_weights.end();
     }
     [[nodiscard]] std::string refusal_by_name(std::string_view id, Node const& node) const {
         for (Refused const& refused : options_.refused) {
@@ -254,6 +258,8 @@ private:
     }
     /// Why an op whose weights are not floats must not run.
     [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
+        const bool is_exact = op.precision == Precision::f16 && !op.tensors.empty() && has_f16_weights(i);
+        if (is_exact) return refusal_by_name(op.id, graph_[i]);
         if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
         if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         return refusal_by_name(op.id, graph_[i]);
@@ -300,7 +306,7 @@ private:
                                           std::vector<bool> const& packs) const {
         Node const& node = graph_[i];
         const auto is_named = [&](std::size_t named) {
-            return bounds_[named] != nullptr ||
+            return bounds_[named] != nullptr || has_f16_weights(named) ||
                    std::ranges::find(options_.refused, graph_[named].name, &Refused::layer) != options_.refused.end();
         };
         if (is_named(i)) return i;

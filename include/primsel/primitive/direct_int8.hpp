@@ -30,6 +30,7 @@ struct Int8Numbers {
     using Rows = gemm::U8S8Rows;
     static constexpr Precision precision = Precision::int8;
     static constexpr Rate rate = Rate::int8;
+    static constexpr bool on_matrix_unit = true;
     static constexpr double error_bound = 0.1;
     /// Sums of this many products, and of as many with the zero point, fit 32 bits.
     static constexpr int deepest = 32768;

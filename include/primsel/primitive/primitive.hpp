@@ -38,7 +38,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - work<Arch>(shape): the work for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
 /// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
-/// - precision = Precision::bf16: inputs and weights are rounded to bfloat16 (see PlanOptions::precision);
+/// - precision = Precision::bf16 or f16: inputs and weights are rounded to it (see PlanOptions::precision);
 /// - error_bound: the largest error relative to the output's RMS, for inputs of zero mean (default 2e-5, and 3e-5 for
 /// gradients).
 ///

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <primsel/core/short_floats.hpp>
+#include <primsel/core/work.hpp>
 #include <primsel/tensor/bytes.hpp>
 #include <primsel/tensor/detail/narrow_hwc.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <cstddef>
@@ -35,20 +37,24 @@ struct hwc_u8 : tensor::detail::NarrowHwc<std::uint8_t> {
             [&range](const std::uint8_t* bytes, std::size_t n, float* floats) { from_bytes(bytes, n, range, floats); });
     }
 
-    static void transform_from(hwc_bf16, Shape shape, const float* src, float* dst, ExecutorRef executor,
+    template <ShortFloatLayout Other>
+    static void transform_from(Other, Shape shape, const float* src, float* dst, ExecutorRef executor,
                                TensorRange const& range) noexcept {
+        using Short = element_of<Other>;
         const ToBytes to(range);
-        from_elements<NarrowHwc<bfloat16>>(
-            shape, reinterpret_cast<const bfloat16*>(src), reinterpret_cast<std::uint8_t*>(dst), executor,
-            [](const bfloat16* elements, std::size_t n, float* floats) { widen(elements, n, floats); },
+        from_elements<NarrowHwc<Short>>(
+            shape, reinterpret_cast<const Short*>(src), reinterpret_cast<std::uint8_t*>(dst), executor,
+            [](const Short* elements, std::size_t n, float* floats) { widen(elements, n, floats); },
             [&to](const float* floats, std::size_t n, std::uint8_t* bytes) { to_bytes(floats, n, to, bytes); });
     }
-    static void transform_to(hwc_bf16, Shape shape, const float* src, float* dst, ExecutorRef executor,
+    template <ShortFloatLayout Other>
+    static void transform_to(Other, Shape shape, const float* src, float* dst, ExecutorRef executor,
                              TensorRange const& range) noexcept {
-        hwc_bf16::from_elements<NarrowHwc<std::uint8_t>>(
-            shape, reinterpret_cast<const std::uint8_t*>(src), reinterpret_cast<bfloat16*>(dst), executor,
+        using Short = element_of<Other>;
+        Other::template from_elements<NarrowHwc<std::uint8_t>>(
+            shape, reinterpret_cast<const std::uint8_t*>(src), reinterpret_cast<Short*>(dst), executor,
             [&range](const std::uint8_t* bytes, std::size_t n, float* floats) { from_bytes(bytes, n, range, floats); },
-            [](const float* floats, std::size_t n, bfloat16* elements) { narrow(floats, n, elements); });
+            [](const float* floats, std::size_t n, Short* elements) { narrow(floats, n, elements); });
     }
 };
 

@@ -1,8 +1,8 @@
-// Dense layers on packed weights in floats, bfloat16 or 8 bits, which are widened in registers.
+// Dense layers on packed weights in floats, 16 or 8 bits, which are widened in registers.
 #pragma once
 
-#include <primsel/core/bfloat16.hpp>
 #include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/gemm/int8_weights.hpp>
 #include <primsel/gemm/load_int8.hpp>
 #include <primsel/layer/dense.hpp>
@@ -23,7 +23,7 @@ namespace primsel::inline PRIMSEL_ABI::op::detail {
 /// Packed weights: panels of 32 outputs (16 in the last, if those suffice). A panel has the biases and, with weights in
 /// 8 bits, the scales, then for each element of the image, in its layout's order, the weights of the panel's outputs. A
 /// single image reads several panels at once; several images share loaded weights. Every sum runs over blocks of the
-/// image in the same order, whatever the batch. Element: float, bfloat16 or std::int8_t.
+/// image in the same order, whatever the batch. Element: float, bfloat16, float16 or std::int8_t.
 template <class Element>
 class DensePanels {
 public:

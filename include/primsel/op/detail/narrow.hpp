@@ -6,8 +6,9 @@
 #include <primsel/op/detail/dilated_axis.hpp>
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/op.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
+#include <primsel/tensor/layout.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -17,7 +18,7 @@
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 template <class L>
-concept NarrowLayout = std::same_as<L, hwc_u8> || std::same_as<L, hwc_bf16>;
+concept NarrowLayout = std::same_as<L, hwc_u8> || ShortFloatLayout<L>;
 
 /// Images of an op in layout L.
 template <class L>
@@ -112,7 +113,7 @@ void for_pixels(OpArgs const& args, Use const& use) noexcept {
                    }
                });
 }
-/// Writes the zeros that hwc_bf16 has behind the channels of a pixel.
+/// Writes the zeros that layouts of floats have behind the channels of a pixel.
 template <NarrowLayout L>
 void write_zeros_behind(OpArgs const& args) noexcept {
     const NarrowImages<L> dst(args.dst, args.dst_shape);

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/core/bfloat16.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/op/op_args.hpp>
 #include <primsel/tensor/bytes.hpp>
-#include <primsel/tensor/hwc_bf16.hpp>
+#include <primsel/tensor/hwc_short_floats.hpp>
 #include <primsel/tensor/hwc_u8.hpp>
+#include <primsel/tensor/layout.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -20,17 +21,17 @@
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
 /// Loads and stores n elements, or as many as a vector has.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_some(const bfloat16* src, std::size_t n) {
+template <class Arch, ShortFloat Short>
+PRIMSEL_INLINE Floats<Arch> load_some(const Short* src, std::size_t n) {
     if (n >= lanes<Arch>) return load_wide<Arch>(src);
-    bfloat16 all[lanes<Arch>]{};
+    Short all[lanes<Arch>]{};
     std::copy_n(src, n, all);
     return load_wide<Arch>(all);
 }
-template <class Arch>
-PRIMSEL_INLINE void store_some(bfloat16* dst, Floats<Arch> const& value, std::size_t n) {
+template <class Arch, ShortFloat Short>
+PRIMSEL_INLINE void store_some(Short* dst, Floats<Arch> const& value, std::size_t n) {
     if (n >= lanes<Arch>) return store_narrow<Arch>(dst, value);
-    bfloat16 all[lanes<Arch>];
+    Short all[lanes<Arch>];
     store_narrow<Arch>(all, value);
     std::copy_n(all, n, dst);
 }
@@ -51,16 +52,14 @@ PRIMSEL_INLINE void store_some(ByteStore<Arch> const& store, std::uint8_t* dst, 
 }
 
 /// As FloatElements.
-template <class Arch>
-struct Bf16Elements {
-    using element = bfloat16;
+template <class Arch, ShortFloat Short>
+struct ShortFloatElements {
+    using element = Short;
     using Vector = Floats<Arch>;
 
-    PRIMSEL_INLINE static Vector load(std::size_t, const bfloat16* src, std::size_t n) {
-        return load_some<Arch>(src, n);
-    }
-    PRIMSEL_INLINE static Vector broadcast(std::size_t, const bfloat16* src) { return Vector(to_float(*src)); }
-    PRIMSEL_INLINE static void store(bfloat16* dst, Vector const& value, std::size_t n) {
+    PRIMSEL_INLINE static Vector load(std::size_t, const Short* src, std::size_t n) { return load_some<Arch>(src, n); }
+    PRIMSEL_INLINE static Vector broadcast(std::size_t, const Short* src) { return Vector(to_float(*src)); }
+    PRIMSEL_INLINE static void store(Short* dst, Vector const& value, std::size_t n) {
         store_some<Arch>(dst, value, n);
     }
     PRIMSEL_INLINE static Vector product(Vector const& a, Vector const& b) { return a * b; }
@@ -142,14 +141,17 @@ void copy_elements(OpArgs const& args, std::size_t input, const Element* src, st
 }
 
 /// The element that stands for a value.
-inline void store_value(float value, OpArgs const&, bfloat16& dst) noexcept { dst = to_bfloat16(value); }
+template <ShortFloat Short>
+void store_value(float value, OpArgs const&, Short& dst) noexcept {
+    dst = Short::nearest(value);
+}
 inline void store_value(float value, OpArgs const& args, std::uint8_t& dst) noexcept {
     to_bytes(&value, 1, ToBytes(args.dst_range), &dst);
 }
 
 /// The elements of an op in a layout; a factor is that of stored bytes.
-template <class Arch>
-[[nodiscard]] Bf16Elements<Arch> elements_in(hwc_bf16, OpArgs const&, float) {
+template <class Arch, ShortFloatLayout L>
+[[nodiscard]] ShortFloatElements<Arch, element_of<L>> elements_in(L, OpArgs const&, float) {
     return {};
 }
 template <class Arch>

@@ -3,6 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/amx.hpp>
 #include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/primitive/detail/tap.hpp>
@@ -31,11 +32,13 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// Numbers is a type with
 /// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
 /// largest depth whose sums are exact or have that error;
+/// - on_matrix_unit: whether the matrix unit, where there is one, computes the product;
 /// - end_of_product: the operations in registers that it takes to store, load, finish and narrow a sum, as
 /// bench_primitive_end_of_product fits them;
 /// - half_panel and fours: how much longer than products of whole panels those of halves in vectors of 16 take, and of
 /// groups of four apart;
-/// - Narrow(range), which converts floats of the image; its member zero is the element of padding;
+/// - Narrow(range), which converts floats to elements of the image or of the product's rows; its member zero is the
+/// element of padding;
 /// - Output(kernel, size), which rounds the weights of an output. It writes tail_floats floats behind the panels;
 /// - Start and Finish: what sums start from, and what they become in the end.
 template <class Numbers, Layout From, Layout To>
@@ -135,7 +138,7 @@ struct DirectNarrow {
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         // Vectors of columns that no output needs are not computed.
-        const int vector = PRIMSEL_HAS_AMX ? 16 : lanes<Arch>;
+        const int vector = on_matrix_unit ? 16 : lanes<Arch>;
         const double columns = (s.k + vector - 1) / vector * vector, depth = static_cast<double>(depth_of(s)),
                      weights = sizeof(Weight) * depth * columns,
                      read = s.groups == 1 ? panels(s) : 1.0 * panels(s) * static_cast<double>(piece_channels(s)) / s.c,
@@ -160,6 +163,8 @@ struct DirectNarrow {
     }
 
 private:
+    static constexpr bool on_matrix_unit = PRIMSEL_HAS_AMX && Numbers::on_matrix_unit;
+    [[nodiscard]] static bool may_use_amx() { return on_matrix_unit && core::may_use_amx(); }
     using Image = typename Numbers::Image;
     using Rows = typename Numbers::Rows;
     /// The numbers of an image, and of the rows of a product: the same, or wider.
@@ -167,7 +172,8 @@ private:
     using Element = std::remove_cvref_t<decltype(*Rows{}.a)>;
     static constexpr bool widens = !std::same_as<Stored, Element>;
     using Weight = std::remove_cvref_t<decltype(*Rows{}.b)>;
-    static constexpr bool from_floats = std::same_as<From, hwc>;
+    static constexpr bool from_floats = std::same_as<From, hwc>,
+                          converts = !std::same_as<std::conditional_t<from_floats, float, Stored>, Element>;
     /// The elements of a cache line.
     static constexpr std::size_t line_elements = 64 / sizeof(Element);
     static constexpr std::size_t word = Rows::word;
@@ -203,7 +209,7 @@ private:
     template <class Arch>
     [[nodiscard]] static double slower(ConvShape const& s) {
         if (apart(s)) return Numbers::fours;
-        if (PRIMSEL_HAS_AMX && s.groups != 1) {
+        if (on_matrix_unit && s.groups != 1) {
             const std::size_t run = run_elements(s);
             return 2.0 * static_cast<double>(round_up(run, line_elements)) / static_cast<double>(run);
         }
@@ -238,13 +244,12 @@ private:
         return panels_inside(s) ? std::min(all, (8 + strips - 1) / strips) : all;
     }
     [[nodiscard]] static constexpr bool patches(ConvShape const& s) {
-        return PRIMSEL_HAS_AMX && s.groups == 1 && s.fh * s.fw > 1 &&
-               static_cast<std::size_t>(s.c) <= line_elements / 2;
+        return on_matrix_unit && s.groups == 1 && s.fh * s.fw > 1 && static_cast<std::size_t>(s.c) <= line_elements / 2;
     }
     /// Whether the taps of a kernel row are one run.
     [[nodiscard]] static constexpr bool joins(ConvShape const& s) {
         const auto c = static_cast<std::size_t>(s.c), pixel = copied_pixel(s);
-        return s.groups == 1 && s.dilation_w == 1 && (PRIMSEL_HAS_AMX || pixel == c || pixel == round_up(c, word));
+        return s.groups == 1 && s.dilation_w == 1 && (on_matrix_unit || pixel == c || pixel == round_up(c, word));
     }
     /// The elements of a run. They are whole words, which may reach into the next pixel: its weights are zeros.
     [[nodiscard]] static constexpr std::size_t run_elements(ConvShape const& s) {
@@ -253,19 +258,18 @@ private:
         if (joins(s)) return round_up(fw * pixel, word);
         if (apart(s)) return static_cast<std::size_t>(s.group_c());
         if (s.groups != 1) return piece_channels(s);
-        return PRIMSEL_HAS_AMX ? pixel : round_up(c, word);
+        return on_matrix_unit ? pixel : round_up(c, word);
     }
     [[nodiscard]] static constexpr std::size_t depth_of(ConvShape const& s) {
         if (patches(s)) return round_up(static_cast<std::size_t>(s.fh * s.fw * s.c), line_elements);
         return static_cast<std::size_t>(joins(s) ? s.fh : s.fh * s.fw) * run_elements(s);
     }
-    [[nodiscard]] static constexpr bool copies(ConvShape const& s) {
-        return from_floats || widens || s.padded() || patches(s);
-    }
+    [[nodiscard]] static constexpr bool copies(ConvShape const& s) { return converts || s.padded() || patches(s); }
     /// Whether pixels are copied without what is behind their channels. Zero weights do not hide floats that are no
-    /// numbers.
+    /// numbers, which words of several elements would read of the next pixel.
     [[nodiscard]] static constexpr bool compacts(ConvShape const& s) {
-        return std::integral<Element> && !PRIMSEL_HAS_AMX && copies(s) && (widens || Image::pixel(s.c) <= 16);
+        if (std::same_as<Element, float>) return true;  // as are those of hwc
+        return std::integral<Element> && !on_matrix_unit && copies(s) && (widens || Image::pixel(s.c) <= 16);
     }
     /// The elements of a pixel in a copy.
     [[nodiscard]] static constexpr std::size_t copied_pixel(ConvShape const& s) {
@@ -280,7 +284,7 @@ private:
     }
     /// Whether the matrix unit computes pixels of neighbouring output rows as one row.
     [[nodiscard]] static bool flat(ConvShape const& s) {
-        return core::may_use_amx() && !patches(s) && s.stride_h == 1 && s.stride_w == 1 && s.padded_w() < 2 * s.out_w();
+        return may_use_amx() && !patches(s) && s.stride_h == 1 && s.stride_w == 1 && s.padded_w() < 2 * s.out_w();
     }
     [[nodiscard]] static double computed_pixels(ConvShape const& s) {
         return 1.0 * s.out_h() * (flat(s) ? s.padded_w() : s.out_w());
@@ -324,7 +328,9 @@ private:
         } else {
             const auto* from = reinterpret_cast<const Stored*>(args.src) + static_cast<std::size_t>(h) * w * stored;
             if (pixel == stored) {
-                std::copy_n(from, w * pixel, to);
+                copy_stored(from, w * pixel, to);
+            } else if constexpr (widens && ShortFloat<Stored>) {
+                for (std::size_t x = 0; x < w; ++x) copy_stored(from + x * stored, pixel, to + x * pixel);
             } else {
                 // Copies of a fixed length are faster. The next pixel overwrites what they write too much.
                 std::size_t x = 0;
@@ -344,9 +350,16 @@ private:
         std::fill_n(to + w * pixel, static_cast<std::size_t>(s.pad_right) * pixel, narrow.zero);
     }
 
+    static void copy_stored(const Stored* from, std::size_t n, Element* to) noexcept {
+        if constexpr (widens && ShortFloat<Stored>) {
+            widen(from, n, to);
+        } else {
+            std::copy_n(from, n, to);
+        }
+    }
     static void convert(typename Numbers::Narrow const& narrow, const float* from, std::size_t n,
                         Element* to) noexcept {
-        if constexpr (widens) {
+        if constexpr (!std::invocable<typename Numbers::Narrow const&, const float*, std::size_t, Element*>) {
             Stored some[256];
             for (std::size_t i = 0; i < n; i += std::size(some)) {
                 const std::size_t count = std::min(std::size(some), n - i);
@@ -399,7 +412,7 @@ private:
                     .inner_step = static_cast<std::size_t>(s.dilation_w) * pixel};
             width = one_line ? s.padded_w() : s.out_w();
             line_step = static_cast<std::size_t>(s.stride_h) * row_elements(s);
-            const bool amx = core::may_use_amx();
+            const bool amx = may_use_amx();
             lines = amx && !one_line ? count : 1;
             line = lines == 1 ? (count - 1) * width + s.out_w() : width;
             const int products = (line + gemm::dot_rows - 1) / gemm::dot_rows;

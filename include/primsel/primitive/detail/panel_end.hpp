@@ -1,7 +1,7 @@
 #pragma once
 
-#include <primsel/core/bfloat16.hpp>
 #include <primsel/core/clamp.hpp>
+#include <primsel/core/short_floats.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/primitive/conv_args.hpp>
@@ -89,9 +89,15 @@ private:
         }
     }
     PRIMSEL_INLINE static V load_of(const float* src) { return load<Arch>(src); }
-    PRIMSEL_INLINE static V load_of(const bfloat16* src) { return load_wide<Arch>(src); }
+    template <ShortFloat Short>
+    PRIMSEL_INLINE static V load_of(const Short* src) {
+        return load_wide<Arch>(src);
+    }
     PRIMSEL_INLINE static void store_to(float* to, V const& value) { store<Arch>(to, value); }
-    PRIMSEL_INLINE static void store_to(bfloat16* to, V const& value) { store_narrow<Arch>(to, value); }
+    template <ShortFloat Short>
+    PRIMSEL_INLINE static void store_to(Short* to, V const& value) {
+        store_narrow<Arch>(to, value);
+    }
 
     /// Stores the first `count` columns of a vector, and zeros up to `room`.
     PRIMSEL_NOINLINE void store_rest(std::size_t at, int count, int room, V value) const {

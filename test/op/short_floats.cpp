@@ -1,6 +1,6 @@
 #include "narrow_laws.hpp"
 
-#include <primsel/op/bf16.hpp>
+#include <primsel/op/short_floats.hpp>
 
 #include <doctest/doctest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace bf16_ops {
+namespace short_float_ops {
 
-TEST_CASE("pools in bfloat16 are pools of floats, rounded once") {
+TEST_CASE_TEMPLATE("pools in 16-bit floats are pools of floats, rounded once", L, ps::hwc_bf16, ps::hwc_f16) {
     for (ps::Shape const& shape : shapes) {
         for (const ps::PoolKind kind : {ps::PoolKind::max, ps::PoolKind::average}) {
             for (const int batch : {1, 2}) {
@@ -19,30 +19,31 @@ TEST_CASE("pools in bfloat16 are pools of floats, rounded once") {
                     for (ps::PoolParams const& pool : narrow_laws::pools(kind, counts)) {
                         const std::vector<ps::Shape> inputs{shape};
                         if (pool.check(inputs) != ps::Fault::none) continue;
-                        check(results_of(pool, inputs, batch));
-                        check(results_of(pool, inputs, batch, {}, std::numeric_limits<float>::quiet_NaN()));
-                        check(results_of(pool, inputs, batch, {}, -std::numeric_limits<float>::infinity()));
+                        check<L>(pool, inputs, batch);
+                        check<L>(pool, inputs, batch, {}, std::numeric_limits<float>::quiet_NaN());
+                        check<L>(pool, inputs, batch, {}, -std::numeric_limits<float>::infinity());
                     }
                 }
-                check(results_of(ps::GlobalPoolParams{kind}, {shape}, batch));
+                check<L>(ps::GlobalPoolParams{kind}, {shape}, batch);
             }
         }
     }
 }
 
-TEST_CASE("sums and activations in bfloat16 are those of floats, rounded once") {
+TEST_CASE_TEMPLATE("sums and activations in 16-bit floats are those of floats, rounded once", L, ps::hwc_bf16,
+                   ps::hwc_f16) {
     for (ps::Shape const& shape : shapes) {
         for (const int batch : {1, 3}) {
             CAPTURE(to_string(shape));
-            check(results_of(ps::AddParams{}, {shape, shape}, batch));
-            check(results_of(ps::AddParams{}, {shape, shape, shape}, batch, {.low = 1.0F, .high = 5.0F}));
+            check<L>(ps::AddParams{}, {shape, shape}, batch);
+            check<L>(ps::AddParams{}, {shape, shape, shape}, batch, {.low = 1.0F, .high = 5.0F});
             for (const ps::ActivationKind kind :
                  {ps::ActivationKind::relu, ps::ActivationKind::sigmoid, ps::ActivationKind::hard_swish,
                   ps::ActivationKind::silu, ps::ActivationKind::leaky_relu, ps::ActivationKind::exp}) {
-                check(results_of(ps::ActivationParams{.kind = kind, .alpha = 0.1F}, {shape}, batch));
+                check<L>(ps::ActivationParams{.kind = kind, .alpha = 0.1F}, {shape}, batch);
             }
         }
     }
 }
 
-}  // namespace bf16_ops
+}  // namespace short_float_ops

@@ -10,27 +10,35 @@
 
 using namespace laws;
 
-namespace direct_bf16_tests {
+namespace direct_short_floats_tests {
 
-[[nodiscard]] List bf16_primitives() {
-    static const std::vector<ps::PrimitiveEntry> entries = chosen(
-        ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>().primitives, ps::Bf16Primitives{});
-    return make_list(entries, ps::concatenate<ps::AllLayouts, ps::TypeList<ps::hwc_bf16>>{});
+struct InBf16 {
+    using Primitives = ps::Bf16Primitives;
+    using Element = ps::bfloat16;
+};
+struct InF16 {
+    using Primitives = ps::F16Primitives;
+    using Element = ps::float16;
+};
+template <class Of>
+[[nodiscard]] List primitives() {
+    static const std::vector<ps::PrimitiveEntry> entries =
+        chosen(ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>().primitives,
+               typename Of::Primitives{});
+    return make_list(entries, ps::EveryLayout{});
 }
 
-/// A problem whose numbers bfloat16 has.
-[[nodiscard]] Problem rounded(ps::ConvShape const& shape) {
-    return Problem(shape, Values::normal, 1, [](float value) { return to_float(ps::to_bfloat16(value)); });
-}
-
-TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within the rounding of the result") {
-    const List list = bf16_primitives();
+TEST_CASE_TEMPLATE(
+    "16-bit floats: convolutions of integers are exact, of other numbers within the rounding of the result", Of, InBf16,
+    InF16) {
+    const List list = primitives<Of>();
     ps::Sequential sequential;
     Backwards backwards;
     std::map<std::string_view, int> runs;
     std::size_t turn = 0;
     for (ps::ConvShape const& shape : odd_shapes()) {
-        const Problem integers(shape, Values::integers), normal = rounded(shape);
+        const Problem integers(shape, Values::integers),
+            normal(shape, Values::normal, 1, [](float value) { return to_float(Of::Element::nearest(value)); });
         Epilogue const& epilogue = epilogues[turn++ % std::size(epilogues)];
         for (ps::PrimitiveEntry const& entry : list.primitives) {
             if (!entry.supports(shape)) continue;
@@ -50,8 +58,8 @@ TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within
             } else {
                 double worst = 0;
                 for (std::size_t i = 0; i < exact.size(); ++i) {
-                    // Half a unit in the last of eight places, and the error of sums in floats.
-                    const double unit = std::max(std::abs(exact[i]), 1e-3) * 0x1p-8 + 1e-4;
+                    // Half a unit in the last place, and the error of sums in floats.
+                    const double unit = std::max(std::abs(exact[i]), 1e-3) * Of::Element::rounding + 1e-4;
                     worst = std::max(worst, std::abs(static_cast<double>(one.dst[i]) - exact[i]) / unit);
                 }
                 CHECK(worst <= 1);
@@ -64,8 +72,10 @@ TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within
     }
 }
 
-TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image and panels of many outputs included") {
-    const List list = bf16_primitives();
+TEST_CASE_TEMPLATE(
+    "16-bit floats: the bits do not depend on threads, strips of a large image and many outputs included", Of, InBf16,
+    InF16) {
+    const List list = primitives<Of>();
     ps::Sequential sequential;
     ps::CallerPool pool(3, Threads{});
     std::vector<ps::ConvShape> shapes{same_shape(33, 35, 23, 14, 3), same_shape(19, 70, 23, 14, 1),
@@ -89,13 +99,14 @@ TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image 
             CHECK(one.intact);
             CHECK(many.intact);
             CHECK(same_bits(one.dst, many.dst));
-            CHECK(equal(one.dst, exact));  // the epilogue bounds results to numbers that bfloat16 has
+            CHECK(equal(one.dst, exact));  // the epilogue bounds results to numbers that both types have
         }
     }
 }
 
-TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that depend on it") {
-    const List list = bf16_primitives();
+TEST_CASE_TEMPLATE("16-bit floats: a pixel that is not finite spoils only the outputs that depend on it", Of, InBf16,
+                   InF16) {
+    const List list = primitives<Of>();
     ps::Sequential sequential;
     for (const int c : {3, 20, 40}) {
         const ps::ConvShape shape = same_shape(c, 35, 9, 11, 3);
@@ -113,7 +124,8 @@ TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that dep
                     for (int w = 0; w < 11; ++w) {
                         const auto at = static_cast<std::size_t>((k * 9 + h) * 11 + w);
                         if (std::abs(h - 4) <= 1 && std::abs(w - 5) <= 1) continue;
-                        wrong += std::abs(static_cast<double>(one.dst[at]) - exact[at]) <= std::abs(exact[at]) * 0x1p-8
+                        wrong += std::abs(static_cast<double>(one.dst[at]) - exact[at]) <=
+                                         std::abs(exact[at]) * Of::Element::rounding
                                      ? 0U
                                      : 1U;
                     }
@@ -124,4 +136,4 @@ TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that dep
     }
 }
 
-}  // namespace direct_bf16_tests
+}  // namespace direct_short_floats_tests
