@@ -138,11 +138,23 @@ class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
         self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "bf16_flops", "int8_flops", "vector_flops",
-                                        "scalar_flops", "bandwidth", "idle_bandwidth", "l2_bytes", "present_speed", "file"])
+                                        "scalar_flops", "bandwidth", "idle_bandwidth", "l2_bytes", "threads", "threads_bound_by", "present_speed", "file"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))
         self.assertIn(speeds["cpu"], self.succeed("machine"))
+
+    def test_threads_of_the_affinity_mask(self):
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {max(before)})
+        try:
+            machine = self.json("machine")
+            self.assertEqual((machine["threads"], machine["threads_bound_by"]),
+                             (1, "the one processor that this process may run on"))
+            self.assertEqual(self.json("run", NET, "--threads", 0, "--repeat", 1)["threads"], 1)
+        finally:
+            os.sched_setaffinity(0, before)
+        self.assertLessEqual(self.json("machine")["threads"], len(before))
 
     def test_speeds_are_kept(self):
         for _ in range(10):  # speeds that other programs disturbed are not kept

@@ -207,6 +207,50 @@ TEST_CASE("ThreadPool: several at once, each used by several threads in turn") {
     CHECK(wrong == 0);
 }
 
+TEST_CASE("ThreadPool: several callers at once, in runs and on their own") {
+    ps::ThreadPool pool(3);
+    std::vector<std::thread> callers;
+    std::atomic<int> wrong = 0;
+    for (int caller = 0; caller < 3; ++caller) {
+        callers.emplace_back([&pool, &wrong, caller] {
+            for (int i = 0; i < 20; ++i) {
+                if ((caller + i) % 2 == 0) {
+                    wrong += wrong_blocks(pool, 100);
+                } else {
+                    const ps::RunScope scope(pool);
+                    wrong += wrong_blocks(pool, 100);
+                }
+            }
+        });
+    }
+    for (std::thread& caller : callers) caller.join();
+    CHECK(wrong == 0);
+    CHECK(wrong_blocks(pool, 100) == 0);
+}
+
+TEST_CASE("ThreadPool: a caller that finds the threads busy runs its blocks alone, and so does a block") {
+    ps::ThreadPool pool(2);
+    std::atomic<bool> begun = false, done = false;
+    std::atomic<int> wrong = 0;
+    std::thread other([&] {
+        pool.parallel_for(2, [&](std::size_t, std::size_t) {
+            begun = true;
+            if (!eventually([&] { return done.load(); })) ++wrong;
+            wrong += wrong_blocks(pool, 20);
+        });
+    });
+    CHECK(eventually([&] { return begun.load(); }));
+    std::size_t on_this_thread = 0;
+    const std::thread::id here = std::this_thread::get_id();
+    pool.parallel_for(8, [&](std::size_t, std::size_t worker) {
+        if (std::this_thread::get_id() == here && worker == 0) ++on_this_thread;
+    });
+    CHECK(on_this_thread == 8);
+    done = true;
+    other.join();
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("ThreadPool: made, moved and destroyed in any state") {
     for (int i = 0; i < 200; ++i) ps::ThreadPool(static_cast<std::size_t>(i % 5 + 1));
     for (int i = 0; i < 200; ++i) {

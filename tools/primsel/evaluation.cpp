@@ -1,5 +1,7 @@
 #include "evaluation.hpp"
 
+#include "options.hpp"
+
 #include <primsel/core/text_table.hpp>
 
 #include <CLI/CLI.hpp>
@@ -28,9 +30,7 @@ std::string percent(double share) {
 
 void add_learning_options(CLI::App& command, std::uint64_t& seed, std::size_t& threads, bool& json) {
     command.add_option("--seed", seed, "Draws which rows are held back, and the model (default 1)")->type_name("S");
-    command.add_option("--threads", threads, "Threads to train on (default 1)")
-        ->check(CLI::Range(1, 1024))
-        ->type_name("N");
+    add_threads_option(command, threads, "Threads to train on");
     command.add_flag("--json", json, "Print one JSON object");
 }
 

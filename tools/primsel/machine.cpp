@@ -4,7 +4,10 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/core/error.hpp>
 #include <primsel/core/number_text.hpp>
+#include <primsel/core/printable.hpp>
+#include <primsel/core/usable_threads.hpp>
 #include <primsel/machine/all_precisions.hpp>
 #include <primsel/machine/machine.hpp>
 #include <primsel/measure/machine_file.hpp>
@@ -27,12 +30,23 @@ std::string giga(double rate, const char* unit) {
     return text;
 }
 
+/// The bound of the number of threads, in words.
+std::string bound_of(ps::UsableThreads const& threads) {
+    if (static_cast<double>(threads.processors) <= threads.quota) {
+        return threads.processors == 1 ? "the one processor that this process may run on"
+                                       : "the processors that this process may run on";
+    }
+    return ps::join("the quota of ", ps::core::rounded_text(threads.quota, 3), " processors of ",
+                    ps::printable(threads.group));
+}
+
 void machine(bool json, bool renew) {
     const ps::Kernels all = kernels();
     const ps::measure::MachineFile file(all.arch);
     if (renew) file.write(ps::this_machine_in_all_precisions<ps::default_arch>());
     ps::Machine const& here = all.machine();
     const PresentSpeed present = present_speed();
+    const ps::UsableThreads threads = ps::usable_threads();
     if (json) {
         ps::Json::Array bandwidth;
         for (std::size_t i = 0; i < here.bandwidth.size(); ++i) {
@@ -53,6 +67,8 @@ void machine(bool json, bool renew) {
                              {"bandwidth", std::move(bandwidth)},
                              {"idle_bandwidth", here.idle_bandwidth},
                              {"l2_bytes", here.l2_bytes},
+                             {"threads", threads.count()},
+                             {"threads_bound_by", bound_of(threads)},
                              {"present_speed", present.networks == 0 ? ps::Json() : ps::Json(1 / present.factor)},
                              {"file", file.read() ? file.path() : std::string()}});
     }
@@ -74,6 +90,7 @@ void machine(bool json, bool renew) {
     table.add({"the same, after 2 ms without use", giga(here.idle_bandwidth, "GB/s")});
     table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
     if (here.l2_bytes > 0) table.add({"L2", std::to_string(std::llround(here.l2_bytes / 1024)) + " KiB"});
+    table.add({"threads at a time", ps::join(threads.count(), ": ", bound_of(threads))});
     if (present.networks > 0) {
         table.add({"present speed",
                    ps::join(ps::core::rounded_text(1 / present.factor, 3), " of these, ", source_of(present))});

@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/core/read_number.hpp>
+#include <primsel/core/usable_threads.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/primitive/conv_args.hpp>
 
@@ -186,6 +187,15 @@ void add_precision_options(CLI::App& command, ModelOptions& model, ps::Precision
     command.add_option("--ranges", model.ranges, "The ranges of tensors, from `primsel quantise`")->type_name("F.json");
 }
 
+void add_threads_option(CLI::App& command, std::size_t& threads, std::string const& purpose) {
+    command
+        .add_option_function<std::size_t>(
+            "--threads", [&threads](std::size_t n) { threads = n == 0 ? ps::usable_threads().count() : n; },
+            purpose + " (default 1; 0: as many as this process can run at a time)")
+        ->check(CLI::Range(0, 1024))
+        ->type_name("N");
+}
+
 void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     add_model_options(command, options.model);
     PlanningOptions& planning = options.planning;
@@ -233,9 +243,7 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
             if (saved == SavedPlan::instead) plan->excludes(command.get_option(name));
         }
     }
-    command.add_option("--threads", options.threads, "Threads to run on (default 1)")
-        ->check(CLI::Range(1, 1024))
-        ->type_name("N");
+    add_threads_option(command, options.threads, "Threads to run on");
     command.add_flag("--json", options.json, "Print one JSON object");
 }
 

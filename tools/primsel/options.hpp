@@ -80,6 +80,8 @@ void add_precision_options(CLI::App& command, ModelOptions& model, ps::Precision
 /// The use of a saved plan to a command: in place of a new one, which makes the options of planning idle; beside
 /// plans that those still make; or nothing that it could use.
 enum class SavedPlan { instead, beside, refused };
+/// --threads; 0 becomes as many as the process can run at a time.
+void add_threads_option(CLI::App& command, std::size_t& threads, std::string const& purpose);
 /// Those, --costs, --calibrate, --solver, --max-error, --max-arena, --plan, --threads and --json.
 void add_options(CLI::App& command, Options& options, SavedPlan saved);
 /// --training.

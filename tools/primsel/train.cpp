@@ -456,9 +456,7 @@ void add_train(CLI::App& app) {
                     "A plan that `primsel plan --training --save` wrote: with the same plan come the same bits")
         ->type_name("P.json")
         ->excludes(command.get_option("--max-arena"));
-    command.add_option("--threads", options->threads, "Threads to train on (default 1)")
-        ->check(CLI::Range(1, 1024))
-        ->type_name("N");
+    add_threads_option(command, options->threads, "Threads to train on");
     command.add_option("--out", options->out, "The weights of the best epoch, or the last where none is judged")
         ->check(writable_network)
         ->type_name("F.safetensors|F.onnx");

@@ -5,6 +5,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/own_process.hpp>
+#include <primsel/core/usable_threads.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -49,12 +50,13 @@ bool spin_until(Condition const& condition) noexcept {
 /// Every worker has a share of the blocks, the same in every call, so that it finds in its cache what it wrote before.
 /// A worker without blocks takes some of the others'. Nobody waits for a thread that has not woken up yet.
 ///
-/// The pool has one caller at a time, and a block may not call parallel_for. In a child of fork, which has none of the
-/// threads, the calling thread runs all blocks.
+/// Several threads may call at a time, for example engines that share the pool: while the threads are busy with one
+/// caller's blocks, the others run theirs alone. In a child of fork, which has none of the threads, the calling thread
+/// runs all blocks.
 class ThreadPool {
 public:
-    /// Uses as many threads as the machine runs at a time.
-    ThreadPool() : ThreadPool(std::thread::hardware_concurrency() == 0 ? 1 : std::thread::hardware_concurrency()) {}
+    /// Uses as many threads as the process can run at a time.
+    ThreadPool() : ThreadPool(usable_threads().count()) {}
     /// Uses the calling thread and threads - 1 more. Throws error for 0, and if the system cannot start them.
     explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads)) {
         if (threads == 0) fail("thread pool: 0 threads; the caller's is the first");
@@ -70,12 +72,15 @@ public:
         return handles;
     }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most || !state_->process.is_this()) {
+        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most || !state_->process.is_this() ||
+            state_->busy.exchange(true, std::memory_order_acquire)) {
             return Sequential{}.parallel_for(blocks, function);
         }
-        begin_run();
+        const bool outside_runs = state_->runs.load(std::memory_order_relaxed) == 0;
+        if (outside_runs) begin_run();
         state_->parallel_for(blocks, function);
-        end_run();
+        if (outside_runs) end_run();
+        state_->busy.store(false, std::memory_order_release);
     }
     void begin_run() noexcept { state_->begin_run(); }
     void end_run() noexcept { state_->end_run(); }
@@ -122,7 +127,8 @@ private:
         std::optional<BlockFunction> function_;
     };
 
-    enum class Phase : int { asleep, running, stopped };
+    /// In place of the number of open runs: the threads end.
+    static constexpr int stopped = -1;
 
     /// The state that the threads refer to; its address never changes.
     struct State {
@@ -134,8 +140,8 @@ private:
                 for (std::thread& thread : threads) core::forget(thread);
                 return;
             }
-            phase.store(Phase::stopped);
-            phase.notify_all();
+            runs.store(stopped);
+            runs.notify_all();
             for (std::thread& thread : threads) thread.join();
         }
 
@@ -149,12 +155,12 @@ private:
         }
 
         void begin_run() noexcept {
-            if (depth++ > 0 || threads.empty() || !process.is_this()) return;
-            phase.store(Phase::running);
-            phase.notify_all();
+            if (threads.empty() || !process.is_this()) return;
+            if (runs.fetch_add(1) == 0) runs.notify_all();
         }
         void end_run() noexcept {
-            if (--depth == 0 && !threads.empty()) phase.store(Phase::asleep, std::memory_order_relaxed);
+            if (threads.empty() || !process.is_this()) return;
+            runs.fetch_sub(1, std::memory_order_relaxed);
         }
 
         void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
@@ -169,18 +175,17 @@ private:
 
         void serve(std::size_t worker) noexcept {
             for (;;) {
-                const Phase now = phase.load(std::memory_order_relaxed);
-                if (now == Phase::stopped) return;
-                if (now == Phase::asleep) {
-                    phase.wait(now);
+                const int open = runs.load(std::memory_order_relaxed);
+                if (open == stopped) return;
+                if (open == 0) {
+                    runs.wait(open);
                     continue;
                 }
                 if (const std::size_t count = work(worker); count > 0) {
                     done.fetch_add(count, std::memory_order_release);
                 }
-                core::detail::spin_until([this, worker] {
-                    return !shares[worker].empty() || phase.load(std::memory_order_relaxed) != Phase::running;
-                });
+                core::detail::spin_until(
+                    [this, worker] { return !shares[worker].empty() || runs.load(std::memory_order_relaxed) <= 0; });
             }
         }
 
@@ -195,11 +200,12 @@ private:
         std::vector<Share> shares;
         std::vector<std::thread> threads;
         core::OwnProcess process;
-        // Used only by the calling thread: the number of open runs, and the number of blocks that other threads were
-        // given so far.
-        alignas(apart) std::size_t depth = 0;
+        // Whether a caller has the threads; used only by callers, as the number of blocks that other threads were given
+        // so far.
+        alignas(apart) std::atomic<bool> busy = false;
         std::size_t elsewhere = 0;
-        alignas(apart) std::atomic<Phase> phase = Phase::asleep;
+        // The number of open runs. The threads sleep while it is 0.
+        alignas(apart) std::atomic<int> runs = 0;
         // The number of those blocks that are done.
         alignas(apart) std::atomic<std::size_t> done = 0;
     };
