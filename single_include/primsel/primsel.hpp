@@ -477,6 +477,165 @@ void forget(T& object) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::core
+// primsel/core/usable_threads.hpp
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#if defined(__linux__)
+#include <errno.h>
+#include <sched.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The bounds of the number of threads that this process can run at a time.
+struct UsableThreads {
+    /// Processors that the calling thread, and every thread that it starts, may run on: those of its affinity mask.
+    /// Those of the machine where there are no such masks.
+    std::size_t processors = 1;
+    /// Processors whose time the process may use: the least CPU quota of its control groups. 1.5 is one and a half
+    /// seconds of processor time a second.
+    double quota = std::numeric_limits<double>::infinity();
+    /// The directory of the control group that has this quota; empty where none has one.
+    std::string group{};
+
+    /// The processors, and no more than the quota, rounded up; at least 1.
+    [[nodiscard]] std::size_t count() const {
+        std::size_t threads = 1;
+        while (threads < processors && static_cast<double>(threads) < quota) ++threads;
+        return threads;
+    }
+};
+
+namespace core::detail {
+
+/// Returns the text of a file of at most a megabyte; nothing where it cannot be read.
+[[nodiscard]] inline std::string text_if_any(std::string const& path) {
+    std::string text;
+    std::FILE* const file = std::fopen(path.c_str(), "re");
+    if (file == nullptr) return text;
+    char part[4096];
+    for (std::size_t read = 1; read > 0 && text.size() < (1U << 20);) {
+        read = std::fread(part, 1, sizeof(part), file);
+        text.append(part, read);
+    }
+    std::fclose(file);
+    return text;
+}
+/// Removes the text up to the separator, and the separator, and returns that text.
+[[nodiscard]] inline std::string_view cut(std::string_view& text, std::string_view separator) {
+    const std::size_t end = text.find(separator);
+    const std::string_view first = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + separator.size());
+    return first;
+}
+/// Whether a name is in a list with commas.
+[[nodiscard]] inline bool lists(std::string_view list, std::string_view name) {
+    while (!list.empty()) {
+        if (cut(list, ",") == name) return true;
+    }
+    return false;
+}
+/// The kernel writes blanks and other special characters of paths as a backslash and three octal digits.
+[[nodiscard]] inline std::string unescaped(std::string_view text) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto digit = [&](std::size_t at) { return at < text.size() ? (text[at] - '0') & 7 : 0; };
+        const bool escaped = text[i] == '\\' && i + 3 < text.size();
+        result += escaped ? static_cast<char>(digit(i + 1) * 64 + digit(i + 2) * 8 + digit(i + 3)) : text[i];
+        if (escaped) i += 3;
+    }
+    return result;
+}
+
+/// The CPU quota of a control group alone, in processors; infinity where it has none that can be read.
+[[nodiscard]] inline double quota_of(std::string const& group, bool unified) {
+    const std::string text =
+        unified ? text_if_any(group + "/cpu.max")
+                : text_if_any(group + "/cpu.cfs_quota_us") + ' ' + text_if_any(group + "/cpu.cfs_period_us");
+    char* end = nullptr;  // "max" and the -1 of version 1 are no quota
+    const long long quota = std::strtoll(text.c_str(), &end, 10), period = std::strtoll(end, nullptr, 10);
+    if (quota <= 0 || period <= 0) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(quota) / static_cast<double>(period);
+}
+/// Bounds the quota by those of a group and of all that it is in, up to where the hierarchy is mounted.
+inline void bound_by_group(UsableThreads& result, std::string const& root, std::string const& mounted, std::string path,
+                           bool unified) {
+    for (;; path.resize(path.rfind('/'))) {
+        if (const double quota = quota_of(root + mounted + path, unified); quota < result.quota) {
+            result.quota = quota, result.group = mounted + path;
+        }
+        if (path.empty()) return;
+    }
+}
+/// Bounds the quota by those of the process's control groups, of both versions (cgroups(7), proc_pid_mountinfo(5)).
+inline void bound_by_quotas(UsableThreads& result, std::string const& root) {
+    const std::string groups = text_if_any(root + "/proc/self/cgroup"),
+                      mounts = text_if_any(root + "/proc/self/mountinfo");
+    // hierarchy:controllers:path
+    for (std::string_view lines = groups; !lines.empty();) {
+        std::string_view path = cut(lines, "\n");
+        (void)cut(path, ":");
+        const std::string_view controllers = cut(path, ":");
+        const bool unified = controllers.empty();
+        if (!unified && !lists(controllers, "cpu")) continue;
+        // id parent device root mount-point options [fields] - type source options
+        for (std::string_view all = mounts; !all.empty();) {
+            std::string_view options = cut(all, "\n"), fields = cut(options, " - ");
+            if (cut(options, " ") != (unified ? "cgroup2" : "cgroup")) continue;
+            (void)cut(options, " ");
+            if (!unified && !lists(options, "cpu")) continue;
+            for (int i = 0; i < 3; ++i) (void)cut(fields, " ");
+            std::string top = unescaped(cut(fields, " "));
+            if (top == "/") top.clear();
+            // A group outside of what is mounted, or of the process's namespace, cannot be read.
+            std::string_view below = path;
+            if (!below.starts_with(top) || below.find("/..") != std::string_view::npos) continue;
+            below.remove_prefix(top.size());
+            if (below == "/") below = {};
+            if (!below.empty() && below[0] != '/') continue;
+            bound_by_group(result, root, unescaped(cut(fields, " ")), std::string(below), unified);
+        }
+    }
+}
+
+/// The processors of the calling thread's affinity mask; 0 where there is none.
+[[nodiscard]] inline std::size_t processors_of_mask() {
+#if defined(__linux__)
+    // The kernel refuses masks that are shorter than its own.
+    for (std::size_t sets = 1; sets <= 1024; sets *= 2) {
+        const auto mask = std::make_unique<cpu_set_t[]>(sets);
+        const std::size_t bytes = sets * sizeof(cpu_set_t);
+        if (::sched_getaffinity(0, bytes, mask.get()) == 0)
+            return static_cast<std::size_t>(CPU_COUNT_S(bytes, mask.get()));
+        if (errno != EINVAL) break;
+    }
+#endif
+    return 0;
+}
+
+}  // namespace core::detail
+
+/// Reads what bounds the number of threads: the affinity mask (sched_getaffinity), the CPU quotas of control groups of
+/// both versions, and the number of the machine's processors. Files that cannot be read bound nothing. `root` is put
+/// before the paths of /proc and of mounted control groups, for tests.
+[[nodiscard]] inline UsableThreads usable_threads(std::string const& root = {}) {
+    UsableThreads result;
+    result.processors = core::detail::processors_of_mask();
+    if (result.processors == 0) result.processors = std::thread::hardware_concurrency();
+    if (result.processors == 0) result.processors = 1;
+    core::detail::bound_by_quotas(result, root);
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <atomic>
 #include <cstddef>
@@ -521,12 +680,13 @@ bool spin_until(Condition const& condition) noexcept {
 /// Every worker has a share of the blocks, the same in every call, so that it finds in its cache what it wrote before.
 /// A worker without blocks takes some of the others'. Nobody waits for a thread that has not woken up yet.
 ///
-/// The pool has one caller at a time, and a block may not call parallel_for. In a child of fork, which has none of the
-/// threads, the calling thread runs all blocks.
+/// Several threads may call at a time, for example engines that share the pool: while the threads are busy with one
+/// caller's blocks, the others run theirs alone. In a child of fork, which has none of the threads, the calling thread
+/// runs all blocks.
 class ThreadPool {
 public:
-    /// Uses as many threads as the machine runs at a time.
-    ThreadPool() : ThreadPool(std::thread::hardware_concurrency() == 0 ? 1 : std::thread::hardware_concurrency()) {}
+    /// Uses as many threads as the process can run at a time.
+    ThreadPool() : ThreadPool(usable_threads().count()) {}
     /// Uses the calling thread and threads - 1 more. Throws error for 0, and if the system cannot start them.
     explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads)) {
         if (threads == 0) fail("thread pool: 0 threads; the caller's is the first");
@@ -542,12 +702,15 @@ public:
         return handles;
     }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most || !state_->process.is_this()) {
+        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most || !state_->process.is_this() ||
+            state_->busy.exchange(true, std::memory_order_acquire)) {
             return Sequential{}.parallel_for(blocks, function);
         }
-        begin_run();
+        const bool outside_runs = state_->runs.load(std::memory_order_relaxed) == 0;
+        if (outside_runs) begin_run();
         state_->parallel_for(blocks, function);
-        end_run();
+        if (outside_runs) end_run();
+        state_->busy.store(false, std::memory_order_release);
     }
     void begin_run() noexcept { state_->begin_run(); }
     void end_run() noexcept { state_->end_run(); }
@@ -594,7 +757,8 @@ private:
         std::optional<BlockFunction> function_;
     };
 
-    enum class Phase : int { asleep, running, stopped };
+    /// In place of the number of open runs: the threads end.
+    static constexpr int stopped = -1;
 
     /// The state that the threads refer to; its address never changes.
     struct State {
@@ -606,8 +770,8 @@ private:
                 for (std::thread& thread : threads) core::forget(thread);
                 return;
             }
-            phase.store(Phase::stopped);
-            phase.notify_all();
+            runs.store(stopped);
+            runs.notify_all();
             for (std::thread& thread : threads) thread.join();
         }
 
@@ -621,12 +785,12 @@ private:
         }
 
         void begin_run() noexcept {
-            if (depth++ > 0 || threads.empty() || !process.is_this()) return;
-            phase.store(Phase::running);
-            phase.notify_all();
+            if (threads.empty() || !process.is_this()) return;
+            if (runs.fetch_add(1) == 0) runs.notify_all();
         }
         void end_run() noexcept {
-            if (--depth == 0 && !threads.empty()) phase.store(Phase::asleep, std::memory_order_relaxed);
+            if (threads.empty() || !process.is_this()) return;
+            runs.fetch_sub(1, std::memory_order_relaxed);
         }
 
         void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
@@ -641,18 +805,17 @@ private:
 
         void serve(std::size_t worker) noexcept {
             for (;;) {
-                const Phase now = phase.load(std::memory_order_relaxed);
-                if (now == Phase::stopped) return;
-                if (now == Phase::asleep) {
-                    phase.wait(now);
+                const int open = runs.load(std::memory_order_relaxed);
+                if (open == stopped) return;
+                if (open == 0) {
+                    runs.wait(open);
                     continue;
                 }
                 if (const std::size_t count = work(worker); count > 0) {
                     done.fetch_add(count, std::memory_order_release);
                 }
-                core::detail::spin_until([this, worker] {
-                    return !shares[worker].empty() || phase.load(std::memory_order_relaxed) != Phase::running;
-                });
+                core::detail::spin_until(
+                    [this, worker] { return !shares[worker].empty() || runs.load(std::memory_order_relaxed) <= 0; });
             }
         }
 
@@ -667,11 +830,12 @@ private:
         std::vector<Share> shares;
         std::vector<std::thread> threads;
         core::OwnProcess process;
-        // Used only by the calling thread: the number of open runs, and the number of blocks that other threads were
-        // given so far.
-        alignas(apart) std::size_t depth = 0;
+        // Whether a caller has the threads; used only by callers, as the number of blocks that other threads were given
+        // so far.
+        alignas(apart) std::atomic<bool> busy = false;
         std::size_t elsewhere = 0;
-        alignas(apart) std::atomic<Phase> phase = Phase::asleep;
+        // The number of open runs. The threads sleep while it is 0.
+        alignas(apart) std::atomic<int> runs = 0;
         // The number of those blocks that are done.
         alignas(apart) std::atomic<std::size_t> done = 0;
     };
@@ -9097,56 +9261,94 @@ private:
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Memory shared by programs of which no two run at a time: one arena, and one copy of weights that several packed
-/// alike. It must outlive them.
-class SharedRoom {
+/// One copy of weights that several programs packed alike, for as long as one of them holds it. Any number of threads
+/// may use it.
+class WeightStore {
 public:
-    /// Throws std::bad_alloc.
-    explicit SharedRoom(std::size_t arena_bytes) : arena_(floats_for_bytes(arena_bytes)) {}
+    using Kept = std::shared_ptr<const AlignedBuffer>;
 
-    [[nodiscard]] float* arena() noexcept { return arena_.data(); }
-    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
-
-    /// Replaces the arena. Programs that use it must be rearranged then. Throws std::bad_alloc.
-    void replace_arena(std::size_t bytes) {
-        arena_ = AlignedBuffer();
-        arena_ = AlignedBuffer(floats_for_bytes(bytes));
-    }
-
-    /// Keeps what was packed of a layer's weights, or, where it has something of the same layer that begins with the
-    /// same bytes, gives that. Those who pack the most come first.
-    [[nodiscard]] const float* keep(std::string const& layer, AlignedBuffer packed) {
-        std::vector<AlignedBuffer>& known = kept_[layer];
-        for (AlignedBuffer const& other : known) {
-            const bool fits = packed.size() <= other.size();
-            if (fits && std::memcmp(other.data(), packed.data(), packed.size() * sizeof(float)) == 0) {
-                return other.data();
-            }
+    /// Returns what was packed of a layer's weights, or, where something of the same layer begins with the same bytes,
+    /// that. Those who pack the most come first.
+    [[nodiscard]] Kept keep(std::string const& layer, AlignedBuffer packed) {
+        const std::scoped_lock lock(mutex_);
+        std::vector<std::weak_ptr<const AlignedBuffer>>& known = kept_[layer];
+        std::erase_if(known, [](auto const& each) { return each.expired(); });
+        for (auto const& each : known) {
+            const Kept other = each.lock();
+            const bool fits = other && packed.size() <= other->size();
+            if (fits && std::memcmp(other->data(), packed.data(), packed.size() * sizeof(float)) == 0) return other;
         }
-        weight_bytes_ += packed.size() * sizeof(float);
-        return known.emplace_back(std::move(packed)).data();
+        Kept kept = std::make_shared<const AlignedBuffer>(std::move(packed));
+        known.push_back(kept);
+        return kept;
     }
-    /// Bytes of all weights that it keeps.
-    [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
-    /// Bytes that it keeps of a layer.
-    [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const {
+    /// Bytes of all weights that somebody holds.
+    [[nodiscard]] std::size_t bytes() const {
+        const std::scoped_lock lock(mutex_);
         std::size_t bytes = 0;
-        if (const auto found = kept_.find(layer); found != kept_.end()) {
-            for (AlignedBuffer const& each : found->second) bytes += each.size() * sizeof(float);
+        for (auto const& [layer, known] : kept_) bytes += bytes_of(known);
+        return bytes;
+    }
+    /// Those of a layer.
+    [[nodiscard]] std::size_t bytes(std::string const& layer) const {
+        const std::scoped_lock lock(mutex_);
+        const auto found = kept_.find(layer);
+        return found == kept_.end() ? 0 : bytes_of(found->second);
+    }
+
+private:
+    [[nodiscard]] static std::size_t bytes_of(std::vector<std::weak_ptr<const AlignedBuffer>> const& known) {
+        std::size_t bytes = 0;
+        for (auto const& each : known) {
+            if (const Kept kept = each.lock()) bytes += kept->size() * sizeof(float);
         }
         return bytes;
     }
 
+    mutable std::mutex mutex_;
+    std::map<std::string, std::vector<std::weak_ptr<const AlignedBuffer>>> kept_;
+};
+
+/// Memory shared by programs of which no two run at a time: one arena, and packed weights, which programs elsewhere may
+/// share. It must outlive them.
+class SharedRoom {
+public:
+    /// Throws std::bad_alloc.
+    explicit SharedRoom(std::size_t arena_bytes, std::shared_ptr<WeightStore> weights = std::make_shared<WeightStore>())
+        : arena_(std::make_shared<AlignedBuffer>(floats_for_bytes(arena_bytes))), weights_(std::move(weights)) {}
+    /// Returns a room with the same arena and the same packed weights, which holds only those of its own programs.
+    [[nodiscard]] SharedRoom beside() const { return SharedRoom(arena_, weights_); }
+
+    [[nodiscard]] float* arena() noexcept { return arena_->data(); }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_->size() * sizeof(float); }
+    /// Replaces the arena, of rooms beside it too. Programs that use it must be rearranged then. Throws std::bad_alloc,
+    /// and keeps the arena then.
+    void replace_arena(std::size_t bytes) { *arena_ = AlignedBuffer(floats_for_bytes(bytes)); }
+
+    /// Keeps what was packed of a layer's weights; see WeightStore::keep.
+    [[nodiscard]] const float* keep(std::string const& layer, AlignedBuffer packed) {
+        return held_.emplace_back(weights_->keep(layer, std::move(packed)))->data();
+    }
+    /// Bytes of all weights that it shares.
+    [[nodiscard]] std::size_t weight_bytes() const { return weights_->bytes(); }
+    /// Those of a layer.
+    [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return weights_->bytes(layer); }
+
 private:
-    AlignedBuffer arena_;
-    std::map<std::string, std::vector<AlignedBuffer>> kept_;
-    std::size_t weight_bytes_ = 0;
+    SharedRoom(std::shared_ptr<AlignedBuffer> arena, std::shared_ptr<WeightStore> weights)
+        : arena_(std::move(arena)), weights_(std::move(weights)) {}
+
+    std::shared_ptr<AlignedBuffer> arena_;
+    std::shared_ptr<WeightStore> weights_;
+    std::vector<WeightStore::Kept> held_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
