@@ -3,7 +3,7 @@ import pathlib
 import struct
 import unittest
 
-from command import NET, Cli, noise, write_npy, write_png, write_tensor
+from command import NET, Cli, noise, write_classifier, write_npy, write_png, write_tensor
 from runs import RUN_KEYS
 
 try:
@@ -60,6 +60,21 @@ class Onnx(Cli):
         self.refuse(1, ["input", "32", "64", "--dims can change it"], "run", file, "--size", "64")
         self.refuse(1, ["--dims other"], "run", file, "--dims", "other=1x3x32x32")
         self.refuse(1, ["w.safetensors: cannot read"], "run", file, "--weights", "w.safetensors")
+
+    def test_open_sizes_are_chosen(self):
+        """Without --size, images have the usual size, and a warning says so."""
+        file = self.folder / "open.onnx"
+        write_classifier(file, ["N", 3, "H", "W"])
+        for command in (["plan"], ["run", "--repeat", 1], ["run", "--repeat", 1, "--batch", 2], ["forecast", "--batch", 2]):
+            result = self.call(command[0], file, *command[1:], "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("open.onnx: leaves the size of x open; 224x224 is taken (--size, --dims)", result.stderr)
+        write_classifier(file, ["N", 3, 48, "W"])
+        self.assertIn("; 48x224 is taken", self.call("run", file, "--repeat", 1).stderr)
+        write_npy(self.folder / "x.npy", [1, 3, 48, 20], noise(3 * 48 * 20))
+        for sizes in (["--input", self.folder / "x.npy"], ["--dims", "x=1x3x48x20"]):
+            result = self.call("run", file, "--repeat", 1, *sizes)
+            self.assertEqual((result.returncode, "is taken" in result.stderr), (0, False), result.stderr)
 
     def test_images(self):
         write_png(self.folder / "p.png", 32, 32, [i % 256 for i in range(32 * 32 * 3)])

@@ -185,6 +185,24 @@ ps::OnnxOptions onnx_options(ModelOptions const& options, std::vector<GivenInput
     for (GivenInput const& input : given) onnx.values.emplace(input.name, input.tensor);
     return onnx;
 }
+/// Chooses the sizes of images that neither the file nor an option nor a given input says, and warns of it: those that
+/// most networks are published for. A training takes the sizes of its images, and is told them.
+void choose_sizes(Source const& source, std::vector<GivenInput> const& given, ps::OnnxOptions& onnx) {
+    constexpr std::int64_t usual = 224;
+    if (source.options.size || onnx.trains) return;
+    for (DeclaredInput const& input : source.inputs) {
+        const bool is_given = std::ranges::find(given, input.name, &GivenInput::name) != given.end();
+        if (input.has_default || is_given || !input.dims || input.dims->size() != 4) continue;
+        std::vector<std::optional<std::int64_t>> const& dims = *input.dims;
+        if (!dims[1] || (dims[2] && dims[3])) continue;
+        const std::vector<std::int64_t> chosen{dims[0].value_or(1), *dims[1], dims[2].value_or(usual),
+                                               dims[3].value_or(usual)};
+        if (onnx.dims.emplace(input.name, chosen).second) {
+            warn(ps::join(source.options.net, ": leaves the size of ", input.name, " open; ", chosen[2], 'x', chosen[3],
+                          " is taken (--size, --dims)"));
+        }
+    }
+}
 std::string folder_of(ModelOptions const& options) {
     const std::string folder = std::filesystem::path(options.net).parent_path().string();
     return folder.empty() ? "." : folder;
@@ -193,8 +211,9 @@ std::string folder_of(ModelOptions const& options) {
 Model load_onnx(Source const& source, std::vector<GivenInput> const& given) {
     ModelOptions const& options = source.options;
     try {
-        ps::OnnxModel file =
-            ps::parse_onnx(options.net, *source.file, onnx_options(options, given), folder_of(options));
+        ps::OnnxOptions onnx = onnx_options(options, given);
+        choose_sizes(source, given, onnx);
+        ps::OnnxModel file = ps::parse_onnx(options.net, *source.file, onnx, folder_of(options));
         if (!options.weights.empty()) file.weights = ps::read_state_dict(options.weights, file.graph);
         return {.name = options.net,
                 .graph = std::move(file.graph),
