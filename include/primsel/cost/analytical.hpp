@@ -92,7 +92,8 @@ public:
             .calls = together * overhead,
             .times = batch / together};
         for (Phase const& phase : work) {
-            (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
+            const bool multiplies = phase.rate == Rate::gemm || phase.rate == Rate::bf16 || phase.rate == Rate::int8;
+            (multiplies ? result.products : result.rest) += together * phase_seconds(machine, phase);
         }
         return result;
     }

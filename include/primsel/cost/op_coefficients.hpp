@@ -109,12 +109,16 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         cost::detail::DenseOnBatch on_batch;
         const bool asked = on_batch.ask(kernels, queries[i], kernels.layouts[queries[i].layout].epilogue != nullptr);
         OpQuery const& query = asked ? on_batch.query : queries[i];
-        // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
+        // An op of which the weights alone are not floats, and which has no coefficients of its own, takes as long as
+        // that of floats, but for the bytes of its weights.
         const auto tensors = kernels.op_tensors(*query.layer, query.layout);
         if (!tensors) continue;
-        if (only_narrow && kernels.layouts[*tensors].precision == Precision::float32) continue;
-        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
-                                                  kernels.layouts[*tensors].name, query, seconds[i]);
+        for (const std::size_t layout : {*tensors, query.layout}) {
+            if (only_narrow && kernels.layouts[layout].precision == Precision::float32) continue;
+            seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
+                                                      kernels.layouts[layout].name, query, seconds[i]);
+            if (layout == query.layout) break;
+        }
     }
 }
 /// The same for layout transforms: the op "transform" in the layout that is read.

@@ -47,7 +47,7 @@ public:
         const ConvShape shape = shape_for(entry, task);
         RunContext run = context(i);
         run.packs = task.packs;
-        run.weight_reuse_bytes = run_.packed(shape, entry.packed_bytes(shape));
+        run.weight_reuse_bytes = run_.packed(shape, entry.packed_bytes(shape), entry.precision);
         return {shape, primitive, run};
     }
     /// The answer refers to this object.

@@ -127,6 +127,7 @@ struct DepthwiseInt8 {
         if (!with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) {
                 phase.rate = Rate::registers;
                 phase.operations = primitive::detail::DepthwiseBytes<bytes>::operations(s);
+                phase.narrow = 4.0 * lanes<Arch> / bytes;
             })) {
             // Three instructions make floats of an input, which serves about as many outputs as a third of the taps.
             const double taps = s.taps(), conversions = (2 * taps + 5) / (taps + 5);
