@@ -4475,11 +4475,16 @@ struct OpEntry {
     std::size_t outputs_apart = 0;
     /// Bytes of OpArgs::scratch; null: none.
     std::size_t (*scratch_bytes)(AnyLayer const&, std::span<const Shape>, std::size_t workers) = nullptr;
-    /// The name in a plan of an op of which the weights alone have elements like the layout's, and the layout of its
-    /// inputs and result. Empty for other ops.
+    /// The name in a plan of an op of which the weights or products alone have elements like the layout's, and the
+    /// layout of its inputs and result. Empty for other ops.
     std::string_view id{}, tensors{};
     Precision precision = Precision::float32;
     double error_bound = 0;
+
+    /// Whether products alone are of bytes: it rounds its inputs, whose ranges must be known.
+    [[nodiscard]] constexpr bool rounds_inputs() const {
+        return !tensors.empty() && pack == nullptr && precision == Precision::int8;
+    }
 };
 
 /// One entry for each alternative of AnyLayer, in its order.
@@ -6096,7 +6101,7 @@ struct PlannedLayer {
     std::string kind;
     /// Input and output extents, and for a convolution all that its cost depends on.
     std::string shape;
-    /// For a layer that is not a convolution: OpEntry::id of the op whose weights alone are not floats, or empty.
+    /// For a layer that is not a convolution: OpEntry::id of the op whose weights or products are not floats, or empty.
     std::string primitive;
     std::string in_layout, out_layout;
     double seconds = 0;
@@ -7105,7 +7110,8 @@ public:
             .calls = together * overhead,
             .times = batch / together};
         for (Phase const& phase : work) {
-            (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
+            const bool multiplies = phase.rate == Rate::gemm || phase.rate == Rate::bf16 || phase.rate == Rate::int8;
+            (multiplies ? result.products : result.rest) += together * phase_seconds(machine, phase);
         }
         return result;
     }
@@ -7363,7 +7369,7 @@ public:
             for (Shape const& shape : inputs) floats += shape.size();
             images = std::max(images, 4.0 * graph.batch() * static_cast<double>(floats));
             if (const auto task = conv_task(graph, i)) {
-                weights += kernel_bytes(task->shape);
+                weights += kernel_bytes(task->shape), kernels_ += kernel_bytes(task->shape);
                 alike_[key(task->shape)] += kernel_bytes(task->shape);
                 operations_ += graph.batch() * task->shape.operations();
             } else if (const auto bytes = kernels.op(node.layer, 0).packed_bytes) {
@@ -7378,11 +7384,13 @@ public:
     /// Operations of all convolutions.
     [[nodiscard]] double operations() const { return operations_; }
     /// RunContext::weight_reuse_bytes where this convolution's kernel is packed into so many bytes: kernels of the same
-    /// extents and strides are then taken to grow as it does.
-    [[nodiscard]] double packed(ConvShape const& shape, std::size_t bytes) const {
+    /// extents and strides are then taken to grow as it does, and in a lower precision all kernels to shrink as it
+    /// does.
+    [[nodiscard]] double packed(ConvShape const& shape, std::size_t bytes, Precision precision) const {
+        const double growth = static_cast<double>(bytes) / kernel_bytes(shape) - 1;
+        if (precision != Precision::float32 && growth < 0) return stored_ + growth * kernels_;
         const auto alike = alike_.find(key(shape));
-        if (alike == alike_.end()) return stored_;
-        return stored_ + alike->second * std::max(0.0, static_cast<double>(bytes) / kernel_bytes(shape) - 1);
+        return alike == alike_.end() ? stored_ : stored_ + alike->second * std::max(0.0, growth);
     }
 
 private:
@@ -7391,7 +7399,7 @@ private:
     [[nodiscard]] static Key key(ConvShape const& s) { return {s.fh, s.fw, s.stride_h, s.stride_w}; }
     [[nodiscard]] static double kernel_bytes(ConvShape const& s) { return 4.0 * static_cast<double>(s.kernel_size()); }
 
-    double stored_ = 0, operations_ = 0;
+    double stored_ = 0, kernels_ = 0, operations_ = 0;
     std::map<Key, double> alike_;
 };
 
@@ -7437,7 +7445,7 @@ public:
         const ConvShape shape = shape_for(entry, task);
         RunContext run = context(i);
         run.packs = task.packs;
-        run.weight_reuse_bytes = run_.packed(shape, entry.packed_bytes(shape));
+        run.weight_reuse_bytes = run_.packed(shape, entry.packed_bytes(shape), entry.precision);
         return {shape, primitive, run};
     }
     /// The answer refers to this object.
@@ -7648,7 +7656,7 @@ struct Alternative {
     Precision precision = Precision::float32;
     /// Seconds that count beside its own for a plan that is to be more than fast.
     double penalty = 0;
-    /// The layout whose op it is; that of the tensors unless the weights alone are not floats.
+    /// The layout whose op it is; that of the tensors unless the weights or products alone are not floats.
     std::size_t op_layout = 0;
 };
 /// The alternatives of each node of a graph.
@@ -7774,7 +7782,7 @@ private:
     [[nodiscard]] bool has_int8_weights(Node const& node) const {
         for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
             OpEntry const& op = kernels_.op(node.layer, layout);
-            if (!op.tensors.empty() && op.precision == Precision::int8) return true;
+            if (!op.tensors.empty() && op.precision == Precision::int8 && !op.rounds_inputs()) return true;
         }
         return false;
     }
@@ -7823,15 +7831,15 @@ private:
         LayoutEntry const& entry = kernels_.layouts[layout];
         return primsel::allows(allowed(i), entry.precision) && (!entry.needs_range || ranges_[i].all);
     }
-    /// The ranges that are known of a node's tensors: of its first input, and of all.
+    /// The ranges that are known of a node's tensors: of its first input, of its inputs, and of all.
     struct KnownRanges {
-        bool input = false, all = false;
+        bool input = false, inputs = false, all = false;
         friend bool operator==(KnownRanges const&, KnownRanges const&) = default;
     };
     [[nodiscard]] KnownRanges known_ranges(Node const& node) const {
         const auto known = [this](std::size_t input) { return graph_[input].range.known(); };
-        return {!node.inputs.empty() && known(node.inputs[0]),
-                node.range.known() && std::ranges::all_of(node.inputs, known)};
+        const bool inputs = std::ranges::all_of(node.inputs, known);
+        return {!node.inputs.empty() && known(node.inputs[0]), inputs, inputs && node.range.known()};
     }
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, std::size_t i, ConvTask const& task) const {
         Node const& node = graph_[i];
@@ -7863,11 +7871,12 @@ private:
         }
         return "";
     }
-    /// Why an op whose weights are not floats must not run.
+    /// Why an op whose weights or products are not floats must not run.
     [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
         const bool is_exact = op.precision == Precision::f16 && !op.tensors.empty() && has_f16_weights(i);
         if (is_exact) return refusal_by_name(op.id, graph_[i]);
         if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
+        if (op.rounds_inputs() && !ranges_[i].inputs) return "the range of an input is unknown";
         if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         return refusal_by_name(op.id, graph_[i]);
     }
@@ -13501,12 +13510,16 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         cost::detail::DenseOnBatch on_batch;
         const bool asked = on_batch.ask(kernels, queries[i], kernels.layouts[queries[i].layout].epilogue != nullptr);
         OpQuery const& query = asked ? on_batch.query : queries[i];
-        // An op that reads floats takes as long as that of floats, but for the bytes of its weights.
+        // An op of which the weights alone are not floats, and which has no coefficients of its own, takes as long as
+        // that of floats, but for the bytes of its weights.
         const auto tensors = kernels.op_tensors(*query.layer, query.layout);
         if (!tensors) continue;
-        if (only_narrow && kernels.layouts[*tensors].precision == Precision::float32) continue;
-        seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
-                                                  kernels.layouts[*tensors].name, query, seconds[i]);
+        for (const std::size_t layout : {*tensors, query.layout}) {
+            if (only_narrow && kernels.layouts[layout].precision == Precision::float32) continue;
+            seconds[i] = cost::detail::fitted_seconds(fitted, analytical, kernels, layer_kind(*query.layer),
+                                                      kernels.layouts[layout].name, query, seconds[i]);
+            if (layout == query.layout) break;
+        }
     }
 }
 /// The same for layout transforms: the op "transform" in the layout that is read.
@@ -16228,9 +16241,9 @@ struct Op;
 /// - Precision precision, double error_bound, as a Primitive;
 /// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
 ///
-/// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
-/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Either may have
-/// scratch_floats, as in Op.
+/// Or a kernel of which the weights or products alone have elements like those of L. Its inputs and result are floats
+/// in the strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Without weights and
+/// with the precision int8 it rounds its inputs to the bytes of their ranges. Either may have scratch_floats, as in Op.
 template <class Params, class L>
 struct OpIn;
 
@@ -26304,18 +26317,20 @@ constexpr OpEntry make_op_entry_in() {
             using Narrow = OpIn<Params, L>;
             entry.precision = Narrow::precision;
             entry.error_bound = Narrow::error_bound;
-            entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
-                return Narrow::packed_bytes(*std::get_if<Params>(&layer), input);
-            };
-            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
-                Params const& params = *std::get_if<Params>(&layer);
-                if constexpr (requires { typename Narrow::tensors; }) {
-                    Narrow::template pack<typename Narrow::tensors>(params, input, weights, dst);
-                } else {
-                    Narrow::template pack<L>(params, input, weights, dst);
-                }
-            };
-            if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
+            if constexpr (has_weights<Params>) {
+                entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
+                    return Narrow::packed_bytes(*std::get_if<Params>(&layer), input);
+                };
+                entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
+                    Params const& params = *std::get_if<Params>(&layer);
+                    if constexpr (requires { typename Narrow::tensors; }) {
+                        Narrow::template pack<typename Narrow::tensors>(params, input, weights, dst);
+                    } else {
+                        Narrow::template pack<L>(params, input, weights, dst);
+                    }
+                };
+                if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
+            }
         }
         if constexpr (requires { typename OpIn<Params, L>::tensors; }) {
             entry.id = OpIn<Params, L>::id;

@@ -8,6 +8,7 @@
 #include <primsel/network/weights.hpp>
 #include <primsel/op/conv_transpose_narrow.hpp>
 #include <primsel/op/int8.hpp>
+#include <primsel/op/matmul_int8.hpp>
 #include <primsel/op/narrow.hpp>
 #include <primsel/op/short_floats.hpp>
 #include <primsel/plan/plan_options.hpp>

@@ -63,11 +63,16 @@ struct OpEntry {
     std::size_t outputs_apart = 0;
     /// Bytes of OpArgs::scratch; null: none.
     std::size_t (*scratch_bytes)(AnyLayer const&, std::span<const Shape>, std::size_t workers) = nullptr;
-    /// The name in a plan of an op of which the weights alone have elements like the layout's, and the layout of its
-    /// inputs and result. Empty for other ops.
+    /// The name in a plan of an op of which the weights or products alone have elements like the layout's, and the
+    /// layout of its inputs and result. Empty for other ops.
     std::string_view id{}, tensors{};
     Precision precision = Precision::float32;
     double error_bound = 0;
+
+    /// Whether products alone are of bytes: it rounds its inputs, whose ranges must be known.
+    [[nodiscard]] constexpr bool rounds_inputs() const {
+        return !tensors.empty() && pack == nullptr && precision == Precision::int8;
+    }
 };
 
 /// One entry for each alternative of AnyLayer, in its order.

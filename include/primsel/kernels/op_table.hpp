@@ -45,18 +45,20 @@ constexpr OpEntry make_op_entry_in() {
             using Narrow = OpIn<Params, L>;
             entry.precision = Narrow::precision;
             entry.error_bound = Narrow::error_bound;
-            entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
-                return Narrow::packed_bytes(*std::get_if<Params>(&layer), input);
-            };
-            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
-                Params const& params = *std::get_if<Params>(&layer);
-                if constexpr (requires { typename Narrow::tensors; }) {
-                    Narrow::template pack<typename Narrow::tensors>(params, input, weights, dst);
-                } else {
-                    Narrow::template pack<L>(params, input, weights, dst);
-                }
-            };
-            if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
+            if constexpr (has_weights<Params>) {
+                entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
+                    return Narrow::packed_bytes(*std::get_if<Params>(&layer), input);
+                };
+                entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
+                    Params const& params = *std::get_if<Params>(&layer);
+                    if constexpr (requires { typename Narrow::tensors; }) {
+                        Narrow::template pack<typename Narrow::tensors>(params, input, weights, dst);
+                    } else {
+                        Narrow::template pack<L>(params, input, weights, dst);
+                    }
+                };
+                if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
+            }
         }
         if constexpr (requires { typename OpIn<Params, L>::tensors; }) {
             entry.id = OpIn<Params, L>::id;

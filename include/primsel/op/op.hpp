@@ -34,9 +34,9 @@ struct Op;
 /// - Precision precision, double error_bound, as a Primitive;
 /// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
 ///
-/// Or a kernel of which the weights alone have elements like those of L. Its inputs and result are floats in the
-/// strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Either may have
-/// scratch_floats, as in Op.
+/// Or a kernel of which the weights or products alone have elements like those of L. Its inputs and result are floats
+/// in the strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Without weights and
+/// with the precision int8 it rounds its inputs to the bytes of their ranges. Either may have scratch_floats, as in Op.
 template <class Params, class L>
 struct OpIn;
 

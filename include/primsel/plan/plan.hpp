@@ -35,7 +35,7 @@ struct PlannedLayer {
     std::string kind;
     /// Input and output extents, and for a convolution all that its cost depends on.
     std::string shape;
-    /// For a layer that is not a convolution: OpEntry::id of the op whose weights alone are not floats, or empty.
+    /// For a layer that is not a convolution: OpEntry::id of the op whose weights or products are not floats, or empty.
     std::string primitive;
     std::string in_layout, out_layout;
     double seconds = 0;

@@ -41,7 +41,7 @@ struct Alternative {
     Precision precision = Precision::float32;
     /// Seconds that count beside its own for a plan that is to be more than fast.
     double penalty = 0;
-    /// The layout whose op it is; that of the tensors unless the weights alone are not floats.
+    /// The layout whose op it is; that of the tensors unless the weights or products alone are not floats.
     std::size_t op_layout = 0;
 };
 /// The alternatives of each node of a graph.
@@ -167,7 +167,7 @@ private:
     [[nodiscard]] bool has_int8_weights(Node const& node) const {
         for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
             OpEntry const& op = kernels_.op(node.layer, layout);
-            if (!op.tensors.empty() && op.precision == Precision::int8) return true;
+            if (!op.tensors.empty() && op.precision == Precision::int8 && !op.rounds_inputs()) return true;
         }
         return false;
     }
@@ -216,15 +216,15 @@ private:
         LayoutEntry const& entry = kernels_.layouts[layout];
         return primsel::allows(allowed(i), entry.precision) && (!entry.needs_range || ranges_[i].all);
     }
-    /// The ranges that are known of a node's tensors: of its first input, and of all.
+    /// The ranges that are known of a node's tensors: of its first input, of its inputs, and of all.
     struct KnownRanges {
-        bool input = false, all = false;
+        bool input = false, inputs = false, all = false;
         friend bool operator==(KnownRanges const&, KnownRanges const&) = default;
     };
     [[nodiscard]] KnownRanges known_ranges(Node const& node) const {
         const auto known = [this](std::size_t input) { return graph_[input].range.known(); };
-        return {!node.inputs.empty() && known(node.inputs[0]),
-                node.range.known() && std::ranges::all_of(node.inputs, known)};
+        const bool inputs = std::ranges::all_of(node.inputs, known);
+        return {!node.inputs.empty() && known(node.inputs[0]), inputs, inputs && node.range.known()};
     }
     [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, std::size_t i, ConvTask const& task) const {
         Node const& node = graph_[i];
@@ -256,11 +256,12 @@ private:
         }
         return "";
     }
-    /// Why an op whose weights are not floats must not run.
+    /// Why an op whose weights or products are not floats must not run.
     [[nodiscard]] std::string refusal(OpEntry const& op, std::size_t i) const {
         const bool is_exact = op.precision == Precision::f16 && !op.tensors.empty() && has_f16_weights(i);
         if (is_exact) return refusal_by_name(op.id, graph_[i]);
         if (const std::string reason = refusal(op.precision, i); !reason.empty()) return reason;
+        if (op.rounds_inputs() && !ranges_[i].inputs) return "the range of an input is unknown";
         if (op.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         return refusal_by_name(op.id, graph_[i]);
     }
