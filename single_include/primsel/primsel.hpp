@@ -13412,6 +13412,7 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
