@@ -14730,6 +14730,10 @@ struct TileArgs {
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
+    /// Floats that later products read, such as the next rows of A. They are prefetched into L2 during this one where
+    /// fetch_end asks for nothing.
+    const float* later = nullptr;
+    std::size_t later_floats = 0;
     /// Whether the parts of a deep panel stay in L1, not only in L2: otherwise each tile reads them from L2, and few
     /// prefetched lines arrive meanwhile. For a product that is one run in whichever rows it is computed.
     bool near_parts = false;
@@ -15147,6 +15151,9 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
         const std::size_t width = std::min(static_cast<std::size_t>(t.fetch_end - end) / depth,
                                            static_cast<std::size_t>(vectors * lanes<Arch>));
         fetch = {end, width / static_cast<std::size_t>(tiles)};
+    } else if (t.later_floats > 0) {
+        const std::size_t steps = depth * static_cast<std::size_t>(tiles);
+        fetch = {t.later, (t.later_floats + steps - 1) / steps};
     }
     Places places;
     if (Places::pay<Arch>(t, tiles)) t.places = places.of(t);
@@ -15189,6 +15196,7 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
         // Nothing is passed over within a kernel row.
         if (t.outer == 1) part.skipped_of_b = 0;
         const int whole = *split, size = (whole + parts - 1) / parts;
+        part.later_floats = t.later_floats / static_cast<std::size_t>(parts);
         for (int begin = 0; begin < whole; begin += size) {
             const bool last_part = begin + size >= whole;
             *split = last_part ? whole - begin : size;
@@ -15201,6 +15209,7 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
             multiply_rows<Arch, vectors>(part, first, last);
             part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
                       static_cast<std::size_t>(width);
+            if (part.later_floats > 0) part.later += part.later_floats;
         }
     });
 }
@@ -29110,10 +29119,13 @@ struct DirectFrom {
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, step, 0, group, block == 0),
-                                           static_cast<int>(block * pixels / blocks),
-                                           static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
-                                           weights_of<Arch>(s, args, group), part % panels);
+            const auto border = [=](std::size_t border_of) { return border_of * pixels / blocks; };
+            gemm::TileArgs t = product<Arch>(s, args, image, step, 0, group, block == 0);
+            if (s.groups == 1 && block + 1 < blocks) {
+                prefetch_pixels(s, args, border(block + 1), border(block + 2), i % parts, parts, t);
+            }
+            gemm::multiply_one_panel<Arch>(t, static_cast<int>(border(block)), static_cast<int>(border(block + 1)),
+                                           s.group_k(), weights_of<Arch>(s, args, group), part % panels);
         });
     }
 
@@ -29249,6 +29261,25 @@ private:
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
                 .residual = args.residual == nullptr ? nullptr : args.residual + at,
                 .clamp = args.clamp};
+    }
+
+    /// Has a panel's product prefetch its share of what the next block of pixels, [first, last), reads: the residual,
+    /// and the image if its pixels are one run. A tile reads a few lines of each pixel, which a processor foresees too
+    /// late.
+    static void prefetch_pixels(ConvShape const& s, ConvArgs const& args, std::size_t first, std::size_t last,
+                                std::size_t panel, std::size_t panels, gemm::TileArgs& t) {
+        const bool in_place = !copies(s) && s.taps() == 1 && !s.strided();
+        const std::size_t c = static_cast<std::size_t>(s.c), k = args.pixel_stride(s),
+                          of_image = in_place ? (last - first) * c : 0,
+                          of_residual = args.residual == nullptr ? 0 : (last - first) * k,
+                          share = (of_image + of_residual + panels - 1) / panels, begin = panel * share;
+        if (begin < of_image) {
+            t.later = args.src + first * c + begin;
+            t.later_floats = std::min(share, of_image - begin);
+        } else if (begin < of_image + of_residual) {
+            t.later = args.residual + first * k + (begin - of_image);
+            t.later_floats = std::min(share, of_image + of_residual - begin);
+        }
     }
 
     template <class Arch>

@@ -106,6 +106,8 @@ TEST_CASE(
                              .clamp = {.low = -20.0F, .high = 20.0F}};
             gemm::multiply_panel<Arch>(t, 0, m, width);
             t.c = halves.data();
+            t.later = a.data();
+            t.later_floats = a.size();
             gemm::multiply_panel<Arch>(t, 0, 4, width);
             gemm::multiply_panel<Arch>(t, 4, m, width);
             CHECK(whole == halves);

@@ -41,6 +41,10 @@ struct TileArgs {
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
+    /// Floats that later products read, such as the next rows of A. They are prefetched into L2 during this one where
+    /// fetch_end asks for nothing.
+    const float* later = nullptr;
+    std::size_t later_floats = 0;
     /// Whether the parts of a deep panel stay in L1, not only in L2: otherwise each tile reads them from L2, and few
     /// prefetched lines arrive meanwhile. For a product that is one run in whichever rows it is computed.
     bool near_parts = false;
@@ -458,6 +462,9 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
         const std::size_t width = std::min(static_cast<std::size_t>(t.fetch_end - end) / depth,
                                            static_cast<std::size_t>(vectors * lanes<Arch>));
         fetch = {end, width / static_cast<std::size_t>(tiles)};
+    } else if (t.later_floats > 0) {
+        const std::size_t steps = depth * static_cast<std::size_t>(tiles);
+        fetch = {t.later, (t.later_floats + steps - 1) / steps};
     }
     Places places;
     if (Places::pay<Arch>(t, tiles)) t.places = places.of(t);
@@ -500,6 +507,7 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
         // Nothing is passed over within a kernel row.
         if (t.outer == 1) part.skipped_of_b = 0;
         const int whole = *split, size = (whole + parts - 1) / parts;
+        part.later_floats = t.later_floats / static_cast<std::size_t>(parts);
         for (int begin = 0; begin < whole; begin += size) {
             const bool last_part = begin + size >= whole;
             *split = last_part ? whole - begin : size;
@@ -512,6 +520,7 @@ void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept 
             multiply_rows<Arch, vectors>(part, first, last);
             part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
                       static_cast<std::size_t>(width);
+            if (part.later_floats > 0) part.later += part.later_floats;
         }
     });
 }

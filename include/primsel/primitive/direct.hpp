@@ -132,10 +132,13 @@ struct DirectFrom {
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            gemm::multiply_one_panel<Arch>(product<Arch>(s, args, image, step, 0, group, block == 0),
-                                           static_cast<int>(block * pixels / blocks),
-                                           static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
-                                           weights_of<Arch>(s, args, group), part % panels);
+            const auto border = [=](std::size_t border_of) { return border_of * pixels / blocks; };
+            gemm::TileArgs t = product<Arch>(s, args, image, step, 0, group, block == 0);
+            if (s.groups == 1 && block + 1 < blocks) {
+                prefetch_pixels(s, args, border(block + 1), border(block + 2), i % parts, parts, t);
+            }
+            gemm::multiply_one_panel<Arch>(t, static_cast<int>(border(block)), static_cast<int>(border(block + 1)),
+                                           s.group_k(), weights_of<Arch>(s, args, group), part % panels);
         });
     }
 
@@ -271,6 +274,25 @@ private:
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
                 .residual = args.residual == nullptr ? nullptr : args.residual + at,
                 .clamp = args.clamp};
+    }
+
+    /// Has a panel's product prefetch its share of what the next block of pixels, [first, last), reads: the residual,
+    /// and the image if its pixels are one run. A tile reads a few lines of each pixel, which a processor foresees too
+    /// late.
+    static void prefetch_pixels(ConvShape const& s, ConvArgs const& args, std::size_t first, std::size_t last,
+                                std::size_t panel, std::size_t panels, gemm::TileArgs& t) {
+        const bool in_place = !copies(s) && s.taps() == 1 && !s.strided();
+        const std::size_t c = static_cast<std::size_t>(s.c), k = args.pixel_stride(s),
+                          of_image = in_place ? (last - first) * c : 0,
+                          of_residual = args.residual == nullptr ? 0 : (last - first) * k,
+                          share = (of_image + of_residual + panels - 1) / panels, begin = panel * share;
+        if (begin < of_image) {
+            t.later = args.src + first * c + begin;
+            t.later_floats = std::min(share, of_image - begin);
+        } else if (begin < of_image + of_residual) {
+            t.later = args.residual + first * k + (begin - of_image);
+            t.later_floats = std::min(share, of_image + of_residual - begin);
+        }
     }
 
     template <class Arch>
