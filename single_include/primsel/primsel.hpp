@@ -18751,8 +18751,70 @@ public:
     static void run(DenseParams const& params, OpArgs const& args) noexcept {
         panels<Arch>(params, args);
     }
+    /// Computes k outputs of one image of at most a block's elements on this thread, with the bits of run(). As many
+    /// panels are summed at a time as hide the latency of additions.
+    template <class Arch>
+        requires std::same_as<Element, float>
+    static void run_short(std::size_t k, std::size_t depth, const float* src, const float* packed,
+                          float* dst) noexcept {
+        constexpr std::size_t most =
+            std::clamp<std::size_t>((registers<Arch> - 3) / (panel / static_cast<std::size_t>(lanes<Arch>)), 1, 6);
+        std::size_t begin = 0;
+        for (std::size_t wide = (k + half - 1) / panel; wide > 0;) {
+            const std::size_t parts = (wide + most - 1) / most, count = (wide + parts - 1) / parts;
+            short_panels<Arch, most>(count, k - begin, depth, src, packed + begin * (1 + depth), dst + begin);
+            begin += count * panel, wide -= count;
+        }
+        if (begin < k) {
+            short_panel<Arch, half, 1>(k - begin, depth, src, packed + begin * (1 + depth), dst + begin);
+        }
+    }
 
 private:
+    /// Computes the outputs of `count` panels, at least one and at most `most`.
+    template <class Arch, std::size_t most>
+    static void short_panels(std::size_t count, std::size_t outputs, std::size_t depth, const float* src,
+                             const float* packed, float* dst) noexcept {
+        if constexpr (most > 1) {
+            if (count < most) return short_panels<Arch, most - 1>(count, outputs, depth, src, packed, dst);
+        }
+        short_panel<Arch, panel, most>(outputs, depth, src, packed, dst);
+    }
+    template <class Arch, std::size_t width, std::size_t count>
+    static void short_panel(std::size_t outputs, std::size_t depth, const float* src, const float* packed,
+                            float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        const std::size_t apart = width * (1 + depth);
+        V sum[count][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < count; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        const float* weights = packed + width;
+        for (std::size_t i = 0; i < depth; ++i, weights += width) {
+            const V x(src[i]);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < count; ++n) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    sum[n][v] = fma<Arch>(x, load<Arch>(weights + n * apart + v * lanes<Arch>), sum[n][v]);
+                }
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < count; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t at = n * width + v * lanes<Arch>;
+                if (at >= outputs) continue;
+                const V result = load<Arch>(packed + n * apart + v * lanes<Arch>) + sum[n][v];
+                op::detail::store_up_to<Arch>(dst + at, result, outputs - at);
+            }
+        }
+    }
+
     static constexpr bool narrows = !std::same_as<Element, float>, scaled = std::same_as<Element, std::int8_t>;
     /// The operations for each weight: a multiply-add, and what it takes of one to widen it for 12 images.
     static constexpr double widening = narrows ? 2.3 : 2;
@@ -23326,6 +23388,7 @@ private:
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -23429,8 +23492,6 @@ struct Op<RecurrentParams> {
         }
         const std::size_t count = static_cast<std::size_t>(args.batch) * e.sequences,
                           blocks = (count + together - 1) / together, each = (count + blocks - 1) / blocks;
-        // Panels of large weights are work for several threads within a step.
-        constexpr std::size_t enough = std::size_t{1} << 18;
         if (blocks == 1 && e.width * e.hidden * count >= enough) {
             return Sequences<Arch>(params, args, e, 0, count, args.scratch, args.executor).run();
         }
@@ -23448,6 +23509,8 @@ private:
     using Panels = op::detail::DensePanels<float>;
     /// The sequences that meet weights at a time: what tiles of dense layers take.
     static constexpr std::size_t together = 12;
+    /// Panels of so many weights are work for several threads within a step.
+    static constexpr std::size_t enough = std::size_t{1} << 18;
 
     struct Extents {
         std::size_t steps, sequences, width, hidden;
@@ -23523,14 +23586,17 @@ private:
         }
 
         void run() noexcept {
+            const bool usual = is_usual();
             for (std::size_t step = 0; step < longest_; ++step) {
                 switch (p_.kind) {
                     case RecurrentKind::lstm:
                         multiply(0, h_, products_);
-                        for_unfinished(step, [this](std::size_t i, const float* x, float* y) { lstm(i, x, y); });
+                        for_unfinished(step, [&](std::size_t i, const float* x, float* y) {
+                            usual ? lstm<true>(i, x, y) : lstm<false>(i, x, y);
+                        });
                         break;
                     case RecurrentKind::gru:
-                        gru(step);
+                        usual ? gru<true>(step) : gru<false>(step);
                         break;
                     case RecurrentKind::rnn:
                         multiply(0, h_, products_);
@@ -23562,6 +23628,10 @@ private:
         /// Multiplies the rows at src, one a sequence, by a part of the weights.
         void multiply(std::size_t part, const float* src, float* dst) const noexcept {
             const auto all = parts(p_, e_);
+            const float* const weights = args_.weights + (part == 0 ? 0 : all[0].packed);
+            if (count_ == 1 && e_.width * e_.hidden < enough) {
+                return Panels::run_short<Arch>(all[part].outputs, e_.hidden, src, weights, dst);
+            }
             const Shape state = state_of(e_);
             const int outputs = static_cast<int>(all[part].outputs);
             Panels::run<Arch>({.k = outputs}, {.src = {&src, 1},
@@ -23569,18 +23639,33 @@ private:
                                                .dst = dst,
                                                .dst_shape = {.c = outputs, .h = 1, .w = 1},
                                                .batch = static_cast<int>(count_),
-                                               .weights = args_.weights + (part == 0 ? 0 : all[0].packed),
+                                               .weights = weights,
                                                .executor = executor_});
         }
 
         [[nodiscard]] PRIMSEL_INLINE V clipped(V const& x) const noexcept {
             return clamp<Arch>(x, V(-p_.clip), V(p_.clip));
         }
+        template <bool usual>
         [[nodiscard]] PRIMSEL_INLINE V f(V const& x) const noexcept {
+            if constexpr (usual) return op::detail::apply_gate<Arch>(GateFunction::sigmoid, 0, 0, x);
             return op::detail::apply_gate<Arch>(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
         }
+        template <bool usual>
         [[nodiscard]] PRIMSEL_INLINE V g(V const& x) const noexcept {
+            if constexpr (usual) return op::detail::apply_gate<Arch>(GateFunction::tanh, 0, 0, x);
             return op::detail::apply_gate<Arch>(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
+        }
+        template <bool usual>
+        [[nodiscard]] PRIMSEL_INLINE V of_cell(V const& x) const noexcept {
+            if constexpr (usual) return op::detail::apply_gate<Arch>(GateFunction::tanh, 0, 0, x);
+            return op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], x);
+        }
+        /// Whether gates have the functions that they have by default. Those are compiled without tests, which take as
+        /// long as the functions of a few units.
+        [[nodiscard]] bool is_usual() const noexcept {
+            return p_.f == GateFunction::sigmoid && p_.g == GateFunction::tanh && p_.h == GateFunction::tanh &&
+                   p_.clip == std::numeric_limits<float>::infinity();
         }
 
         /// Calls each(at, n) for vectors that cover the hidden units.
@@ -23597,6 +23682,7 @@ private:
             if (y != nullptr) op::detail::store_up_to<Arch>(y + at, value, n);
         }
 
+        template <bool usual>
         void lstm(std::size_t i, const float* x, float* y) const noexcept {
             const std::size_t size = e_.hidden;
             const float *const s = products_ + i * e_.width, *const peephole = peepholes_[i];
@@ -23609,13 +23695,14 @@ private:
                     if (peephole == nullptr) return sum(gate);
                     return fma<Arch>(take(peephole + gate * size + at, n), cell, sum(gate));
                 };
-                const V old = take(cells + at, n), in = f(peeped(0, old)),
-                        kept = p_.couples_gates ? V(1.0F) - in : f(peeped(2, old)),
-                        cell = fma<Arch>(kept, old, in * g(sum(3))), out = f(peeped(1, cell));
+                const V old = take(cells + at, n), in = f<usual>(peeped(0, old)),
+                        kept = p_.couples_gates ? V(1.0F) - in : f<usual>(peeped(2, old)),
+                        cell = fma<Arch>(kept, old, in * g<usual>(sum(3))), out = f<usual>(peeped(1, cell));
                 op::detail::store_up_to<Arch>(cells + at, cell, n);
-                give(h, y, at, out * op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], cell), n);
+                give(h, y, at, out * of_cell<usual>(cell), n);
             });
         }
+        template <bool usual>
         void gru(std::size_t step) const noexcept {
             const std::size_t size = e_.hidden;
             multiply(0, h_, products_);
@@ -23624,7 +23711,7 @@ private:
                 for_unfinished(step, [&](std::size_t i, const float* x, float*) {
                     const float* const s = products_ + i * 2 * size + size;
                     for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
-                        const V r = f(take(x + size + at, n) + take(s + at, n));
+                        const V r = f<usual>(take(x + size + at, n) + take(s + at, n));
                         op::detail::store_up_to<Arch>(cells_ + i * size + at, r * take(h_ + i * size + at, n), n);
                     });
                 });
@@ -23635,14 +23722,14 @@ private:
                 const float* const of_h = p_.resets_product ? s + 2 * size : products_ + (count_ * 2 + i) * size;
                 float* const h = h_ + i * size;
                 for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
-                    const V old = take(h + at, n), z = f(take(x + at, n) + take(s + at, n)),
+                    const V old = take(h + at, n), z = f<usual>(take(x + at, n) + take(s + at, n)),
                             x_h = take(x + 2 * size + at, n);
                     V sum = x_h + take(of_h + at, n);
                     if (p_.resets_product) {
-                        const V r = f(take(x + size + at, n) + take(s + size + at, n));
+                        const V r = f<usual>(take(x + size + at, n) + take(s + size + at, n));
                         sum = fma<Arch>(r, take(of_h + at, n), x_h);
                     }
-                    const V entering = g(sum);
+                    const V entering = g<usual>(sum);
                     give(h, y, at, fma<Arch>(z, old - entering, entering), n);
                 });
             });
@@ -23650,7 +23737,7 @@ private:
         void rnn(std::size_t i, const float* x, float* y) const noexcept {
             const float* const s = products_ + i * e_.width;
             for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
-                give(h_ + i * e_.hidden, y, at, f(take(x + at, n) + take(s + at, n)), n);
+                give(h_ + i * e_.hidden, y, at, f<false>(take(x + at, n) + take(s + at, n)), n);
             });
         }
 

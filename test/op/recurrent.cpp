@@ -158,6 +158,30 @@ TEST_CASE("a sequence step by step has the bits of the whole") {
     }
 }
 
+TEST_CASE("a sequence alone has the bits that it has among others") {
+    ps::Sequential sequential;
+    for (const RecurrentKind kind : kinds) {
+        for (const int hidden : {1, 5, 20, 37, 40, 64, 100}) {
+            constexpr std::size_t steps = 3, sequences = 3;
+            CAPTURE(hidden);
+            const RecurrentParams params{.kind = kind, .resets_product = kind == RecurrentKind::gru && hidden % 2 == 0};
+            const Example all(params, {steps, sequences, hidden});
+            const auto result = laws::run<ps::chw>(params, all.inputs, all.weights(), sequential);
+            const std::vector<float> x = laws::lay_out<ps::chw>(all.inputs[0]);
+            const std::size_t width = x.size() / (steps * sequences), n = static_cast<std::size_t>(hidden);
+            for (std::size_t sequence = 0; sequence < sequences; ++sequence) {
+                std::vector<float> own, expected;
+                for (std::size_t row = sequence; row < steps * sequences; row += sequences) {
+                    own.insert(own.end(), x.data() + row * width, x.data() + (row + 1) * width);
+                    expected.insert(expected.end(), result.data() + row * n, result.data() + (row + 1) * n);
+                }
+                const std::vector<laws::Images> alone{image_of({steps, 1, static_cast<int>(width)}, own)};
+                CHECK(laws::same_bits(laws::run<ps::chw>(params, alone, all.weights(), sequential), expected));
+            }
+        }
+    }
+}
+
 TEST_CASE("lengths that are no number of steps are held, and NaN is none") {
     ps::Sequential sequential;
     RecurrentParams params{.kind = RecurrentKind::rnn, .has_lengths = true};

@@ -13,6 +13,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -116,8 +117,6 @@ struct Op<RecurrentParams> {
         }
         const std::size_t count = static_cast<std::size_t>(args.batch) * e.sequences,
                           blocks = (count + together - 1) / together, each = (count + blocks - 1) / blocks;
-        // Panels of large weights are work for several threads within a step.
-        constexpr std::size_t enough = std::size_t{1} << 18;
         if (blocks == 1 && e.width * e.hidden * count >= enough) {
             return Sequences<Arch>(params, args, e, 0, count, args.scratch, args.executor).run();
         }
@@ -135,6 +134,8 @@ private:
     using Panels = op::detail::DensePanels<float>;
     /// The sequences that meet weights at a time: what tiles of dense layers take.
     static constexpr std::size_t together = 12;
+    /// Panels of so many weights are work for several threads within a step.
+    static constexpr std::size_t enough = std::size_t{1} << 18;
 
     struct Extents {
         std::size_t steps, sequences, width, hidden;
@@ -210,14 +211,17 @@ private:
         }
 
         void run() noexcept {
+            const bool usual = is_usual();
             for (std::size_t step = 0; step < longest_; ++step) {
                 switch (p_.kind) {
                     case RecurrentKind::lstm:
                         multiply(0, h_, products_);
-                        for_unfinished(step, [this](std::size_t i, const float* x, float* y) { lstm(i, x, y); });
+                        for_unfinished(step, [&](std::size_t i, const float* x, float* y) {
+                            usual ? lstm<true>(i, x, y) : lstm<false>(i, x, y);
+                        });
                         break;
                     case RecurrentKind::gru:
-                        gru(step);
+                        usual ? gru<true>(step) : gru<false>(step);
                         break;
                     case RecurrentKind::rnn:
                         multiply(0, h_, products_);
@@ -249,6 +253,10 @@ private:
         /// Multiplies the rows at src, one a sequence, by a part of the weights.
         void multiply(std::size_t part, const float* src, float* dst) const noexcept {
             const auto all = parts(p_, e_);
+            const float* const weights = args_.weights + (part == 0 ? 0 : all[0].packed);
+            if (count_ == 1 && e_.width * e_.hidden < enough) {
+                return Panels::run_short<Arch>(all[part].outputs, e_.hidden, src, weights, dst);
+            }
             const Shape state = state_of(e_);
             const int outputs = static_cast<int>(all[part].outputs);
             Panels::run<Arch>({.k = outputs}, {.src = {&src, 1},
@@ -256,18 +264,33 @@ private:
                                                .dst = dst,
                                                .dst_shape = {.c = outputs, .h = 1, .w = 1},
                                                .batch = static_cast<int>(count_),
-                                               .weights = args_.weights + (part == 0 ? 0 : all[0].packed),
+                                               .weights = weights,
                                                .executor = executor_});
         }
 
         [[nodiscard]] PRIMSEL_INLINE V clipped(V const& x) const noexcept {
             return clamp<Arch>(x, V(-p_.clip), V(p_.clip));
         }
+        template <bool usual>
         [[nodiscard]] PRIMSEL_INLINE V f(V const& x) const noexcept {
+            if constexpr (usual) return op::detail::apply_gate<Arch>(GateFunction::sigmoid, 0, 0, x);
             return op::detail::apply_gate<Arch>(p_.f, p_.alpha[0], p_.beta[0], clipped(x));
         }
+        template <bool usual>
         [[nodiscard]] PRIMSEL_INLINE V g(V const& x) const noexcept {
+            if constexpr (usual) return op::detail::apply_gate<Arch>(GateFunction::tanh, 0, 0, x);
             return op::detail::apply_gate<Arch>(p_.g, p_.alpha[1], p_.beta[1], clipped(x));
+        }
+        template <bool usual>
+        [[nodiscard]] PRIMSEL_INLINE V of_cell(V const& x) const noexcept {
+            if constexpr (usual) return op::detail::apply_gate<Arch>(GateFunction::tanh, 0, 0, x);
+            return op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], x);
+        }
+        /// Whether gates have the functions that they have by default. Those are compiled without tests, which take as
+        /// long as the functions of a few units.
+        [[nodiscard]] bool is_usual() const noexcept {
+            return p_.f == GateFunction::sigmoid && p_.g == GateFunction::tanh && p_.h == GateFunction::tanh &&
+                   p_.clip == std::numeric_limits<float>::infinity();
         }
 
         /// Calls each(at, n) for vectors that cover the hidden units.
@@ -284,6 +307,7 @@ private:
             if (y != nullptr) op::detail::store_up_to<Arch>(y + at, value, n);
         }
 
+        template <bool usual>
         void lstm(std::size_t i, const float* x, float* y) const noexcept {
             const std::size_t size = e_.hidden;
             const float *const s = products_ + i * e_.width, *const peephole = peepholes_[i];
@@ -296,13 +320,14 @@ private:
                     if (peephole == nullptr) return sum(gate);
                     return fma<Arch>(take(peephole + gate * size + at, n), cell, sum(gate));
                 };
-                const V old = take(cells + at, n), in = f(peeped(0, old)),
-                        kept = p_.couples_gates ? V(1.0F) - in : f(peeped(2, old)),
-                        cell = fma<Arch>(kept, old, in * g(sum(3))), out = f(peeped(1, cell));
+                const V old = take(cells + at, n), in = f<usual>(peeped(0, old)),
+                        kept = p_.couples_gates ? V(1.0F) - in : f<usual>(peeped(2, old)),
+                        cell = fma<Arch>(kept, old, in * g<usual>(sum(3))), out = f<usual>(peeped(1, cell));
                 op::detail::store_up_to<Arch>(cells + at, cell, n);
-                give(h, y, at, out * op::detail::apply_gate<Arch>(p_.h, p_.alpha[2], p_.beta[2], cell), n);
+                give(h, y, at, out * of_cell<usual>(cell), n);
             });
         }
+        template <bool usual>
         void gru(std::size_t step) const noexcept {
             const std::size_t size = e_.hidden;
             multiply(0, h_, products_);
@@ -311,7 +336,7 @@ private:
                 for_unfinished(step, [&](std::size_t i, const float* x, float*) {
                     const float* const s = products_ + i * 2 * size + size;
                     for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
-                        const V r = f(take(x + size + at, n) + take(s + at, n));
+                        const V r = f<usual>(take(x + size + at, n) + take(s + at, n));
                         op::detail::store_up_to<Arch>(cells_ + i * size + at, r * take(h_ + i * size + at, n), n);
                     });
                 });
@@ -322,14 +347,14 @@ private:
                 const float* const of_h = p_.resets_product ? s + 2 * size : products_ + (count_ * 2 + i) * size;
                 float* const h = h_ + i * size;
                 for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
-                    const V old = take(h + at, n), z = f(take(x + at, n) + take(s + at, n)),
+                    const V old = take(h + at, n), z = f<usual>(take(x + at, n) + take(s + at, n)),
                             x_h = take(x + 2 * size + at, n);
                     V sum = x_h + take(of_h + at, n);
                     if (p_.resets_product) {
-                        const V r = f(take(x + size + at, n) + take(s + size + at, n));
+                        const V r = f<usual>(take(x + size + at, n) + take(s + size + at, n));
                         sum = fma<Arch>(r, take(of_h + at, n), x_h);
                     }
-                    const V entering = g(sum);
+                    const V entering = g<usual>(sum);
                     give(h, y, at, fma<Arch>(z, old - entering, entering), n);
                 });
             });
@@ -337,7 +362,7 @@ private:
         void rnn(std::size_t i, const float* x, float* y) const noexcept {
             const float* const s = products_ + i * e_.width;
             for_units([&](std::size_t at, std::size_t n) PRIMSEL_INLINE_LAMBDA {
-                give(h_ + i * e_.hidden, y, at, f(take(x + at, n) + take(s + at, n)), n);
+                give(h_ + i * e_.hidden, y, at, f<false>(take(x + at, n) + take(s + at, n)), n);
             });
         }
 

@@ -90,8 +90,70 @@ public:
     static void run(DenseParams const& params, OpArgs const& args) noexcept {
         panels<Arch>(params, args);
     }
+    /// Computes k outputs of one image of at most a block's elements on this thread, with the bits of run(). As many
+    /// panels are summed at a time as hide the latency of additions.
+    template <class Arch>
+        requires std::same_as<Element, float>
+    static void run_short(std::size_t k, std::size_t depth, const float* src, const float* packed,
+                          float* dst) noexcept {
+        constexpr std::size_t most =
+            std::clamp<std::size_t>((registers<Arch> - 3) / (panel / static_cast<std::size_t>(lanes<Arch>)), 1, 6);
+        std::size_t begin = 0;
+        for (std::size_t wide = (k + half - 1) / panel; wide > 0;) {
+            const std::size_t parts = (wide + most - 1) / most, count = (wide + parts - 1) / parts;
+            short_panels<Arch, most>(count, k - begin, depth, src, packed + begin * (1 + depth), dst + begin);
+            begin += count * panel, wide -= count;
+        }
+        if (begin < k) {
+            short_panel<Arch, half, 1>(k - begin, depth, src, packed + begin * (1 + depth), dst + begin);
+        }
+    }
 
 private:
+    /// Computes the outputs of `count` panels, at least one and at most `most`.
+    template <class Arch, std::size_t most>
+    static void short_panels(std::size_t count, std::size_t outputs, std::size_t depth, const float* src,
+                             const float* packed, float* dst) noexcept {
+        if constexpr (most > 1) {
+            if (count < most) return short_panels<Arch, most - 1>(count, outputs, depth, src, packed, dst);
+        }
+        short_panel<Arch, panel, most>(outputs, depth, src, packed, dst);
+    }
+    template <class Arch, std::size_t width, std::size_t count>
+    static void short_panel(std::size_t outputs, std::size_t depth, const float* src, const float* packed,
+                            float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        const std::size_t apart = width * (1 + depth);
+        V sum[count][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < count; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        const float* weights = packed + width;
+        for (std::size_t i = 0; i < depth; ++i, weights += width) {
+            const V x(src[i]);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < count; ++n) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    sum[n][v] = fma<Arch>(x, load<Arch>(weights + n * apart + v * lanes<Arch>), sum[n][v]);
+                }
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < count; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t at = n * width + v * lanes<Arch>;
+                if (at >= outputs) continue;
+                const V result = load<Arch>(packed + n * apart + v * lanes<Arch>) + sum[n][v];
+                op::detail::store_up_to<Arch>(dst + at, result, outputs - at);
+            }
+        }
+    }
+
     static constexpr bool narrows = !std::same_as<Element, float>, scaled = std::same_as<Element, std::int8_t>;
     /// The operations for each weight: a multiply-add, and what it takes of one to widen it for 12 images.
     static constexpr double widening = narrows ? 2.3 : 2;
