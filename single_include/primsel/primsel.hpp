@@ -13102,6 +13102,16 @@ PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
 #endif
 }
 
+/// Returns the nearest integers, of two the even one.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> nearest_integer(Floats<Arch> const& x) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vrndnq_f32(x));  // xsimd 8.1 adds and subtracts a large number
+#else
+    return xsimd::nearbyint(x);
+#endif
+}
+
 /// Returns the natural logarithm.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
@@ -13220,7 +13230,7 @@ PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     }
 #endif
     // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
-    const V k = xsimd::nearbyint(x * V(1.44269504F));
+    const V k = nearest_integer<Arch>(x * V(1.44269504F));
     const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x));
     V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
     series = fma<Arch>(r, series, V(0x1.5552aep-5F));
@@ -15747,6 +15757,33 @@ PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size
     for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
 }
 
+/// Whether one instruction loads or stores four neighbouring vectors: ARM's.
+inline constexpr bool has_fours =
+#if defined(__aarch64__)
+    true;
+#else
+    false;
+#endif
+template <class Arch>
+PRIMSEL_INLINE void load_four(const float* src, Floats<Arch> (&to)[4]) {
+#if defined(__aarch64__)
+    const float32x4x4_t four = vld1q_f32_x4(src);
+    PRIMSEL_UNROLL
+    for (int i = 0; i < 4; ++i) to[i] = Floats<Arch>(four.val[i]);
+#else
+    for (int i = 0; i < 4; ++i) to[i] = load<Arch>(src + i * lanes<Arch>);
+#endif
+}
+template <class Arch>
+PRIMSEL_INLINE void store_four(float* dst, Floats<Arch> const (&from)[4]) {
+#if defined(__aarch64__)
+    const float32x4x4_t four{{from[0], from[1], from[2], from[3]}};
+    vst1q_f32_x4(dst, four);
+#else
+    for (int i = 0; i < 4; ++i) store<Arch>(dst + i * lanes<Arch>, from[i]);
+#endif
+}
+
 /// Loads elements at, at + 1, ... of a row of n elements; lanes outside the row, on either side, are `fill`.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {
@@ -16182,7 +16219,7 @@ PRIMSEL_INLINE Floats<Arch> sine(Floats<Arch> const& x) {
         return lane_by_lane<Arch>(x, x, [](float one, float) { return quarters == 0 ? std::sin(one) : std::cos(one); });
     }
     // x = quarter * pi / 2 + r with |r| <= pi / 4; the polynomials are those of Cephes.
-    const V quarter = xsimd::nearbyint(x * V(0x1.45f306p-1F));
+    const V quarter = nearest_integer<Arch>(x * V(0x1.45f306p-1F));
     const V r = fma<Arch>(quarter, V(0x1.ee59dap-50F),
                           fma<Arch>(quarter, V(0x1.777a5cp-25F), fma<Arch>(quarter, V(-0x1.921fb6p+0F), x)));
     const V square = r * r;
@@ -16430,7 +16467,7 @@ private:
             case ActivationKind::ceil:
                 return each([](V const& x) { return xsimd::ceil(x); });
             case ActivationKind::round:
-                return each([](V const& x) { return xsimd::nearbyint(x); });
+                return each([](V const& x) { return nearest_integer<Arch>(x); });
             case ActivationKind::truncate:
                 return each([](V const& x) { return xsimd::trunc(x); });
             case ActivationKind::erf:
@@ -19884,16 +19921,37 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
         if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
         return sum;
     };
+    std::size_t moved = 0;
     for (; outputs > 0; --outputs, to += pixel) {
         std::size_t c = 0;
+        for (; has_fours && c + 4 * width <= channels; c += 4 * width) {
+            V sums[4];
+            load_four<Arch>(at[0] + moved + c, sums);
+            PRIMSEL_UNROLL
+            for (std::size_t tap = 1; tap < taps; ++tap) {
+                V next[4];
+                load_four<Arch>(at[tap] + moved + c, next);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < 4; ++v) sums[v] = Reduction::template apply<Arch>(sums[v], next[v]);
+            }
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < 4; ++v) {
+                if constexpr (Reduction::averages) sums[v] = quotient<Arch>(sums[v], divisor);
+            }
+            store_four<Arch>(to + c, sums);
+        }
         for (; c + width <= channels; c += width) {
-            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, c));
+            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, moved + c));
         }
         if (const std::size_t rest = channels - c; rest > 0) {
-            store_up_to<Arch>(to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, c),
-                              rest);
+            store_up_to<Arch>(
+                to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, moved + c), rest);
         }
-        for (const float*& tap : at) tap += step;
+        if constexpr (has_fours) {
+            moved += step;  // one number instead of a pointer for each tap
+        } else {
+            for (const float*& tap : at) tap += step;
+        }
     }
 }
 
@@ -31678,12 +31736,17 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
     return round_up_floats(static_cast<std::size_t>(channels)) + 16;
 }
 
+/// The most channels that are transformed side by side: more than a vector leave ARM too few registers for a tile.
+inline constexpr int widest_transformed = slow_clamp ? 4 : 16;
+
 /// Calls work(width, begin, end) for the channels in vectors of `vec`. A last vector that is not full ends at the last
 /// channel and overlaps the one before, so computing a channel twice must do no harm. Fewer channels than a vector use
 /// vectors of half the width; fewer than four are taken one by one.
 template <int vec, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
-    if (channels >= vec) {
+    if constexpr (vec > widest_transformed) {
+        for_channels<widest_transformed>(channels, work);
+    } else if (channels >= vec) {
         constexpr std::integral_constant<int, vec> width;
         work(width, std::size_t{0}, channels / vec * vec);
         if (channels % vec != 0) work(width, channels - vec, channels);
@@ -31695,7 +31758,9 @@ PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
 /// Returns the phase of transforms by for_channels: `operations` for each channel, including those computed twice.
 template <class Arch, int vec>
 [[nodiscard]] Phase transform_phase(int channels, double operations, double bytes, double working_set) {
-    if constexpr (vec > 1) {
+    if constexpr (vec > widest_transformed) {
+        return transform_phase<Arch, widest_transformed>(channels, operations, bytes, working_set);
+    } else if constexpr (vec > 1) {
         if (channels < vec) {
             return transform_phase<Arch, (vec > 4 ? vec / 2 : 1)>(channels, operations, bytes, working_set);
         }
@@ -31724,6 +31789,20 @@ public:
         if (residual_ != nullptr) value = value + V::load(residual_ + to);
         if (!slow_clamp || bounded_) value = value.clamped(clamp_.low, clamp_.high);
         value.store(dst_ + to);
+    }
+    /// Stores the first `count` of some neighbours, `stride` floats apart: one test for all of them.
+    template <std::size_t most>
+    PRIMSEL_INLINE void operator()(V const (&values)[most], std::size_t to, std::size_t stride,
+                                   std::size_t count) const {
+        if (residual_ != nullptr || bounded_ || count < most) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < most; ++i, to += stride) {
+                if (i < count) (*this)(values[i], to);
+            }
+            return;
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t i = 0; i < most; ++i, to += stride) (values[i] + bias_).store(dst_ + to);
     }
 
 private:
@@ -31897,18 +31976,21 @@ private:
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
-        [[maybe_unused]] const bool whole = target.height == m && target.width == m;
         for (std::size_t at = begin; at < end; at += n) {
             const Finish<n> finish(args, at);
+            [[maybe_unused]] V of_row[m];
             sandwich<output_matrix<m, r, P>, V>(
                 [&](std::size_t row, std::size_t column) {
                     return V::load(src + (row * size + column) * tap_stride + at);
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
-                    if ((!slow_clamp || !whole) && (row >= target.height || column >= target.width)) return;
                     if constexpr (slow_clamp) {
-                        finish(value, (target.first + row * target.row) * target.stride + column * target.stride + at);
+                        of_row[column] = value;
+                        if (column + 1 < m || row >= target.height) return;
+                        finish(of_row, (target.first + row * target.row) * target.stride + at, target.stride,
+                               target.width);
                     } else {
+                        if (row >= target.height || column >= target.width) return;
                         finish(value, (target.first + row * target.row + column) * target.stride + at);
                     }
                 });

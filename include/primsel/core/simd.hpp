@@ -129,6 +129,16 @@ PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
 #endif
 }
 
+/// Returns the nearest integers, of two the even one.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> nearest_integer(Floats<Arch> const& x) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vrndnq_f32(x));  // xsimd 8.1 adds and subtracts a large number
+#else
+    return xsimd::nearbyint(x);
+#endif
+}
+
 /// Returns the natural logarithm.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
@@ -247,7 +257,7 @@ PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     }
 #endif
     // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
-    const V k = xsimd::nearbyint(x * V(1.44269504F));
+    const V k = nearest_integer<Arch>(x * V(1.44269504F));
     const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x));
     V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
     series = fma<Arch>(r, series, V(0x1.5552aep-5F));

@@ -151,7 +151,7 @@ private:
             case ActivationKind::ceil:
                 return each([](V const& x) { return xsimd::ceil(x); });
             case ActivationKind::round:
-                return each([](V const& x) { return xsimd::nearbyint(x); });
+                return each([](V const& x) { return nearest_integer<Arch>(x); });
             case ActivationKind::truncate:
                 return each([](V const& x) { return xsimd::trunc(x); });
             case ActivationKind::erf:

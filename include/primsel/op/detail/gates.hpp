@@ -68,7 +68,7 @@ PRIMSEL_INLINE Floats<Arch> sine(Floats<Arch> const& x) {
         return lane_by_lane<Arch>(x, x, [](float one, float) { return quarters == 0 ? std::sin(one) : std::cos(one); });
     }
     // x = quarter * pi / 2 + r with |r| <= pi / 4; the polynomials are those of Cephes.
-    const V quarter = xsimd::nearbyint(x * V(0x1.45f306p-1F));
+    const V quarter = nearest_integer<Arch>(x * V(0x1.45f306p-1F));
     const V r = fma<Arch>(quarter, V(0x1.ee59dap-50F),
                           fma<Arch>(quarter, V(0x1.777a5cp-25F), fma<Arch>(quarter, V(-0x1.921fb6p+0F), x)));
     const V square = r * r;

@@ -57,6 +57,33 @@ PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size
     for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
 }
 
+/// Whether one instruction loads or stores four neighbouring vectors: ARM's.
+inline constexpr bool has_fours =
+#if defined(__aarch64__)
+    true;
+#else
+    false;
+#endif
+template <class Arch>
+PRIMSEL_INLINE void load_four(const float* src, Floats<Arch> (&to)[4]) {
+#if defined(__aarch64__)
+    const float32x4x4_t four = vld1q_f32_x4(src);
+    PRIMSEL_UNROLL
+    for (int i = 0; i < 4; ++i) to[i] = Floats<Arch>(four.val[i]);
+#else
+    for (int i = 0; i < 4; ++i) to[i] = load<Arch>(src + i * lanes<Arch>);
+#endif
+}
+template <class Arch>
+PRIMSEL_INLINE void store_four(float* dst, Floats<Arch> const (&from)[4]) {
+#if defined(__aarch64__)
+    const float32x4x4_t four{{from[0], from[1], from[2], from[3]}};
+    vst1q_f32_x4(dst, four);
+#else
+    for (int i = 0; i < 4; ++i) store<Arch>(dst + i * lanes<Arch>, from[i]);
+#endif
+}
+
 /// Loads elements at, at + 1, ... of a row of n elements; lanes outside the row, on either side, are `fill`.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {

@@ -193,16 +193,37 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
         if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
         return sum;
     };
+    std::size_t moved = 0;
     for (; outputs > 0; --outputs, to += pixel) {
         std::size_t c = 0;
+        for (; has_fours && c + 4 * width <= channels; c += 4 * width) {
+            V sums[4];
+            load_four<Arch>(at[0] + moved + c, sums);
+            PRIMSEL_UNROLL
+            for (std::size_t tap = 1; tap < taps; ++tap) {
+                V next[4];
+                load_four<Arch>(at[tap] + moved + c, next);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < 4; ++v) sums[v] = Reduction::template apply<Arch>(sums[v], next[v]);
+            }
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < 4; ++v) {
+                if constexpr (Reduction::averages) sums[v] = quotient<Arch>(sums[v], divisor);
+            }
+            store_four<Arch>(to + c, sums);
+        }
         for (; c + width <= channels; c += width) {
-            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, c));
+            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, moved + c));
         }
         if (const std::size_t rest = channels - c; rest > 0) {
-            store_up_to<Arch>(to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, c),
-                              rest);
+            store_up_to<Arch>(
+                to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, moved + c), rest);
         }
-        for (const float*& tap : at) tap += step;
+        if constexpr (has_fours) {
+            moved += step;  // one number instead of a pointer for each tap
+        } else {
+            for (const float*& tap : at) tap += step;
+        }
     }
 }
 

@@ -161,12 +161,17 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
     return round_up_floats(static_cast<std::size_t>(channels)) + 16;
 }
 
+/// The most channels that are transformed side by side: more than a vector leave ARM too few registers for a tile.
+inline constexpr int widest_transformed = slow_clamp ? 4 : 16;
+
 /// Calls work(width, begin, end) for the channels in vectors of `vec`. A last vector that is not full ends at the last
 /// channel and overlaps the one before, so computing a channel twice must do no harm. Fewer channels than a vector use
 /// vectors of half the width; fewer than four are taken one by one.
 template <int vec, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
-    if (channels >= vec) {
+    if constexpr (vec > widest_transformed) {
+        for_channels<widest_transformed>(channels, work);
+    } else if (channels >= vec) {
         constexpr std::integral_constant<int, vec> width;
         work(width, std::size_t{0}, channels / vec * vec);
         if (channels % vec != 0) work(width, channels - vec, channels);
@@ -178,7 +183,9 @@ PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
 /// Returns the phase of transforms by for_channels: `operations` for each channel, including those computed twice.
 template <class Arch, int vec>
 [[nodiscard]] Phase transform_phase(int channels, double operations, double bytes, double working_set) {
-    if constexpr (vec > 1) {
+    if constexpr (vec > widest_transformed) {
+        return transform_phase<Arch, widest_transformed>(channels, operations, bytes, working_set);
+    } else if constexpr (vec > 1) {
         if (channels < vec) {
             return transform_phase<Arch, (vec > 4 ? vec / 2 : 1)>(channels, operations, bytes, working_set);
         }
@@ -207,6 +214,20 @@ public:
         if (residual_ != nullptr) value = value + V::load(residual_ + to);
         if (!slow_clamp || bounded_) value = value.clamped(clamp_.low, clamp_.high);
         value.store(dst_ + to);
+    }
+    /// Stores the first `count` of some neighbours, `stride` floats apart: one test for all of them.
+    template <std::size_t most>
+    PRIMSEL_INLINE void operator()(V const (&values)[most], std::size_t to, std::size_t stride,
+                                   std::size_t count) const {
+        if (residual_ != nullptr || bounded_ || count < most) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < most; ++i, to += stride) {
+                if (i < count) (*this)(values[i], to);
+            }
+            return;
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t i = 0; i < most; ++i, to += stride) (values[i] + bias_).store(dst_ + to);
     }
 
 private:
@@ -380,18 +401,21 @@ private:
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
-        [[maybe_unused]] const bool whole = target.height == m && target.width == m;
         for (std::size_t at = begin; at < end; at += n) {
             const Finish<n> finish(args, at);
+            [[maybe_unused]] V of_row[m];
             sandwich<output_matrix<m, r, P>, V>(
                 [&](std::size_t row, std::size_t column) {
                     return V::load(src + (row * size + column) * tap_stride + at);
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
-                    if ((!slow_clamp || !whole) && (row >= target.height || column >= target.width)) return;
                     if constexpr (slow_clamp) {
-                        finish(value, (target.first + row * target.row) * target.stride + column * target.stride + at);
+                        of_row[column] = value;
+                        if (column + 1 < m || row >= target.height) return;
+                        finish(of_row, (target.first + row * target.row) * target.stride + at, target.stride,
+                               target.width);
                     } else {
+                        if (row >= target.height || column >= target.width) return;
                         finish(value, (target.first + row * target.row + column) * target.stride + at);
                     }
                 });
