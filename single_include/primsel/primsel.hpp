@@ -134,6 +134,12 @@
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 
+// The names of the instruction set and of the inline namespace, as texts.
+#define PRIMSEL_DETAIL_TEXT_OF(name) #name
+#define PRIMSEL_DETAIL_TEXT(name) PRIMSEL_DETAIL_TEXT_OF(name)
+#define PRIMSEL_ARCH_TEXT PRIMSEL_DETAIL_TEXT(PRIMSEL_ARCH_NAME)
+#define PRIMSEL_ABI_TEXT PRIMSEL_DETAIL_TEXT(PRIMSEL_ABI)
+
 // Unrolls the following loop completely: a register tile stays in registers only if every index is a constant. The
 // second macro unrolls by two, which halves the cost of the loop itself.
 #if defined(__clang__)
@@ -954,6 +960,7 @@ inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] st
 
 }  // namespace core::detail
 
+#ifdef __cpp_exceptions
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page, and the
 /// system is asked for huge pages.
 class AlignedBuffer {
@@ -991,71 +998,14 @@ private:
     std::size_t floats_ = 0;
     std::size_t align_ = alignment;
 };
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/core/visit.hpp
-
-#include <cstddef>
-#include <type_traits>
-#include <utility>
-#include <variant>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace core::detail {
-
-/// Calls `function` with the alternative that the variant holds, which is that of index `First` or a later one.
-template <std::size_t First, class Function, class Variant>
-constexpr decltype(auto) visit_from(Function& function, Variant& variant) {
-    constexpr std::size_t left = std::variant_size_v<std::remove_const_t<Variant>> - First;
-    switch (variant.index() - First) {
-        case 1:
-            if constexpr (left > 1) return function(std::get<First + 1>(variant));
-            break;
-        case 2:
-            if constexpr (left > 2) return function(std::get<First + 2>(variant));
-            break;
-        case 3:
-            if constexpr (left > 3) return function(std::get<First + 3>(variant));
-            break;
-        case 4:
-            if constexpr (left > 4) return function(std::get<First + 4>(variant));
-            break;
-        case 5:
-            if constexpr (left > 5) return function(std::get<First + 5>(variant));
-            break;
-        case 6:
-            if constexpr (left > 6) return function(std::get<First + 6>(variant));
-            break;
-        case 7:
-            if constexpr (left > 7) return function(std::get<First + 7>(variant));
-            break;
-        default:
-            if constexpr (left > 8) {
-                if (variant.index() >= First + 8) return visit_from<First + 8>(function, variant);
-            }
-    }
-    return function(std::get<First>(variant));
-}
-
-}  // namespace core::detail
-
-namespace core {
-
-/// std::visit of one variant, by switches of eight cases: they compile faster than libstdc++'s table of pointers. The
-/// function gets an lvalue. Throws std::bad_variant_access if the variant holds nothing.
-template <class Function, class Variant>
-constexpr decltype(auto) visit(Function&& function, Variant&& variant) {
-    if (variant.valueless_by_exception()) throw std::bad_variant_access();
-    return detail::visit_from<0>(function, variant);
-}
-
-}  // namespace core
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/arrangement.hpp
 
 // primsel/engine/schedule.hpp
+
+// primsel/engine/detail/make_strips.hpp
 
 // primsel/engine/step.hpp
 
@@ -1178,8 +1128,38 @@ using Weight = std::pair<std::size_t, std::size_t>;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/kernels/kernels.hpp
+// primsel/engine/ready_step.hpp
+// Steps of a run as plain values: functions, shapes and positions of tensors. They need no graph and no plan, so that a
+// program may also have them as constants.
 
+// primsel/engine/strips.hpp
+// Convolutions that are computed together, some rows at a time.
+
+// primsel/primitive/conv_args.hpp
+
+// primsel/core/support.hpp
+
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The answer yes, or no with a reason that a user can read ("needs stride 1").
+class Support {
+public:
+    [[nodiscard]] static constexpr Support yes() { return Support(nullptr); }
+    /// Returns the answer no. The reason must be a string literal.
+    [[nodiscard]] static constexpr Support no(const char* reason) { return Support(reason); }
+
+    constexpr explicit operator bool() const { return reason_ == nullptr; }
+    /// Returns the reason; empty for yes.
+    [[nodiscard]] constexpr std::string_view reason() const { return reason_ == nullptr ? "" : reason_; }
+
+private:
+    constexpr explicit Support(const char* reason) : reason_(reason) {}
+    const char* reason_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/core/work.hpp
 
 #include <array>
@@ -1259,53 +1239,8 @@ struct OpCounts {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/all.hpp
-// Every kind of layer, and the variant that holds any of them.
+// primsel/primitive/conv_shape.hpp
 
-// primsel/layer/activation.hpp
-
-// primsel/layer/layer.hpp
-
-// primsel/core/finite.hpp
-// Tests for finite numbers by their bits, since -ffast-math lets compilers take std::isnan for false. Arguments are
-// references, because clang then assumes that no parameter by value is NaN.
-
-#include <bit>
-#include <concepts>
-#include <cstdint>
-#include <type_traits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace core::detail {
-
-/// Returns the bits without the sign. They order by absolute value: numbers, then infinity, then NaN.
-template <std::floating_point T>
-[[nodiscard]] constexpr auto magnitude_bits(T const& value) noexcept {
-    static_assert(sizeof(T) <= sizeof(std::uint64_t), "primsel: bits of float and double only");
-    using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
-    return std::bit_cast<Bits>(value) & (~Bits{0} >> 1);
-}
-template <std::floating_point T>
-inline constexpr auto infinity_bits = sizeof(T) == sizeof(std::uint32_t) ? 0x7f800000U : 0x7ff0000000000000U;
-
-}  // namespace core::detail
-
-template <std::floating_point T>
-[[nodiscard]] constexpr bool is_nan(T const& value) noexcept {
-    return core::detail::magnitude_bits(value) > core::detail::infinity_bits<T>;
-}
-template <std::floating_point T>
-[[nodiscard]] constexpr bool is_finite(T const& value) noexcept {
-    return core::detail::magnitude_bits(value) < core::detail::infinity_bits<T>;
-}
-/// Returns whether the value is one of the two infinities.
-template <std::floating_point T>
-[[nodiscard]] constexpr bool is_infinite(T const& value) noexcept {
-    return core::detail::magnitude_bits(value) == core::detail::infinity_bits<T>;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/tensor/shape.hpp
 
 #include <cstddef>
@@ -1369,6 +1304,788 @@ enum class Axis { c, h, w };
 /// Returns channels x height x width as text, e.g. "3x224x224".
 [[nodiscard]] inline std::string to_string(Shape const& shape) {
     return std::to_string(shape.c) + 'x' + std::to_string(shape.h) + 'x' + std::to_string(shape.w);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <compare>
+#include <cstddef>
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The parameters of a convolution that decide how it may be computed and how long it takes. The kernel is k x c/groups
+/// x fh x fw; the input is one image of c x h x w. The number of images is not part of the shape.
+struct ConvShape {
+    int c = 1, k = 1;
+    int h = 1, w = 1;
+    int fh = 1, fw = 1;
+    int stride_h = 1, stride_w = 1;
+    int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+    int dilation_h = 1, dilation_w = 1;
+    int groups = 1;
+
+    /// The rows and columns of the input that the kernel of one output element spans.
+    [[nodiscard]] constexpr int span_h() const { return (fh - 1) * dilation_h + 1; }
+    [[nodiscard]] constexpr int span_w() const { return (fw - 1) * dilation_w + 1; }
+    [[nodiscard]] constexpr int padded_h() const { return h + pad_top + pad_bottom; }
+    [[nodiscard]] constexpr int padded_w() const { return w + pad_left + pad_right; }
+    [[nodiscard]] constexpr int out_h() const { return (padded_h() - span_h()) / stride_h + 1; }
+    [[nodiscard]] constexpr int out_w() const { return (padded_w() - span_w()) / stride_w + 1; }
+    [[nodiscard]] constexpr int group_c() const { return c / groups; }
+    [[nodiscard]] constexpr int group_k() const { return k / groups; }
+
+    [[nodiscard]] constexpr Shape in_shape() const { return {.c = c, .h = h, .w = w}; }
+    [[nodiscard]] constexpr Shape out_shape() const { return {.c = k, .h = out_h(), .w = out_w()}; }
+    [[nodiscard]] constexpr std::size_t in_pixels() const { return in_shape().pixels(); }
+    [[nodiscard]] constexpr std::size_t out_pixels() const { return out_shape().pixels(); }
+    [[nodiscard]] constexpr int taps() const { return fh * fw; }
+    /// The number of values that each output element sums.
+    [[nodiscard]] constexpr int depth() const { return taps() * group_c(); }
+    [[nodiscard]] constexpr std::size_t kernel_size() const {
+        return static_cast<std::size_t>(k) * static_cast<std::size_t>(depth());
+    }
+
+    [[nodiscard]] constexpr bool strided() const { return stride_h != 1 || stride_w != 1; }
+    [[nodiscard]] constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
+    [[nodiscard]] constexpr bool padded() const {
+        return pad_top != 0 || pad_bottom != 0 || pad_left != 0 || pad_right != 0;
+    }
+    /// Returns whether the parameters describe a convolution.
+    [[nodiscard]] constexpr bool valid() const {
+        return c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 && pad_top >= 0 &&
+               pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 && groups > 0 &&
+               c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
+    }
+    /// Returns the floating-point operations of the direct algorithm for one image: two for each multiply-add.
+    [[nodiscard]] constexpr double operations() const { return 2.0 * static_cast<double>(out_pixels()) * k * depth(); }
+    /// An arbitrary order, for use as a key.
+    friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
+};
+
+/// Returns a text such as "64x56x56 -> 64x56x56, 3x3", followed by strides, paddings, dilation and groups where they
+/// are not the usual ones.
+[[nodiscard]] inline std::string to_string(ConvShape const& s) {
+    const auto pair = [](int a, int b) { return std::to_string(a) + 'x' + std::to_string(b); };
+    std::string text = to_string(s.in_shape()) + " -> " + to_string(s.out_shape()) + ", " + pair(s.fh, s.fw);
+    if (s.strided()) text += ", stride " + pair(s.stride_h, s.stride_w);
+    if (s.padded()) {
+        text += ", pad " + std::to_string(s.pad_top);
+        if (s.pad_bottom != s.pad_top || s.pad_left != s.pad_top || s.pad_right != s.pad_top) {
+            text += ',' + std::to_string(s.pad_bottom) + ',' + std::to_string(s.pad_left) + ',' +
+                    std::to_string(s.pad_right);
+        }
+    }
+    if (s.dilated()) text += ", dilation " + pair(s.dilation_h, s.dilation_w);
+    if (s.groups != 1) text += ", groups " + std::to_string(s.groups);
+    return text;
+}
+/// Returns the text of the shape, followed by the batch where it is not 1.
+[[nodiscard]] inline std::string to_string(ConvShape const& s, int batch) {
+    return to_string(s) + (batch == 1 ? "" : ", batch " + std::to_string(batch));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/tensor/range.hpp
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The values that the bytes of a tensor stand for: byte q is scale * (q - zero_point). Unknown if the scale is 0; then
+/// no layout of bytes can hold the tensor.
+struct TensorRange {
+    float scale = 0;
+    std::int32_t zero_point = 0;  ///< from 0 to 255, the byte of 0
+
+    [[nodiscard]] constexpr bool known() const { return scale > 0; }
+    friend constexpr bool operator==(TensorRange const&, TensorRange const&) = default;
+};
+
+/// Returns the values of the least and of the largest byte.
+[[nodiscard]] constexpr Clamp bounds_of(TensorRange const& range) {
+    const auto value_of = [&range](std::int32_t byte) {
+        return range.scale * static_cast<float>(byte - range.zero_point);
+    };
+    return {value_of(0), value_of(255)};
+}
+
+/// Returns the range whose bytes reach from low to high and to 0. Both must be finite. The bound nearer to 0 may move
+/// by half a step, since 0 is the value of a byte.
+[[nodiscard]] constexpr TensorRange range_of(float low, float high) {
+    low = std::min(low, 0.0F), high = std::max(high, 0.0F);
+    if (low == high) return {.scale = 1, .zero_point = 0};
+    const float scale = std::max(high / 255 - low / 255, std::numeric_limits<float>::min());
+    return {.scale = scale, .zero_point = std::min(static_cast<std::int32_t>(-low / scale + 0.5F), 255)};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The families of table 6 of Mulder et al. 2020, and `other` for primitives that the table lacks.
+enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Family family) {
+    constexpr std::string_view names[] = {"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec", "other"};
+    return names[static_cast<std::size_t>(family)];
+}
+
+/// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
+/// the gradient of the result.
+enum class Pass { forward, input_gradient, weight_gradient };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Pass pass) {
+    constexpr std::string_view names[] = {"forward", "input gradient", "weight gradient"};
+    return names[static_cast<std::size_t>(pass)];
+}
+
+/// The arguments of a primitive: dst = clamp(conv(src) + bias + residual). For the gradient of the input, src is the
+/// gradient of the result and dst that of the input; bias, residual and clamp are unused. For the gradient of the
+/// weights, src is the input and dst the kernel's gradient, k x c/groups x fh x fw, summed over the images.
+struct ConvArgs {
+    const float* src = nullptr;
+    /// The gradient of the result; used only for the gradient of the weights.
+    const float* gradient = nullptr;
+    /// The number of consecutive images; more than one only for primitives that take a whole batch.
+    int images = 1;
+    /// The weights as pack wrote them; null for the gradient of the weights.
+    const float* weights = nullptr;
+    /// k values, or null.
+    const float* bias = nullptr;
+    /// Added to the result, in the layout of dst; or null. It never overlaps dst.
+    const float* residual = nullptr;
+    /// The bounds of the sum of the rest before the residual is added. Only for primitives with bounds_summand.
+    Clamp summand{};
+    Clamp clamp{};
+    float* dst = nullptr;
+    /// The distance in floats between pixels of dst, if they do not follow each other. Only for primitives with
+    /// strided_output, without a residual.
+    std::size_t dst_stride = 0;
+    /// scratch_floats floats, aligned to a cache line.
+    float* scratch = nullptr;
+    ExecutorRef executor;
+    /// The ranges of tensors in layouts of bytes.
+    TensorRange src_range{}, dst_range{}, residual_range{};
+
+    [[nodiscard]] std::size_t pixel_stride(ConvShape const& shape) const {
+        return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(shape.k);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/rows_of.hpp
+// Computing only some rows of a convolution's result.
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The most convolutions that are computed together in strips of rows. It bounds the alternatives of a node; 4 is a
+/// choice, not a measurement.
+inline constexpr std::size_t most_strip_layers = 4;
+
+/// Rows [begin, end) of an image.
+struct Rows {
+    int begin = 0, end = 0;
+    [[nodiscard]] constexpr int count() const { return end - begin; }
+    friend constexpr bool operator==(Rows const&, Rows const&) = default;
+};
+
+/// Returns whether every row of the result reads at least one row of the image, not only padding.
+[[nodiscard]] constexpr bool rows_read_image(ConvShape const& s) {
+    return s.pad_top < s.span_h() && s.pad_bottom < s.span_h();
+}
+
+/// Returns the rows of the image from which the given rows of the result, at least one, are computed. rows_read_image
+/// must hold.
+[[nodiscard]] constexpr Rows rows_under(ConvShape const& s, Rows out) {
+    return {std::max(0, out.begin * s.stride_h - s.pad_top),
+            std::min(s.h, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top)};
+}
+
+/// Returns the convolution that computes the given rows of the result from rows_under them.
+[[nodiscard]] constexpr ConvShape rows_of(ConvShape const& s, Rows out) {
+    ConvShape part = s;
+    part.h = rows_under(s, out).count();
+    part.pad_top = std::max(0, s.pad_top - out.begin * s.stride_h);
+    part.pad_bottom = std::max(0, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top - s.h);
+    return part;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::engine {
+
+/// One of them: in hwc, by a primitive that computes rows by themselves.
+struct StripPart {
+    void (*kernel)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
+    ConvShape shape{};
+    Clamp clamp{};
+    const float* weights = nullptr;
+    const float* bias = nullptr;
+    /// Laid out as the result, whole; null for none.
+    const float* residual = nullptr;
+};
+
+/// Each of which reads the one before it. A worker makes the rows of a band of the last one's result, strip by strip,
+/// from above to below. What a strip needs of the other results is made as it is needed, and kept as long as rows
+/// below need it, in a room of its own; rows at the border of two bands are made in both. detail::make_strips makes
+/// them.
+struct Strips {
+    std::array<StripPart, most_strip_layers> parts{};
+    std::size_t count = 0;
+    int rows_each = 0;  ///< of the last one's result, in each strip
+    /// Where the rows of each part begin in a worker's room, where its scratch begins, and the floats of all.
+    std::array<std::size_t, most_strip_layers> rows_at{};
+    std::size_t scratch_at = 0, worker_floats = 0;
+
+    /// Bytes of the room for this many workers.
+    [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats); }
+
+    /// One image. dst: the last one's result, with so many floats from pixel to pixel, 0: its channels; room: of
+    /// executor.concurrency() workers.
+    void run(const float* src, float* dst, std::size_t dst_stride, float* room, ExecutorRef executor) const noexcept {
+        const auto rows_from = [this, src](Rows rows, std::size_t) {
+            return src + static_cast<std::size_t>(rows.begin) * in_row_floats();
+        };
+        run_on(rows_from, dst, dst_stride, room, executor);
+    }
+    /// The same with rows of the image from rows_from(rows, worker), valid until the worker asks again.
+    template <class RowsFrom>
+    void run_on(RowsFrom const& rows_from, float* dst, std::size_t dst_stride, float* room,
+                ExecutorRef executor) const noexcept {
+        const int height = parts[count - 1].shape.out_h();
+        // Some for each worker, lest all wait for one that was interrupted.
+        const std::size_t workers = executor.concurrency(), wanted = workers == 1 ? 1 : bands_each * workers,
+                          bands = std::min(wanted, static_cast<std::size_t>((height + rows_each - 1) / rows_each));
+        executor.parallel_for(bands, [&](std::size_t band, std::size_t worker) {
+            const auto border = [&](std::size_t i) {
+                return static_cast<int>(i * static_cast<std::size_t>(height) / bands);
+            };
+            const auto rows_of_image = [&rows_from, worker](Rows rows) { return rows_from(rows, worker); };
+            run_band({border(band), border(band + 1)}, rows_of_image, dst, dst_stride, room + worker * worker_floats);
+        });
+    }
+
+    /// Floats of a row of a part's result.
+    [[nodiscard]] std::size_t row_floats(std::size_t i) const {
+        return static_cast<std::size_t>(parts[i].shape.out_w()) * static_cast<std::size_t>(parts[i].shape.k);
+    }
+
+private:
+    static constexpr std::size_t bands_each = 3;
+
+    template <class RowsOfImage>
+    void run_band(Rows band, RowsOfImage const& rows_of_image, float* dst, std::size_t dst_stride,
+                  float* room) const noexcept {
+        const std::size_t last = count - 1;
+        // The rows of each part that are in its room.
+        std::array<Rows, most_strip_layers> kept{};
+        kept[last] = {band.begin, band.begin};
+        for (std::size_t i = last; i > 0; --i) {
+            const int first = std::max(0, kept[i].begin * parts[i].shape.stride_h - parts[i].shape.pad_top);
+            kept[i - 1] = {first, first};
+        }
+        while (kept[last].end < band.end) {
+            std::array<int, most_strip_layers> until{};
+            until[last] = std::min(kept[last].end + rows_each, band.end);
+            for (std::size_t i = last; i > 0; --i) {
+                const Rows under = rows_under(parts[i].shape, {kept[i].end, until[i]});
+                until[i - 1] = under.end;
+                forget(i - 1, under.begin, kept[i - 1], room);
+            }
+            for (std::size_t i = 0; i <= last; ++i) {
+                if (until[i] <= kept[i].end) continue;
+                const Rows made{kept[i].end, until[i]}, under = rows_under(parts[i].shape, made);
+                const float* from = i == 0 ? rows_of_image(under) : in_room(i - 1, under.begin, kept[i - 1], room);
+                if (i < last) {
+                    make(i, made, from, in_room(i, made.begin, kept[i], room), 0, room);
+                } else {
+                    make(i, made, from, dst + static_cast<std::size_t>(made.begin) * out_row_floats(dst_stride),
+                         dst_stride, room);
+                }
+                kept[i].end = made.end;
+            }
+        }
+    }
+    [[nodiscard]] std::size_t in_row_floats() const {
+        return static_cast<std::size_t>(parts[0].shape.w) * static_cast<std::size_t>(parts[0].shape.c);
+    }
+    [[nodiscard]] std::size_t out_row_floats(std::size_t dst_stride) const {
+        ConvShape const& last = parts[count - 1].shape;
+        return static_cast<std::size_t>(last.out_w()) *
+               (dst_stride != 0 ? dst_stride : static_cast<std::size_t>(last.k));
+    }
+    [[nodiscard]] float* in_room(std::size_t i, int row, Rows const& kept, float* room) const {
+        return room + rows_at[i] + static_cast<std::size_t>(row - kept.begin) * row_floats(i);
+    }
+    /// Moves the rows from `first` on to where the room begins.
+    void forget(std::size_t i, int first, Rows& kept, float* room) const noexcept {
+        if (first <= kept.begin) return;
+        float* rows = room + rows_at[i];
+        if (first < kept.end) {
+            std::memmove(rows, rows + static_cast<std::size_t>(first - kept.begin) * row_floats(i),
+                         static_cast<std::size_t>(kept.end - first) * row_floats(i) * sizeof(float));
+        }
+        kept = {first, std::max(first, kept.end)};
+    }
+    void make(std::size_t i, Rows rows, const float* from, float* to, std::size_t stride, float* room) const noexcept {
+        StripPart const& part = parts[i];
+        Sequential here;
+        part.kernel(rows_of(part.shape, rows),
+                    {.src = from,
+                     .weights = part.weights,
+                     .bias = part.bias,
+                     .residual = part.residual == nullptr
+                                     ? nullptr
+                                     : part.residual + static_cast<std::size_t>(rows.begin) * row_floats(i),
+                     .clamp = part.clamp,
+                     .dst = to,
+                     .dst_stride = stride,
+                     .scratch = room + scratch_at,
+                     .executor = here});
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::engine
+// primsel/op/op_args.hpp
+
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The arguments of an op. Every tensor is a batch of images in the op's layout. Exceptions are results and parameters
+/// of the whole batch (of_batch in layer/all.hpp), which exist once.
+struct OpArgs {
+    std::span<const float* const> src;
+    std::span<const Shape> src_shape;
+    float* dst = nullptr;
+    Shape dst_shape;
+    int batch = 1;
+    /// The number of the first image within the run, whose images may be processed one by one.
+    std::size_t first_image = 0;
+    /// The packed weights; null for an op without weights.
+    const float* weights = nullptr;
+    /// The bounds of the result; only for dense layers, sums and normalisations.
+    Clamp clamp{};
+    /// Room that belongs to the op while it runs; null where it asks for none.
+    float* scratch = nullptr;
+    ExecutorRef executor;
+    /// The ranges of the inputs and of the result, in a layout of bytes.
+    std::span<const TensorRange> src_range{};
+    TensorRange dst_range{};
+};
+
+/// The weights of a layer as they are stored. The kernel of a dense layer is k x (c * h * w) in chw order. For batch
+/// norm and scale it is the factor of each channel, and the shift is the bias. An absent bias is empty. The sizes are
+/// checked before.
+struct OpWeights {
+    std::span<const float> kernel;
+    std::span<const float> bias;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/kernel_view.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A view of a kernel k x c/groups x fh x fw; or of the rotated kernel with channels and kernels exchanged, read from
+/// the memory of the original kernel (see rotated.hpp).
+struct KernelView {
+    const float* data = nullptr;
+    bool rotated = false;
+
+    /// Returns the taps of kernel k and channel c of a group. They are contiguous; in a rotated kernel the last tap
+    /// comes first.
+    [[nodiscard]] const float* taps(ConvShape const& s, int group, int k, int c) const {
+        const int of_group = rotated ? c * s.group_k() + k : k * s.group_c() + c;
+        return data + static_cast<std::size_t>(group * s.group_k()) * static_cast<std::size_t>(s.depth()) +
+               static_cast<std::size_t>(of_group) * static_cast<std::size_t>(s.taps());
+    }
+    /// Returns the floats from the taps of one kernel to those of the next.
+    [[nodiscard]] std::size_t step(ConvShape const& s) const {
+        return static_cast<std::size_t>(rotated ? s.taps() : s.depth());
+    }
+    /// Returns the tap that lies at a position.
+    [[nodiscard]] int tap(ConvShape const& s, int place) const { return rotated ? s.taps() - 1 - place : place; }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The number of no tensor. Tensors are known by their positions in the Schedule.
+inline constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
+
+/// The part of each pixel of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
+struct WrittenChannels {
+    std::size_t offset = 0;  ///< of the part
+    std::size_t stride = 0;  ///< from pixel to pixel
+};
+
+namespace engine {
+
+/// Where the tensors and the packed weights of a run lie.
+struct RunMemory {
+    float* const* tensors = nullptr;
+    /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
+    const std::size_t* image_bytes = nullptr;
+    const float* const* weights = nullptr;
+    /// Room for the addresses of all inputs of all ops.
+    const float** op_srcs = nullptr;
+
+    /// Returns where the data of an image begins.
+    [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
+        return further(tensors[tensor], image * image_bytes[tensor]);
+    }
+    [[nodiscard]] float* at_if_any(std::size_t tensor, std::size_t image) const noexcept {
+        return tensor == no_tensor ? nullptr : at(tensor, image);
+    }
+    /// Where a tensor begins that all images share; null for none.
+    [[nodiscard]] float* begin_if_any(std::size_t tensor) const noexcept {
+        return tensor == no_tensor ? nullptr : tensors[tensor];
+    }
+    [[nodiscard]] const float* weights_if_any(std::size_t position) const noexcept {
+        return position == no_tensor ? nullptr : weights[position];
+    }
+    /// Returns the address `bytes` bytes after data. Kernels take pointers to floats for every type of element.
+    [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
+        return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
+    }
+};
+
+// In the steps, src, dst, residual, scratch and packed are positions of tensors; weights and bias are positions among
+// the packed weights. Each has run(memory, first, images, executor), which computes the step for `images` images from
+// `first` on.
+
+/// A convolution.
+struct ReadyConv {
+    void (*kernel)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
+    ConvShape shape{};
+    bool whole_batch = false;
+    std::size_t src = no_tensor, gradient = no_tensor, residual = no_tensor, dst = no_tensor, scratch = no_tensor;
+    WrittenChannels written{};
+    std::size_t weights = no_tensor, bias = no_tensor;
+    Clamp summand{}, clamp{};
+    TensorRange src_range{}, dst_range{}, residual_range{};
+    /// The function that packs the kernel at each run, into the tensor `packed`; null if the kernel never changes.
+    void (*repack)(ConvShape const&, KernelView, float*, ExecutorRef) = nullptr;
+    bool rotated = false;
+    std::size_t packed = no_tensor;
+
+    void run(RunMemory const& memory, std::size_t first, int images, ExecutorRef executor) const noexcept {
+        const std::size_t end = first + static_cast<std::size_t>(images),
+                          at_once = whole_batch ? static_cast<std::size_t>(images) : 1;
+        const float* values = memory.weights_if_any(weights);
+        if (repack != nullptr) {
+            repack(shape, {values, rotated}, memory.tensors[packed], executor);
+            values = memory.tensors[packed];
+        }
+        for (std::size_t image = first; image < end; image += at_once) {
+            kernel(shape, {.src = memory.at(src, image),
+                           .gradient = memory.at_if_any(gradient, image),
+                           .images = static_cast<int>(at_once),
+                           .weights = values,
+                           .bias = memory.weights_if_any(bias),
+                           .residual = memory.at_if_any(residual, image),
+                           .summand = summand,
+                           .clamp = clamp,
+                           .dst = memory.at(dst, image) + written.offset,
+                           .dst_stride = written.stride,
+                           .scratch = memory.begin_if_any(scratch),
+                           .executor = executor,
+                           .src_range = src_range,
+                           .dst_range = dst_range,
+                           .residual_range = residual_range});
+        }
+    }
+};
+
+/// Convolutions that read each other, some rows at a time. weights, bias and residual are those of each of them.
+struct ReadyStrips {
+    Strips strips{};
+    std::size_t src = no_tensor, dst = no_tensor, scratch = no_tensor;
+    WrittenChannels written{};
+    std::array<std::size_t, most_strip_layers> weights{}, bias{}, residual{};
+
+    /// Returns the convolutions with the addresses of what they read.
+    [[nodiscard]] Strips bound(RunMemory const& memory, std::size_t image) const noexcept {
+        Strips result = strips;
+        for (std::size_t i = 0; i < strips.count; ++i) {
+            result.parts[i].weights = memory.weights_if_any(weights[i]);
+            result.parts[i].bias = memory.weights_if_any(bias[i]);
+            result.parts[i].residual = memory.at_if_any(residual[i], image);
+        }
+        return result;
+    }
+    void run(RunMemory const& memory, std::size_t first, int images, ExecutorRef executor) const noexcept {
+        const std::size_t end = first + static_cast<std::size_t>(images);
+        for (std::size_t image = first; image < end; ++image) {
+            bound(memory, image)
+                .run(memory.at(src, image), memory.at(dst, image) + written.offset, written.stride,
+                     memory.tensors[scratch], executor);
+        }
+    }
+};
+
+/// Adds bias and residual and applies the activation, in place, after a primitive that does not fuse them.
+struct ReadyEpilogue {
+    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp summand, Clamp,
+                     ExecutorRef) noexcept = nullptr;
+    Shape shape{};
+    std::size_t dst = no_tensor, residual = no_tensor, bias = no_tensor;
+    Clamp summand{}, clamp{};
+
+    void run(RunMemory const& memory, std::size_t first, int images, ExecutorRef executor) const noexcept {
+        epilogue(shape, images, memory.at(dst, first), memory.weights_if_any(bias), memory.at_if_any(residual, first),
+                 summand, clamp, executor);
+    }
+};
+
+/// Changes a layout.
+struct ReadyTransform {
+    void (*transform)(Shape, const float* src, float* dst, ExecutorRef, TensorRange const&) noexcept = nullptr;
+    Shape shape{};
+    std::size_t src = no_tensor, dst = no_tensor;
+    TensorRange range{};
+
+    void run(RunMemory const& memory, std::size_t first, int images, ExecutorRef executor) const noexcept {
+        const std::size_t end = first + static_cast<std::size_t>(images);
+        for (std::size_t image = first; image < end; ++image) {
+            transform(shape, memory.at(src, image), memory.at(dst, image), executor, range);
+        }
+    }
+};
+
+/// A layer that is no convolution.
+struct ReadyOp {
+    void (*op)(const void* layer, OpArgs const&) noexcept = nullptr;
+    /// The first argument of op.
+    const void* layer = nullptr;
+    std::span<const std::size_t> src{};
+    std::span<const Shape> src_shapes{};
+    std::span<const TensorRange> src_ranges{};
+    /// Where the addresses of its inputs are in RunMemory::op_srcs.
+    std::size_t op_src = 0;
+    std::size_t dst = no_tensor, scratch = no_tensor;
+    Shape dst_shape{};
+    TensorRange dst_range{};
+    std::size_t weights = no_tensor;
+    Clamp clamp{};
+
+    void run(RunMemory const& memory, std::size_t first, int images, ExecutorRef executor) const noexcept {
+        const float** const srcs = memory.op_srcs + op_src;
+        for (std::size_t i = 0; i < src.size(); ++i) srcs[i] = memory.at(src[i], first);
+        op(layer, {.src = {srcs, src.size()},
+                   .src_shape = src_shapes,
+                   .dst = memory.at(dst, first),
+                   .dst_shape = dst_shape,
+                   .batch = images,
+                   .first_image = first,
+                   .weights = memory.weights_if_any(weights),
+                   .clamp = clamp,
+                   .scratch = memory.begin_if_any(scratch),
+                   .executor = executor,
+                   .src_range = src_ranges,
+                   .dst_range = dst_range});
+    }
+};
+
+/// One of these steps, wherever it is kept.
+struct ReadyStep {
+    void (*run)(const void* step, RunMemory const&, std::size_t first, int images, ExecutorRef) noexcept = nullptr;
+    const void* step = nullptr;
+};
+template <class Step>
+[[nodiscard]] constexpr ReadyStep ready(Step const& step) {
+    return {[](const void* at, RunMemory const& memory, std::size_t first, int images, ExecutorRef executor) noexcept {
+                static_cast<Step const*>(at)->run(memory, first, images, executor);
+            },
+            &step};
+}
+
+/// All steps of a run. The first `single` take one image after another, from the first of them to the last; the others
+/// take all images each.
+struct ReadyRun {
+    std::span<const ReadyStep> steps;
+    /// Positions of the steps, in the order in which they run.
+    std::span<const std::size_t> order;
+    /// Where each part of the run that is computed by one worker begins in the order, and where the last one ends;
+    /// empty where each step is shared by all workers.
+    std::span<const std::size_t> lanes;
+    std::size_t single = 0;
+    std::size_t images = 1;
+    RunMemory memory{};
+
+    void run(ExecutorRef executor) const noexcept {
+        const RunScope scope(executor);
+        const FlushSubnormals flushing;
+        run_from(0, executor);
+    }
+
+    /// Steps of a run that take one image, of all images.
+    [[nodiscard]] std::size_t singles() const { return single * images; }
+    /// The number of steps of a run. A step that takes one image counts once for each image.
+    [[nodiscard]] std::size_t count() const { return steps.size() + single * (images - 1); }
+    [[nodiscard]] std::size_t position(std::size_t step) const {
+        return order[step < singles() ? step % single : step - singles() + single];
+    }
+    /// Returns the step from which on all images have gone through the first `ordered` of the ordered steps, and
+    /// through all steps that take one image.
+    [[nodiscard]] std::size_t first_whole_step(std::size_t ordered) const {
+        return singles() + (ordered > single ? ordered - single : 0);
+    }
+    void run_from(std::size_t step, ExecutorRef executor) const noexcept {
+        if (lanes.empty()) return run_steps(step, count(), executor);
+        run_steps(step, lanes.front(), executor);
+        executor.parallel_for(lanes.size() - 1, [this](std::size_t lane, std::size_t) {
+            Sequential here;
+            run_steps(lanes[lane], lanes[lane + 1], here);
+        });
+        run_steps(lanes.back(), count(), executor);
+    }
+    void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) const noexcept {
+        for (std::size_t step = first; step < last; ++step) run_step(step, executor);
+    }
+    /// Runs one step alone.
+    void run_step(std::size_t step, ExecutorRef executor) const noexcept {
+        Sequential here;
+        if (!lanes.empty() && lanes.front() <= step && step < lanes.back()) executor = here;
+        const bool one_image = step < singles();
+        ReadyStep const& at = steps[position(step)];
+        at.run(at.step, memory, one_image ? step / single : 0, one_image ? 1 : static_cast<int>(images), executor);
+    }
+};
+
+}  // namespace engine
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/kernels.hpp
+
+// primsel/layer/all.hpp
+// Every kind of layer, and the variant that holds any of them.
+
+// primsel/core/visit.hpp
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace core::detail {
+
+/// Calls `function` with the alternative that the variant holds, which is that of index `First` or a later one.
+template <std::size_t First, class Function, class Variant>
+constexpr decltype(auto) visit_from(Function& function, Variant& variant) {
+    constexpr std::size_t left = std::variant_size_v<std::remove_const_t<Variant>> - First;
+    switch (variant.index() - First) {
+        case 1:
+            if constexpr (left > 1) return function(std::get<First + 1>(variant));
+            break;
+        case 2:
+            if constexpr (left > 2) return function(std::get<First + 2>(variant));
+            break;
+        case 3:
+            if constexpr (left > 3) return function(std::get<First + 3>(variant));
+            break;
+        case 4:
+            if constexpr (left > 4) return function(std::get<First + 4>(variant));
+            break;
+        case 5:
+            if constexpr (left > 5) return function(std::get<First + 5>(variant));
+            break;
+        case 6:
+            if constexpr (left > 6) return function(std::get<First + 6>(variant));
+            break;
+        case 7:
+            if constexpr (left > 7) return function(std::get<First + 7>(variant));
+            break;
+        default:
+            if constexpr (left > 8) {
+                if (variant.index() >= First + 8) return visit_from<First + 8>(function, variant);
+            }
+    }
+    return function(std::get<First>(variant));
+}
+
+}  // namespace core::detail
+
+namespace core {
+
+/// std::visit of one variant, by switches of eight cases: they compile faster than libstdc++'s table of pointers. The
+/// function gets an lvalue. Throws std::bad_variant_access if the variant holds nothing.
+template <class Function, class Variant>
+constexpr decltype(auto) visit(Function&& function, Variant&& variant) {
+    if (variant.valueless_by_exception()) throw std::bad_variant_access();
+    return detail::visit_from<0>(function, variant);
+}
+
+}  // namespace core
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/activation.hpp
+
+// primsel/layer/layer.hpp
+
+// primsel/core/finite.hpp
+// Tests for finite numbers by their bits, since -ffast-math lets compilers take std::isnan for false. Arguments are
+// references, because clang then assumes that no parameter by value is NaN.
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace core::detail {
+
+/// Returns the bits without the sign. They order by absolute value: numbers, then infinity, then NaN.
+template <std::floating_point T>
+[[nodiscard]] constexpr auto magnitude_bits(T const& value) noexcept {
+    static_assert(sizeof(T) <= sizeof(std::uint64_t), "primsel: bits of float and double only");
+    using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+    return std::bit_cast<Bits>(value) & (~Bits{0} >> 1);
+}
+template <std::floating_point T>
+inline constexpr auto infinity_bits = sizeof(T) == sizeof(std::uint32_t) ? 0x7f800000U : 0x7ff0000000000000U;
+
+}  // namespace core::detail
+
+template <std::floating_point T>
+[[nodiscard]] constexpr bool is_nan(T const& value) noexcept {
+    return core::detail::magnitude_bits(value) > core::detail::infinity_bits<T>;
+}
+template <std::floating_point T>
+[[nodiscard]] constexpr bool is_finite(T const& value) noexcept {
+    return core::detail::magnitude_bits(value) < core::detail::infinity_bits<T>;
+}
+/// Returns whether the value is one of the two infinities.
+template <std::floating_point T>
+[[nodiscard]] constexpr bool is_infinite(T const& value) noexcept {
+    return core::detail::magnitude_bits(value) == core::detail::infinity_bits<T>;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3642,30 +4359,6 @@ struct Parameter {
 // primsel/layer/own_layer.hpp
 // A layer of the user's own: a plain type with parameters, an output shape and a run function.
 
-// primsel/core/support.hpp
-
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The answer yes, or no with a reason that a user can read ("needs stride 1").
-class Support {
-public:
-    [[nodiscard]] static constexpr Support yes() { return Support(nullptr); }
-    /// Returns the answer no. The reason must be a string literal.
-    [[nodiscard]] static constexpr Support no(const char* reason) { return Support(reason); }
-
-    constexpr explicit operator bool() const { return reason_ == nullptr; }
-    /// Returns the reason; empty for yes.
-    [[nodiscard]] constexpr std::string_view reason() const { return reason_ == nullptr ? "" : reason_; }
-
-private:
-    constexpr explicit Support(const char* reason) : reason_(reason) {}
-    const char* reason_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
 #include <concepts>
 #include <cstddef>
 #include <cstring>
@@ -4182,248 +4875,6 @@ namespace machine::detail {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/op_args.hpp
-
-// primsel/tensor/range.hpp
-
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The values that the bytes of a tensor stand for: byte q is scale * (q - zero_point). Unknown if the scale is 0; then
-/// no layout of bytes can hold the tensor.
-struct TensorRange {
-    float scale = 0;
-    std::int32_t zero_point = 0;  ///< from 0 to 255, the byte of 0
-
-    [[nodiscard]] constexpr bool known() const { return scale > 0; }
-    friend constexpr bool operator==(TensorRange const&, TensorRange const&) = default;
-};
-
-/// Returns the values of the least and of the largest byte.
-[[nodiscard]] constexpr Clamp bounds_of(TensorRange const& range) {
-    const auto value_of = [&range](std::int32_t byte) {
-        return range.scale * static_cast<float>(byte - range.zero_point);
-    };
-    return {value_of(0), value_of(255)};
-}
-
-/// Returns the range whose bytes reach from low to high and to 0. Both must be finite. The bound nearer to 0 may move
-/// by half a step, since 0 is the value of a byte.
-[[nodiscard]] constexpr TensorRange range_of(float low, float high) {
-    low = std::min(low, 0.0F), high = std::max(high, 0.0F);
-    if (low == high) return {.scale = 1, .zero_point = 0};
-    const float scale = std::max(high / 255 - low / 255, std::numeric_limits<float>::min());
-    return {.scale = scale, .zero_point = std::min(static_cast<std::int32_t>(-low / scale + 0.5F), 255)};
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <cstddef>
-#include <span>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The arguments of an op. Every tensor is a batch of images in the op's layout. Exceptions are results and parameters
-/// of the whole batch (of_batch in layer/all.hpp), which exist once.
-struct OpArgs {
-    std::span<const float* const> src;
-    std::span<const Shape> src_shape;
-    float* dst = nullptr;
-    Shape dst_shape;
-    int batch = 1;
-    /// The number of the first image within the run, whose images may be processed one by one.
-    std::size_t first_image = 0;
-    /// The packed weights; null for an op without weights.
-    const float* weights = nullptr;
-    /// The bounds of the result; only for dense layers, sums and normalisations.
-    Clamp clamp{};
-    /// Room that belongs to the op while it runs; null where it asks for none.
-    float* scratch = nullptr;
-    ExecutorRef executor;
-    /// The ranges of the inputs and of the result, in a layout of bytes.
-    std::span<const TensorRange> src_range{};
-    TensorRange dst_range{};
-};
-
-/// The weights of a layer as they are stored. The kernel of a dense layer is k x (c * h * w) in chw order. For batch
-/// norm and scale it is the factor of each channel, and the shift is the bias. An absent bias is empty. The sizes are
-/// checked before.
-struct OpWeights {
-    std::span<const float> kernel;
-    std::span<const float> bias;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/conv_args.hpp
-
-// primsel/primitive/conv_shape.hpp
-
-#include <compare>
-#include <cstddef>
-#include <string>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The parameters of a convolution that decide how it may be computed and how long it takes. The kernel is k x c/groups
-/// x fh x fw; the input is one image of c x h x w. The number of images is not part of the shape.
-struct ConvShape {
-    int c = 1, k = 1;
-    int h = 1, w = 1;
-    int fh = 1, fw = 1;
-    int stride_h = 1, stride_w = 1;
-    int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-    int dilation_h = 1, dilation_w = 1;
-    int groups = 1;
-
-    /// The rows and columns of the input that the kernel of one output element spans.
-    [[nodiscard]] constexpr int span_h() const { return (fh - 1) * dilation_h + 1; }
-    [[nodiscard]] constexpr int span_w() const { return (fw - 1) * dilation_w + 1; }
-    [[nodiscard]] constexpr int padded_h() const { return h + pad_top + pad_bottom; }
-    [[nodiscard]] constexpr int padded_w() const { return w + pad_left + pad_right; }
-    [[nodiscard]] constexpr int out_h() const { return (padded_h() - span_h()) / stride_h + 1; }
-    [[nodiscard]] constexpr int out_w() const { return (padded_w() - span_w()) / stride_w + 1; }
-    [[nodiscard]] constexpr int group_c() const { return c / groups; }
-    [[nodiscard]] constexpr int group_k() const { return k / groups; }
-
-    [[nodiscard]] constexpr Shape in_shape() const { return {.c = c, .h = h, .w = w}; }
-    [[nodiscard]] constexpr Shape out_shape() const { return {.c = k, .h = out_h(), .w = out_w()}; }
-    [[nodiscard]] constexpr std::size_t in_pixels() const { return in_shape().pixels(); }
-    [[nodiscard]] constexpr std::size_t out_pixels() const { return out_shape().pixels(); }
-    [[nodiscard]] constexpr int taps() const { return fh * fw; }
-    /// The number of values that each output element sums.
-    [[nodiscard]] constexpr int depth() const { return taps() * group_c(); }
-    [[nodiscard]] constexpr std::size_t kernel_size() const {
-        return static_cast<std::size_t>(k) * static_cast<std::size_t>(depth());
-    }
-
-    [[nodiscard]] constexpr bool strided() const { return stride_h != 1 || stride_w != 1; }
-    [[nodiscard]] constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
-    [[nodiscard]] constexpr bool padded() const {
-        return pad_top != 0 || pad_bottom != 0 || pad_left != 0 || pad_right != 0;
-    }
-    /// Returns whether the parameters describe a convolution.
-    [[nodiscard]] constexpr bool valid() const {
-        return c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 && pad_top >= 0 &&
-               pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 && groups > 0 &&
-               c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
-    }
-    /// Returns the floating-point operations of the direct algorithm for one image: two for each multiply-add.
-    [[nodiscard]] constexpr double operations() const { return 2.0 * static_cast<double>(out_pixels()) * k * depth(); }
-    /// An arbitrary order, for use as a key.
-    friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
-};
-
-/// Returns a text such as "64x56x56 -> 64x56x56, 3x3", followed by strides, paddings, dilation and groups where they
-/// are not the usual ones.
-[[nodiscard]] inline std::string to_string(ConvShape const& s) {
-    const auto pair = [](int a, int b) { return std::to_string(a) + 'x' + std::to_string(b); };
-    std::string text = to_string(s.in_shape()) + " -> " + to_string(s.out_shape()) + ", " + pair(s.fh, s.fw);
-    if (s.strided()) text += ", stride " + pair(s.stride_h, s.stride_w);
-    if (s.padded()) {
-        text += ", pad " + std::to_string(s.pad_top);
-        if (s.pad_bottom != s.pad_top || s.pad_left != s.pad_top || s.pad_right != s.pad_top) {
-            text += ',' + std::to_string(s.pad_bottom) + ',' + std::to_string(s.pad_left) + ',' +
-                    std::to_string(s.pad_right);
-        }
-    }
-    if (s.dilated()) text += ", dilation " + pair(s.dilation_h, s.dilation_w);
-    if (s.groups != 1) text += ", groups " + std::to_string(s.groups);
-    return text;
-}
-/// Returns the text of the shape, followed by the batch where it is not 1.
-[[nodiscard]] inline std::string to_string(ConvShape const& s, int batch) {
-    return to_string(s) + (batch == 1 ? "" : ", batch " + std::to_string(batch));
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <cstddef>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The families of table 6 of Mulder et al. 2020, and `other` for primitives that the table lacks.
-enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
-
-[[nodiscard]] constexpr std::string_view to_string_view(Family family) {
-    constexpr std::string_view names[] = {"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec", "other"};
-    return names[static_cast<std::size_t>(family)];
-}
-
-/// The convolution of a layer that a primitive computes: its result, or the gradient of its input or of its kernel from
-/// the gradient of the result.
-enum class Pass { forward, input_gradient, weight_gradient };
-
-[[nodiscard]] constexpr std::string_view to_string_view(Pass pass) {
-    constexpr std::string_view names[] = {"forward", "input gradient", "weight gradient"};
-    return names[static_cast<std::size_t>(pass)];
-}
-
-/// The arguments of a primitive: dst = clamp(conv(src) + bias + residual). For the gradient of the input, src is the
-/// gradient of the result and dst that of the input; bias, residual and clamp are unused. For the gradient of the
-/// weights, src is the input and dst the kernel's gradient, k x c/groups x fh x fw, summed over the images.
-struct ConvArgs {
-    const float* src = nullptr;
-    /// The gradient of the result; used only for the gradient of the weights.
-    const float* gradient = nullptr;
-    /// The number of consecutive images; more than one only for primitives that take a whole batch.
-    int images = 1;
-    /// The weights as pack wrote them; null for the gradient of the weights.
-    const float* weights = nullptr;
-    /// k values, or null.
-    const float* bias = nullptr;
-    /// Added to the result, in the layout of dst; or null. It never overlaps dst.
-    const float* residual = nullptr;
-    /// The bounds of the sum of the rest before the residual is added. Only for primitives with bounds_summand.
-    Clamp summand{};
-    Clamp clamp{};
-    float* dst = nullptr;
-    /// The distance in floats between pixels of dst, if they do not follow each other. Only for primitives with
-    /// strided_output, without a residual.
-    std::size_t dst_stride = 0;
-    /// scratch_floats floats, aligned to a cache line.
-    float* scratch = nullptr;
-    ExecutorRef executor;
-    /// The ranges of tensors in layouts of bytes.
-    TensorRange src_range{}, dst_range{}, residual_range{};
-
-    [[nodiscard]] std::size_t pixel_stride(ConvShape const& shape) const {
-        return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(shape.k);
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/kernel_view.hpp
-
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A view of a kernel k x c/groups x fh x fw; or of the rotated kernel with channels and kernels exchanged, read from
-/// the memory of the original kernel (see rotated.hpp).
-struct KernelView {
-    const float* data = nullptr;
-    bool rotated = false;
-
-    /// Returns the taps of kernel k and channel c of a group. They are contiguous; in a rotated kernel the last tap
-    /// comes first.
-    [[nodiscard]] const float* taps(ConvShape const& s, int group, int k, int c) const {
-        const int of_group = rotated ? c * s.group_k() + k : k * s.group_c() + c;
-        return data + static_cast<std::size_t>(group * s.group_k()) * static_cast<std::size_t>(s.depth()) +
-               static_cast<std::size_t>(of_group) * static_cast<std::size_t>(s.taps());
-    }
-    /// Returns the floats from the taps of one kernel to those of the next.
-    [[nodiscard]] std::size_t step(ConvShape const& s) const {
-        return static_cast<std::size_t>(rotated ? s.taps() : s.depth());
-    }
-    /// Returns the tap that lies at a position.
-    [[nodiscard]] int tap(ConvShape const& s, int place) const { return rotated ? s.taps() - 1 - place : place; }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <array>
 #include <cstddef>
@@ -4603,15 +5054,11 @@ struct Kernels {
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// The number of no tensor. Tensors are known by their positions in the Schedule.
-inline constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
 
 /// A convolution by the primitive that the plan chose.
 struct ScheduledConv {
@@ -4625,12 +5072,6 @@ struct ScheduledConv {
     Clamp clamp{};
     std::size_t residual = no_tensor;  ///< added to the result
     Clamp summand{};                   ///< the result's bounds before that
-};
-
-/// The part of each pixel of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
-struct WrittenChannels {
-    std::size_t offset = 0;  ///< of the part
-    std::size_t stride = 0;  ///< from pixel to pixel
 };
 
 /// Computes a convolution.
@@ -4741,9 +5182,6 @@ struct Schedule {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/engine/strips.hpp
-// Convolutions that are computed together, some rows at a time.
-
 // primsel/plan/strips.hpp
 // Chains of convolutions that a plan may compute together in strips of rows (PlannedStrips).
 
@@ -6164,42 +6602,6 @@ public:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/rows_of.hpp
-// Computing only some rows of a convolution's result.
-
-#include <algorithm>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Rows [begin, end) of an image.
-struct Rows {
-    int begin = 0, end = 0;
-    [[nodiscard]] constexpr int count() const { return end - begin; }
-    friend constexpr bool operator==(Rows const&, Rows const&) = default;
-};
-
-/// Returns whether every row of the result reads at least one row of the image, not only padding.
-[[nodiscard]] constexpr bool rows_read_image(ConvShape const& s) {
-    return s.pad_top < s.span_h() && s.pad_bottom < s.span_h();
-}
-
-/// Returns the rows of the image from which the given rows of the result, at least one, are computed. rows_read_image
-/// must hold.
-[[nodiscard]] constexpr Rows rows_under(ConvShape const& s, Rows out) {
-    return {std::max(0, out.begin * s.stride_h - s.pad_top),
-            std::min(s.h, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top)};
-}
-
-/// Returns the convolution that computes the given rows of the result from rows_under them.
-[[nodiscard]] constexpr ConvShape rows_of(ConvShape const& s, Rows out) {
-    ConvShape part = s;
-    part.h = rows_under(s, out).count();
-    part.pad_top = std::max(0, s.pad_top - out.begin * s.stride_h);
-    part.pad_bottom = std::max(0, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top - s.h);
-    return part;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/tensor/layout.hpp
 
 // primsel/core/type_list.hpp
@@ -6506,10 +6908,6 @@ struct CheckLayouts {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The most convolutions that are computed together. It bounds the alternatives of a node; 4 is a choice, not a
-/// measurement.
-inline constexpr std::size_t most_strip_layers = 4;
-
 /// Whether a layer can be in a chain: a convolution with a fixed kernel, each row of whose result reads the image.
 /// Primitives in strips bound no summand.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {
@@ -6603,176 +7001,48 @@ struct StripChain {
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstring>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::engine::detail {
 
-/// One of them: in hwc, by a primitive that computes rows by themselves.
-struct StripPart {
-    PrimitiveEntry const* primitive = nullptr;
-    ConvShape shape{};
-    Clamp clamp{};
-    const float* weights = nullptr;
-    const float* bias = nullptr;
-    /// Laid out as the result, whole; null for none.
-    const float* residual = nullptr;
-};
-
-/// Each of which reads the one before it. A worker makes the rows of a band of the last one's result, strip by strip,
-/// from above to below. What a strip needs of the other results is made as it is needed, and kept as long as rows
-/// below need it, in a room of its own; rows at the border of two bands are made in both.
-class Strips {
-public:
-    /// Its parts have no weights yet.
-    Strips(std::vector<StripPart> parts, int rows) : parts_(std::move(parts)), rows_(rows) {
-        std::vector<ConvShape> chain;
-        for (StripPart const& part : parts_) chain.push_back(part.shape);
-        held_ = strip_rows(chain, rows);
-        for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
-            at_[i] = worker_floats_;
-            worker_floats_ += round_up_floats(static_cast<std::size_t>(held_[i]) * row_floats(i));
+/// Returns at most most_strip_layers convolutions as strips of so many rows, without their weights and residuals.
+[[nodiscard]] inline Strips make_strips(std::span<const ScheduledConv> convs, int rows) {
+    Strips result{.count = convs.size(), .rows_each = rows};
+    std::vector<ConvShape> chain;
+    for (std::size_t i = 0; i < convs.size(); ++i) {
+        chain.push_back(convs[i].shape);
+        result.parts[i] = {.kernel = convs[i].primitive->run, .shape = convs[i].shape, .clamp = convs[i].clamp};
+    }
+    const std::vector<int> held = strip_rows(chain, rows);
+    std::size_t scratch = 0;
+    for (std::size_t i = 0; i < convs.size(); ++i) {
+        result.rows_at[i] = result.worker_floats;
+        if (i + 1 < convs.size()) {
+            result.worker_floats += round_up_floats(static_cast<std::size_t>(held[i]) * result.row_floats(i));
         }
-        scratch_at_ = worker_floats_;
-        std::size_t scratch = 0;
-        for (std::size_t i = 0; i < parts_.size(); ++i) scratch = std::max(scratch, scratch_bytes(i));
-        worker_floats_ += floats_for_bytes(scratch);
-    }
-
-    /// Bytes of the room for this many workers.
-    [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
-    [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
-    [[nodiscard]] std::vector<StripPart> const& parts() const { return parts_; }
-    /// The most rows of the image that are read at once.
-    [[nodiscard]] int image_rows() const {
-        ConvShape const& first = parts_.front().shape;
-        return std::min(first.h, (held_.front() - 1) * first.stride_h + first.span_h());
-    }
-
-    /// One image. dst: the last one's result, with so many floats from pixel to pixel, 0: its channels; room: of
-    /// executor.concurrency() workers.
-    void run(const float* src, float* dst, std::size_t dst_stride, float* room, ExecutorRef executor) const noexcept {
-        const auto rows_from = [this, src](Rows rows, std::size_t) {
-            return src + static_cast<std::size_t>(rows.begin) * in_row_floats();
-        };
-        run_on(rows_from, dst, dst_stride, room, executor);
-    }
-    /// The same with rows of the image from rows_from(rows, worker), valid until the worker asks again.
-    template <class RowsFrom>
-    void run_on(RowsFrom const& rows_from, float* dst, std::size_t dst_stride, float* room,
-                ExecutorRef executor) const noexcept {
-        const int height = parts_.back().shape.out_h();
-        // Some for each worker, lest all wait for one that was interrupted.
-        const std::size_t workers = executor.concurrency(), wanted = workers == 1 ? 1 : bands_each * workers,
-                          bands = std::min(wanted, static_cast<std::size_t>((height + rows_ - 1) / rows_));
-        executor.parallel_for(bands, [&](std::size_t band, std::size_t worker) {
-            const auto border = [&](std::size_t i) {
-                return static_cast<int>(i * static_cast<std::size_t>(height) / bands);
-            };
-            const auto rows_of_image = [&rows_from, worker](Rows rows) { return rows_from(rows, worker); };
-            run_band({border(band), border(band + 1)}, rows_of_image, dst, dst_stride, room + worker * worker_floats_);
-        });
-    }
-
-private:
-    static constexpr std::size_t bands_each = 3;
-
-    [[nodiscard]] std::size_t row_floats(std::size_t i) const {
-        return static_cast<std::size_t>(parts_[i].shape.out_w()) * static_cast<std::size_t>(parts_[i].shape.k);
-    }
-    /// The most that any rows of a part take, at the border of the image or not.
-    [[nodiscard]] std::size_t scratch_bytes(std::size_t i) const {
-        ConvShape const& s = parts_[i].shape;
-        std::size_t most = 0;
-        for (int count = 1; count <= held_[i]; ++count) {
+        // The most that any rows take, at the border of the image or not.
+        ConvShape const& s = chain[i];
+        for (int count = 1; count <= held[i]; ++count) {
             const int last = s.out_h() - count, inside = std::min((s.pad_top + s.stride_h - 1) / s.stride_h, last);
             for (const int first : {0, inside, last}) {
-                most = std::max(most, parts_[i].primitive->scratch_bytes(rows_of(s, {first, first + count}), 1, 1));
-            }
-        }
-        return most;
-    }
-
-    template <class RowsOfImage>
-    void run_band(Rows band, RowsOfImage const& rows_of_image, float* dst, std::size_t dst_stride,
-                  float* room) const noexcept {
-        const std::size_t last = parts_.size() - 1;
-        // The rows of each part that are in its room.
-        std::array<Rows, most_strip_layers> kept{};
-        kept[last] = {band.begin, band.begin};
-        for (std::size_t i = last; i > 0; --i) {
-            const int first = std::max(0, kept[i].begin * parts_[i].shape.stride_h - parts_[i].shape.pad_top);
-            kept[i - 1] = {first, first};
-        }
-        while (kept[last].end < band.end) {
-            std::array<int, most_strip_layers> until{};
-            until[last] = std::min(kept[last].end + rows_, band.end);
-            for (std::size_t i = last; i > 0; --i) {
-                const Rows under = rows_under(parts_[i].shape, {kept[i].end, until[i]});
-                until[i - 1] = under.end;
-                forget(i - 1, under.begin, kept[i - 1], room);
-            }
-            for (std::size_t i = 0; i <= last; ++i) {
-                if (until[i] <= kept[i].end) continue;
-                const Rows made{kept[i].end, until[i]}, under = rows_under(parts_[i].shape, made);
-                const float* from = i == 0 ? rows_of_image(under) : in_room(i - 1, under.begin, kept[i - 1], room);
-                if (i < last) {
-                    make(i, made, from, in_room(i, made.begin, kept[i], room), 0, room);
-                } else {
-                    make(i, made, from, dst + static_cast<std::size_t>(made.begin) * out_row_floats(dst_stride),
-                         dst_stride, room);
-                }
-                kept[i].end = made.end;
+                const ConvShape part = rows_of(s, {first, first + count});
+                scratch = std::max(scratch, convs[i].primitive->scratch_bytes(part, 1, 1));
             }
         }
     }
-    [[nodiscard]] std::size_t in_row_floats() const {
-        return static_cast<std::size_t>(parts_[0].shape.w) * static_cast<std::size_t>(parts_[0].shape.c);
-    }
-    [[nodiscard]] std::size_t out_row_floats(std::size_t dst_stride) const {
-        ConvShape const& last = parts_.back().shape;
-        return static_cast<std::size_t>(last.out_w()) *
-               (dst_stride != 0 ? dst_stride : static_cast<std::size_t>(last.k));
-    }
-    [[nodiscard]] float* in_room(std::size_t i, int row, Rows const& kept, float* room) const {
-        return room + at_[i] + static_cast<std::size_t>(row - kept.begin) * row_floats(i);
-    }
-    /// Moves the rows from `first` on to where the room begins.
-    void forget(std::size_t i, int first, Rows& kept, float* room) const noexcept {
-        if (first <= kept.begin) return;
-        float* rows = room + at_[i];
-        if (first < kept.end) {
-            std::memmove(rows, rows + static_cast<std::size_t>(first - kept.begin) * row_floats(i),
-                         static_cast<std::size_t>(kept.end - first) * row_floats(i) * sizeof(float));
-        }
-        kept = {first, std::max(first, kept.end)};
-    }
-    void make(std::size_t i, Rows rows, const float* from, float* to, std::size_t stride, float* room) const noexcept {
-        StripPart const& part = parts_[i];
-        Sequential here;
-        part.primitive->run(rows_of(part.shape, rows),
-                            {.src = from,
-                             .weights = part.weights,
-                             .bias = part.bias,
-                             .residual = part.residual == nullptr
-                                             ? nullptr
-                                             : part.residual + static_cast<std::size_t>(rows.begin) * row_floats(i),
-                             .clamp = part.clamp,
-                             .dst = to,
-                             .dst_stride = stride,
-                             .scratch = room + scratch_at_,
-                             .executor = here});
-    }
-
-    std::vector<StripPart> parts_;
-    int rows_;
-    std::vector<int> held_;  // rows of each part that its room has
-    std::array<std::size_t, most_strip_layers> at_{};
-    std::size_t scratch_at_ = 0, worker_floats_ = 0;
-};
+    result.scratch_at = result.worker_floats;
+    result.worker_floats += floats_for_bytes(scratch);
+    return result;
+}
+/// The most rows of the image that they read at once.
+[[nodiscard]] inline int image_rows(Strips const& strips) {
+    std::vector<ConvShape> chain;
+    for (std::size_t i = 0; i < strips.count; ++i) chain.push_back(strips.parts[i].shape);
+    ConvShape const& first = chain.front();
+    return std::min(first.h, (strip_rows(chain, strips.rows_each).front() - 1) * first.stride_h + first.span_h());
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::engine::detail
 // primsel/plan/make_plan.hpp
@@ -8613,17 +8883,10 @@ namespace engine::detail {
     return has_weights ? op->op->packed_bytes(op->layer, step.src_shapes[0]) : 0;
 }
 
-/// The convolutions of a step of strips, without their weights.
-[[nodiscard]] inline Strips strips_of(StripsStep const& step) {
-    std::vector<StripPart> parts;
-    for (ScheduledConv const& conv : step.convs) {
-        parts.push_back({.primitive = conv.primitive, .shape = conv.shape, .clamp = conv.clamp});
-    }
-    return Strips(std::move(parts), step.rows);
-}
 /// Scratch of a step for one image.
 [[nodiscard]] inline std::size_t scratch_bytes(ScheduledStep const& step, std::size_t workers) {
-    if (const auto* strips = std::get_if<StripsStep>(&step.work)) return strips_of(*strips).bytes(workers);
+    if (const auto* strips = std::get_if<StripsStep>(&step.work))
+        return make_strips(strips->convs, strips->rows).bytes(workers);
     if (const auto* conv = std::get_if<ConvStep>(&step.work)) {
         return conv->conv.primitive->scratch_bytes(conv->conv.shape, workers, 1);
     }
@@ -8936,7 +9199,7 @@ private:
             if (node.epilogue.residual) conv.residual = reads(node.inputs.size() - 1);
         }
         strips.written = place_result(step);
-        strips.scratch = book(strips_of(strips).bytes(workers_));
+        strips.scratch = book(make_strips(strips.convs, strips.rows).bytes(workers_));
         step.work = std::move(strips);
         add(std::move(step));
     }
@@ -9265,6 +9528,110 @@ private:
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/detail/make_ready_step.hpp
+// Scheduled steps as plain values.
+
+#include <cstddef>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::engine::detail {
+
+using AnyReadyStep = std::variant<ReadyOp, ReadyConv, ReadyEpilogue, ReadyTransform, ReadyStrips>;
+
+/// A step whose weights are packed.
+struct PackedStep {
+    ScheduledStep step;
+    /// Positions among the packed weights, of each convolution.
+    std::vector<std::size_t> weights{}, bias{};
+    std::vector<TensorRange> src_ranges{};
+    TensorRange dst_range{};
+    AnyReadyStep ready{};
+};
+
+template <class Ready>
+[[nodiscard]] ReadyStep keep_ready(PackedStep& packed, Ready const& step) {
+    return ready(packed.ready.template emplace<Ready>(step));
+}
+[[nodiscard]] inline ReadyConv ready_conv(PackedStep const& packed, ConvStep const& step) {
+    ScheduledConv const& conv = step.conv;
+    std::vector<std::size_t> const& src = packed.step.src;
+    return {.kernel = conv.primitive->run,
+            .shape = conv.shape,
+            .whole_batch = conv.primitive->whole_batch,
+            .src = src[0],
+            .gradient = src.size() > 1 ? src[1] : no_tensor,
+            .residual = conv.residual,
+            .dst = packed.step.dst,
+            .scratch = step.scratch,
+            .written = step.written,
+            .weights = packed.weights[0],
+            .bias = packed.bias[0],
+            .summand = conv.summand,
+            .clamp = conv.clamp,
+            .src_range = packed.src_ranges.front(),
+            .dst_range = packed.dst_range,
+            .residual_range = packed.src_ranges.back(),
+            .repack = step.packed == no_tensor ? nullptr : conv.primitive->repack,
+            .rotated = conv.rotated,
+            .packed = step.packed};
+}
+/// The step with all that a run needs; its inputs' addresses begin at op_srcs, which then moves on behind them.
+[[nodiscard]] inline ReadyStep make_ready(PackedStep& packed, std::size_t& op_srcs) {
+    ScheduledStep const& step = packed.step;
+    if (const auto* conv = std::get_if<ConvStep>(&step.work)) {
+        return keep_ready(packed, ready_conv(packed, *conv));
+    }
+    if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
+        ReadyStrips ready{.strips = make_strips(strips->convs, strips->rows),
+                          .src = step.src[0],
+                          .dst = step.dst,
+                          .scratch = strips->scratch,
+                          .written = strips->written};
+        for (std::size_t i = 0; i < strips->convs.size(); ++i) {
+            ready.weights[i] = packed.weights[i], ready.bias[i] = packed.bias[i];
+            ready.residual[i] = strips->convs[i].residual;
+        }
+        return keep_ready(packed, ready);
+    }
+    if (const auto* epilogue = std::get_if<EpilogueStep>(&step.work)) {
+        return keep_ready(packed, ReadyEpilogue{.epilogue = epilogue->layout->epilogue,
+                                                .shape = step.dst_shape,
+                                                .dst = step.dst,
+                                                .residual = epilogue->residual,
+                                                .bias = epilogue->bias ? packed.bias[0] : no_tensor,
+                                                .summand = epilogue->summand,
+                                                .clamp = epilogue->clamp});
+    }
+    if (const auto* transform = std::get_if<TransformStep>(&step.work)) {
+        return keep_ready(packed, ReadyTransform{.transform = transform->transform->run,
+                                                 .shape = step.dst_shape,
+                                                 .src = step.src[0],
+                                                 .dst = step.dst,
+                                                 .range = packed.dst_range});
+    }
+    auto const& op = std::get<OpStep>(step.work);
+    const std::size_t first = std::exchange(op_srcs, op_srcs + step.src.size());
+    return keep_ready(packed, ReadyOp{.op =
+                                          [](const void* layer, OpArgs const& args) noexcept {
+                                              auto const& at = *static_cast<OpStep const*>(layer);
+                                              at.op->run(at.layer, args);
+                                          },
+                                      .layer = &op,
+                                      .src = step.src,
+                                      .src_shapes = step.src_shapes,
+                                      .src_ranges = packed.src_ranges,
+                                      .op_src = first,
+                                      .dst = step.dst,
+                                      .scratch = op.scratch,
+                                      .dst_shape = step.dst_shape,
+                                      .dst_range = packed.dst_range,
+                                      .weights = packed.weights.empty() ? no_tensor : packed.weights[0],
+                                      .clamp = op.clamp});
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::engine::detail
 // primsel/engine/shared_room.hpp
 
 #include <cstddef>
@@ -9421,7 +9788,7 @@ public:
         for (SharedParameter const& parameter : schedule.parameters) {
             tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
         }
-        const float* bias = nullptr;
+        std::size_t bias = no_tensor, op_srcs = 0;
         for (ScheduledStep& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
             if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
@@ -9432,16 +9799,17 @@ public:
             check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
+        // From here on no step moves.
+        for (PackedStep& packed : steps_) ready_.push_back(engine::detail::make_ready(packed, op_srcs));
+        op_srcs_.resize(op_srcs);
         packed_.clear();
         for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
-        const RunScope scope(executor);
-        const FlushSubnormals flushing;
         bind(srcs, dsts);
-        run_from(0, executor);
+        ready_run().run(executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
@@ -9455,31 +9823,32 @@ public:
         const RunScope scope(executor);
         const FlushSubnormals flushing;
         bind({}, dsts);
+        const engine::ReadyRun run = ready_run();
         ScheduledStep const& last = ordered_step(count - 1);
         const auto images = static_cast<std::size_t>(batch_);
         for (std::size_t image = 0; image < images; ++image) {
-            begin(image, at(last.dst, image) + last.written().offset, executor);
-            if (count < single_) run_steps(image * single_ + count, (image + 1) * single_, executor);
+            begin(image, run.memory.at(last.dst, image) + last.written().offset, executor);
+            if (count < single_) run.run_steps(image * single_ + count, (image + 1) * single_, executor);
         }
-        run_from(first_whole_step(count), executor);
+        run.run_from(run.first_whole_step(count), executor);
     }
     [[nodiscard]] bool may_begin_after(std::size_t count) const {
-        return lanes_.empty() || first_whole_step(count) <= lanes_.front();
+        return lanes_.empty() || ready_run().first_whole_step(count) <= lanes_.front();
     }
     /// The steps of one image in the order in which they run.
     [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
     [[nodiscard]] ScheduledStep const& ordered_step(std::size_t i) const { return steps_[order_[i]].step; }
-    /// The convolutions of such a step with their weights, without residuals; none of another step.
-    [[nodiscard]] std::vector<engine::detail::StripPart> convolutions_of(std::size_t i) const {
+    /// The convolutions of such a step with their weights, in strips of so many rows; of one that has no residual.
+    [[nodiscard]] engine::Strips strips_of(std::size_t i, int rows) const {
         PackedStep const& packed = steps_[order_[i]];
-        if (packed.strips) return packed.strips->parts();
-        const auto* conv = std::get_if<ConvStep>(&packed.step.work);
-        if (conv == nullptr) return {};
-        return {{.primitive = conv->conv.primitive,
-                 .shape = conv->conv.shape,
-                 .clamp = conv->conv.clamp,
-                 .weights = packed.weights.values,
-                 .bias = packed.weights.bias}};
+        engine::ReadyStrips strips;
+        if (const auto* conv = std::get_if<ConvStep>(&packed.step.work)) {
+            strips = {.strips = engine::detail::make_strips({&conv->conv, 1}, rows)};
+            strips.weights[0] = packed.weights[0], strips.bias[0] = packed.bias[0], strips.residual[0] = no_tensor;
+        } else {
+            strips = std::get<engine::ReadyStrips>(packed.ready);
+        }
+        return strips.bound(ready_run().memory, 0);
     }
 
     /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
@@ -9493,7 +9862,7 @@ public:
         float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
         const std::size_t callers = tensors_.size() - arrangement.layout.offsets.size();
         for (std::size_t i = callers; i < tensors_.size(); ++i) {
-            if (in_arena_[i]) tensors_[i] = further(arena, arrangement.layout.offsets[i - callers]);
+            if (in_arena_[i]) tensors_[i] = engine::RunMemory::further(arena, arrangement.layout.offsets[i - callers]);
         }
         order_ = arrangement.order, lanes_ = arrangement.lanes;
         arena_bytes_ = arrangement.layout.bytes;
@@ -9509,21 +9878,35 @@ public:
     /// Bytes of packed weights, including those that a room shares with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// The number of steps of a run. A step that takes one image counts once for each image of the batch.
-    [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
+    [[nodiscard]] std::size_t steps() const { return ready_run().count(); }
 
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
     [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
 
     /// The layer that each step computes: its name, or that of the layer whose result changes its layout.
-    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
-    [[nodiscard]] ScheduledStep const& step(std::size_t step) const { return steps_[position(step)].step; }
+    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[ready_run().position(step)]; }
+    [[nodiscard]] ScheduledStep const& step(std::size_t step) const { return steps_[ready_run().position(step)].step; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
-    void run_step(std::size_t step, ExecutorRef executor) noexcept {
-        Sequential here;
-        if (!lanes_.empty() && lanes_.front() <= step && step < lanes_.back()) executor = here;
-        const bool one_image = step < singles();
-        run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
+    void run_step(std::size_t step, ExecutorRef executor) noexcept { ready_run().run_step(step, executor); }
+    /// The steps as plain values, and where their tensors and weights lie; valid while the program is there.
+    [[nodiscard]] engine::ReadyRun ready_run() const noexcept {
+        return {.steps = ready_,
+                .order = order_,
+                .lanes = lanes_,
+                .single = single_,
+                .images = static_cast<std::size_t>(batch_),
+                .memory = {.tensors = tensors_.data(),
+                           .image_bytes = image_bytes_.data(),
+                           .weights = weights_.data(),
+                           .op_srcs = op_srcs_.data()}};
     }
+    /// A step by its position in the schedule.
+    [[nodiscard]] engine::detail::AnyReadyStep const& ready_step(std::size_t position) const {
+        return steps_[position].ready;
+    }
+    /// Bytes of each of the packed weights.
+    [[nodiscard]] std::vector<std::size_t> const& weight_sizes() const { return weight_sizes_; }
+
     /// How many steps come before the first that computes this node of the graph or a later one. For a graph whose
     /// steps all take whole batches.
     [[nodiscard]] std::size_t steps_before(std::size_t node) const {
@@ -9537,41 +9920,7 @@ public:
     }
 
 private:
-    struct PackedWeights {
-        const float* values = nullptr;  // packed, unless each run packs them
-        const float* bias = nullptr;
-    };
-    struct PackedStep {
-        ScheduledStep step;
-        PackedWeights weights{};
-        std::vector<const float*> src_data{};  // of an OpStep; filled in at each run
-        std::vector<TensorRange> src_ranges{};
-        TensorRange dst_range{};
-        std::optional<engine::detail::Strips> strips{};
-    };
-
-    /// Steps of a run that take one image, of all images.
-    [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
-    [[nodiscard]] std::size_t position(std::size_t step) const {
-        return order_[step < singles() ? step % single_ : step - singles() + single_];
-    }
-    /// Where the run stands when all images have gone through the first `count` of the ordered steps, and through all
-    /// steps that take one image.
-    [[nodiscard]] std::size_t first_whole_step(std::size_t count) const {
-        return singles() + (count > single_ ? count - single_ : 0);
-    }
-    void run_from(std::size_t step, ExecutorRef executor) noexcept {
-        if (lanes_.empty()) return run_steps(step, steps(), executor);
-        run_steps(step, lanes_.front(), executor);
-        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
-            Sequential here;
-            run_steps(lanes_[lane], lanes_[lane + 1], here);
-        });
-        run_steps(lanes_.back(), steps(), executor);
-    }
-    void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
-        for (std::size_t step = first; step < last; ++step) run_step(step, executor);
-    }
+    using PackedStep = engine::detail::PackedStep;
 
     /// Checks the weights of a dense layer, but for the largest, whose parts are checked as they are packed.
     static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
@@ -9625,7 +9974,8 @@ private:
         const PreparedWeights values = prepare_weights(node, weights);
         Sequential here;
         for (std::size_t i = 0; i < images; ++i) {
-            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here, node.range);
+            layout.from_chw(node.shape, values.kernel.data(), engine::RunMemory::further(all, i * image), here,
+                            node.range);
         }
         return settled(all, node);
     }
@@ -9690,62 +10040,74 @@ private:
                 .bytes = conv.primitive->packed_bytes(conv.shape)};
     }
 
+    [[nodiscard]] std::size_t add_weights(const float* values, std::size_t bytes) {
+        if (values == nullptr) return no_tensor;
+        weights_.push_back(values);
+        weight_sizes_.push_back(bytes);
+        return weights_.size() - 1;
+    }
     /// Packs the weights of a step. last_bias: that of the convolution packed last, which the epilogue after it adds.
     [[nodiscard]] PackedStep pack(ScheduledStep step, Graph const& graph, Weights const& weights,
-                                  const float*& last_bias, ExecutorRef packing) {
+                                  std::size_t& last_bias, ExecutorRef packing) {
         PackedStep result{std::move(step)};
         Node const& node = graph[result.step.node];
         for (const std::size_t input : node.inputs) result.src_ranges.push_back(graph[input].range);
         result.dst_range = node.range;
         if (const auto* conv = std::get_if<ConvStep>(&result.step.work)) {
-            result.weights = pack_conv(conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
+            pack_conv(result, conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
         } else if (const auto* strips = std::get_if<StripsStep>(&result.step.work)) {
-            result.strips = engine::detail::strips_of(*strips);
-            for (std::size_t i = 0; i < strips->convs.size(); ++i) {
-                const PackedWeights packed = pack_conv(strips->convs[i], false, graph, weights, last_bias, packing);
-                result.strips->parts()[i].weights = packed.values;
-                result.strips->parts()[i].bias = packed.bias;
+            for (ScheduledConv const& conv : strips->convs) {
+                pack_conv(result, conv, false, graph, weights, last_bias, packing);
             }
         } else if (const auto* epilogue = std::get_if<EpilogueStep>(&result.step.work)) {
-            if (epilogue->bias) result.weights.bias = last_bias;
+            if (epilogue->bias) result.bias.push_back(last_bias);
         } else if (const auto* op = std::get_if<OpStep>(&result.step.work)) {
-            result.src_data.resize(result.step.src.size());
             if (op->op->packed_bytes != nullptr) {
-                result.weights.values = pack_op(result.step, *op->op, graph, weights, packing);
+                const float* const values = pack_op(result.step, *op->op, graph, weights, packing);
+                const std::size_t bytes = op->op->packed_bytes(op->layer, result.step.src_shapes[0]);
+                result.weights.push_back(add_weights(values, bytes));
             }
         }
         return result;
     }
-    [[nodiscard]] PackedWeights pack_conv(ScheduledConv const& conv, bool each_run_packs, Graph const& graph,
-                                          Weights const& weights, const float*& last_bias, ExecutorRef packing) {
+    void pack_conv(PackedStep& step, ScheduledConv const& conv, bool each_run_packs, Graph const& graph,
+                   Weights const& weights, std::size_t& last_bias, ExecutorRef packing) {
         Node const& node = graph[conv.node];
-        if (conv.primitive->pass == Pass::weight_gradient) return {};
+        const float *values = nullptr, *bias = nullptr;
+        std::size_t bytes = 0;
+        if (conv.primitive->pass == Pass::weight_gradient) {
+            step.weights.push_back(no_tensor), step.bias.push_back(no_tensor);
+            return;
+        }
         if (!graph.trainable().empty() && node.epilogue.folded.empty()) {
             const std::span<const float> kernel(weights.at(conv.kernel).values);
-            const float* values = kernel.data();
+            values = kernel.data(), bytes = bytes_of_floats(kernel.size());
             if (!each_run_packs) {  // it does not change, though others do
                 const auto pack = [&](float* dst) {
                     Sequential here;
                     conv.primitive->repack(conv.shape, {kernel.data(), conv.rotated}, dst, here);
                 };
-                values = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack).weights;
+                PackedKernel const& packed = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+                values = packed.weights, bytes = packed.bytes;
             }
-            if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
-            return {values, conv.bias ? last_bias : nullptr};
+            if (const WeightTensor* found = weights.find(node.name + ".bias")) bias = found->values.data();
+        } else {
+            std::optional<PreparedWeights> prepared;
+            const auto pack = [&](float* dst) {
+                prepared.emplace(prepare_weights(node, weights));
+                conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
+            };
+            PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+            if (prepared && !prepared->bias.empty()) {
+                float* kept = keep(bytes_of_floats(prepared->bias.size()), node);
+                std::ranges::copy(prepared->bias, kept);
+                kernel.bias = settled(kept, node);
+            }
+            values = kernel.weights, bytes = kernel.bytes, bias = kernel.bias;
         }
-        std::optional<PreparedWeights> prepared;
-        const auto pack = [&](float* dst) {
-            prepared.emplace(prepare_weights(node, weights));
-            conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
-        };
-        PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
-        if (prepared && !prepared->bias.empty()) {
-            float* bias = keep(bytes_of_floats(prepared->bias.size()), node);
-            std::ranges::copy(prepared->bias, bias);
-            kernel.bias = settled(bias, node);
-        }
-        if (kernel.bias != nullptr) last_bias = kernel.bias;
-        return {kernel.weights, conv.bias ? last_bias : nullptr};
+        if (bias != nullptr) last_bias = add_weights(bias, bytes_of_floats(static_cast<std::size_t>(conv.shape.k)));
+        step.weights.push_back(add_weights(values, bytes));
+        step.bias.push_back(conv.bias ? last_bias : no_tensor);
     }
     [[nodiscard]] const float* pack_op(ScheduledStep const& step, OpEntry const& op, Graph const& graph,
                                        Weights const& weights, ExecutorRef packing) {
@@ -9799,7 +10161,7 @@ private:
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
-                op.pack(some, input, {prepared.kernel, prepared.bias}, further(dst, part * packed));
+                op.pack(some, input, {prepared.kernel, prepared.bias}, engine::RunMemory::further(dst, part * packed));
             } catch (...) {
                 if (!failed.exchange(true)) reason = std::current_exception();
             }
@@ -9812,93 +10174,14 @@ private:
         if (faulty && graph.trainable().empty()) check_weights(graph, weights);
     }
 
-    /// Returns the address `bytes` bytes after data. Kernels take pointers to floats for every type of element.
-    [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
-        return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
-    }
-    /// Where the data of an image begins.
-    [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
-        return further(tensors_[tensor], image * image_bytes_[tensor]);
-    }
-    [[nodiscard]] const float* at_if_any(std::size_t tensor, std::size_t image) const noexcept {
-        return tensor == no_tensor ? nullptr : at(tensor, image);
-    }
-    /// Runs the step for `images` images from `first` on.
-    void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        core::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
-    }
-    void run(ConvStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        ScheduledConv const& conv = step.conv;
-        std::vector<std::size_t> const& src = packed.step.src;
-        const std::size_t end = first + static_cast<std::size_t>(images),
-                          at_once = conv.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
-        const float* weights = packed.weights.values;
-        if (step.packed != no_tensor) {
-            conv.primitive->repack(conv.shape, {weights, conv.rotated}, tensors_[step.packed], executor);
-            weights = tensors_[step.packed];
-        }
-        for (std::size_t image = first; image < end; image += at_once) {
-            conv.primitive->run(conv.shape, {.src = at(src[0], image),
-                                             .gradient = src.size() > 1 ? at(src[1], image) : nullptr,
-                                             .images = static_cast<int>(at_once),
-                                             .weights = weights,
-                                             .bias = packed.weights.bias,
-                                             .residual = at_if_any(conv.residual, image),
-                                             .summand = conv.summand,
-                                             .clamp = conv.clamp,
-                                             .dst = at(packed.step.dst, image) + step.written.offset,
-                                             .dst_stride = step.written.stride,
-                                             .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                             .executor = executor,
-                                             .src_range = packed.src_ranges.front(),
-                                             .dst_range = packed.dst_range,
-                                             .residual_range = packed.src_ranges.back()});
-        }
-    }
-    void run(StripsStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        const std::size_t end = first + static_cast<std::size_t>(images);
-        for (std::size_t image = first; image < end; ++image) {
-            for (std::size_t i = 0; i < step.convs.size(); ++i) {
-                packed.strips->parts()[i].residual = at_if_any(step.convs[i].residual, image);
-            }
-            packed.strips->run(at(packed.step.src[0], image), at(packed.step.dst, image) + step.written.offset,
-                               step.written.stride, tensors_[step.scratch], executor);
-        }
-    }
-    void run(EpilogueStep const& step, PackedStep& packed, std::size_t first, int images,
-             ExecutorRef executor) noexcept {
-        step.layout->epilogue(packed.step.dst_shape, images, at(packed.step.dst, first), packed.weights.bias,
-                              at_if_any(step.residual, first), step.summand, step.clamp, executor);
-    }
-    void run(TransformStep const& step, PackedStep& packed, std::size_t first, int images,
-             ExecutorRef executor) noexcept {
-        const std::size_t end = first + static_cast<std::size_t>(images);
-        for (std::size_t image = first; image < end; ++image) {
-            step.transform->run(packed.step.dst_shape, at(packed.step.src[0], image), at(packed.step.dst, image),
-                                executor, packed.dst_range);
-        }
-    }
-    void run(OpStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        ScheduledStep const& tensors = packed.step;
-        for (std::size_t i = 0; i < tensors.src.size(); ++i) packed.src_data[i] = at(tensors.src[i], first);
-        step.op->run(step.layer, {.src = packed.src_data,
-                                  .src_shape = tensors.src_shapes,
-                                  .dst = at(tensors.dst, first),
-                                  .dst_shape = tensors.dst_shape,
-                                  .batch = images,
-                                  .first_image = first,
-                                  .weights = packed.weights.values,
-                                  .clamp = step.clamp,
-                                  .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                  .executor = executor,
-                                  .src_range = packed.src_ranges,
-                                  .dst_range = packed.dst_range});
-    }
-
     int batch_;
     std::vector<Shape> in_shapes_, out_shapes_;
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;
+    std::vector<engine::ReadyStep> ready_;
+    std::vector<const float*> weights_;
+    std::vector<std::size_t> weight_sizes_;  // in bytes
+    mutable std::vector<const float*> op_srcs_;
     std::vector<std::string> names_;
     std::vector<std::size_t> order_, lanes_;  // as in Arrangement
     std::vector<float*> tensors_;

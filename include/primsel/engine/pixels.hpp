@@ -7,6 +7,7 @@
 #include <primsel/core/executor.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/core/simd.hpp>
+#include <primsel/engine/detail/make_strips.hpp>
 #include <primsel/engine/engine.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/engine/step.hpp>
@@ -183,7 +184,7 @@ public:
         rows_ = static_cast<int>(std::clamp<std::size_t>(l2_floats / 16 / row, 1, static_cast<std::size_t>(shape_.h)));
         plan_steps(graph, plan, program, workers);
         if (strips_) {
-            worker_floats_ = round_up_floats(static_cast<std::size_t>(strips_->image_rows()) * row);
+            worker_floats_ = round_up_floats(static_cast<std::size_t>(engine::detail::image_rows(*strips_)) * row);
             room_ = AlignedBuffer(workers * worker_floats_);
             strip_room_ = AlignedBuffer(strips_->bytes(workers) / sizeof(float));
         }
@@ -256,10 +257,10 @@ private:
             (reads_hwc_ ? at == 1 || hwc_images_ : in_layout == chw::name && at == 0 && !hwc_images_);
         if (!reads_rows || reader.src_shapes[0] != shape_) return;
         if (joins(graph, reader) && program.may_begin_after(at + 1)) {
-            std::vector<engine::detail::StripPart> parts = program.convolutions_of(at);
-            const auto* strips = std::get_if<StripsStep>(&reader.work);
-            const int rows = strips != nullptr ? strips->rows : rows_of_strip(parts[0].shape, workers);
-            strips_.emplace(std::move(parts), rows);
+            const auto* conv = std::get_if<ConvStep>(&reader.work);
+            const int rows = conv != nullptr ? rows_of_strip(conv->conv.shape, workers)
+                                             : std::get_if<StripsStep>(&reader.work)->rows;
+            strips_ = program.strips_of(at, rows);
             stride_ = reader.written().stride;
             steps_ = at + 1;
         } else if (at == 1 && program.may_begin_after(1)) {
@@ -326,7 +327,7 @@ private:
     bool hwc_images_ = false, reads_hwc_ = false;  // the engine's images; the first step that is replaced
     int rows_ = 1;                                 // of the image, in each part of it
     std::size_t steps_ = 0, stride_ = 0;
-    std::optional<engine::detail::Strips> strips_;
+    std::optional<engine::Strips> strips_;
     AlignedBuffer room_, strip_room_, whole_;
     std::size_t worker_floats_ = 0;
 };

@@ -2,8 +2,10 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/flush_subnormals.hpp>
-#include <primsel/core/visit.hpp>
 #include <primsel/engine/arrangement.hpp>
+#include <primsel/engine/detail/make_ready_step.hpp>
+#include <primsel/engine/detail/make_strips.hpp>
+#include <primsel/engine/ready_step.hpp>
 #include <primsel/engine/schedule.hpp>
 #include <primsel/engine/shared_room.hpp>
 #include <primsel/network/prepare.hpp>
@@ -67,7 +69,7 @@ public:
         for (SharedParameter const& parameter : schedule.parameters) {
             tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
         }
-        const float* bias = nullptr;
+        std::size_t bias = no_tensor, op_srcs = 0;
         for (ScheduledStep& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
             if (const auto* strips = std::get_if<StripsStep>(&step.work)) {
@@ -78,16 +80,17 @@ public:
             check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
+        // From here on no step moves.
+        for (PackedStep& packed : steps_) ready_.push_back(engine::detail::make_ready(packed, op_srcs));
+        op_srcs_.resize(op_srcs);
         packed_.clear();
         for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
-        const RunScope scope(executor);
-        const FlushSubnormals flushing;
         bind(srcs, dsts);
-        run_from(0, executor);
+        ready_run().run(executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
@@ -101,31 +104,32 @@ public:
         const RunScope scope(executor);
         const FlushSubnormals flushing;
         bind({}, dsts);
+        const engine::ReadyRun run = ready_run();
         ScheduledStep const& last = ordered_step(count - 1);
         const auto images = static_cast<std::size_t>(batch_);
         for (std::size_t image = 0; image < images; ++image) {
-            begin(image, at(last.dst, image) + last.written().offset, executor);
-            if (count < single_) run_steps(image * single_ + count, (image + 1) * single_, executor);
+            begin(image, run.memory.at(last.dst, image) + last.written().offset, executor);
+            if (count < single_) run.run_steps(image * single_ + count, (image + 1) * single_, executor);
         }
-        run_from(first_whole_step(count), executor);
+        run.run_from(run.first_whole_step(count), executor);
     }
     [[nodiscard]] bool may_begin_after(std::size_t count) const {
-        return lanes_.empty() || first_whole_step(count) <= lanes_.front();
+        return lanes_.empty() || ready_run().first_whole_step(count) <= lanes_.front();
     }
     /// The steps of one image in the order in which they run.
     [[nodiscard]] std::size_t ordered_steps() const { return steps_.size(); }
     [[nodiscard]] ScheduledStep const& ordered_step(std::size_t i) const { return steps_[order_[i]].step; }
-    /// The convolutions of such a step with their weights, without residuals; none of another step.
-    [[nodiscard]] std::vector<engine::detail::StripPart> convolutions_of(std::size_t i) const {
+    /// The convolutions of such a step with their weights, in strips of so many rows; of one that has no residual.
+    [[nodiscard]] engine::Strips strips_of(std::size_t i, int rows) const {
         PackedStep const& packed = steps_[order_[i]];
-        if (packed.strips) return packed.strips->parts();
-        const auto* conv = std::get_if<ConvStep>(&packed.step.work);
-        if (conv == nullptr) return {};
-        return {{.primitive = conv->conv.primitive,
-                 .shape = conv->conv.shape,
-                 .clamp = conv->conv.clamp,
-                 .weights = packed.weights.values,
-                 .bias = packed.weights.bias}};
+        engine::ReadyStrips strips;
+        if (const auto* conv = std::get_if<ConvStep>(&packed.step.work)) {
+            strips = {.strips = engine::detail::make_strips({&conv->conv, 1}, rows)};
+            strips.weights[0] = packed.weights[0], strips.bias[0] = packed.bias[0], strips.residual[0] = no_tensor;
+        } else {
+            strips = std::get<engine::ReadyStrips>(packed.ready);
+        }
+        return strips.bound(ready_run().memory, 0);
     }
 
     /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
@@ -139,7 +143,7 @@ public:
         float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
         const std::size_t callers = tensors_.size() - arrangement.layout.offsets.size();
         for (std::size_t i = callers; i < tensors_.size(); ++i) {
-            if (in_arena_[i]) tensors_[i] = further(arena, arrangement.layout.offsets[i - callers]);
+            if (in_arena_[i]) tensors_[i] = engine::RunMemory::further(arena, arrangement.layout.offsets[i - callers]);
         }
         order_ = arrangement.order, lanes_ = arrangement.lanes;
         arena_bytes_ = arrangement.layout.bytes;
@@ -155,21 +159,35 @@ public:
     /// Bytes of packed weights, including those that a room shares with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// The number of steps of a run. A step that takes one image counts once for each image of the batch.
-    [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
+    [[nodiscard]] std::size_t steps() const { return ready_run().count(); }
 
     /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
     [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
 
     /// The layer that each step computes: its name, or that of the layer whose result changes its layout.
-    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
-    [[nodiscard]] ScheduledStep const& step(std::size_t step) const { return steps_[position(step)].step; }
+    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[ready_run().position(step)]; }
+    [[nodiscard]] ScheduledStep const& step(std::size_t step) const { return steps_[ready_run().position(step)].step; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
-    void run_step(std::size_t step, ExecutorRef executor) noexcept {
-        Sequential here;
-        if (!lanes_.empty() && lanes_.front() <= step && step < lanes_.back()) executor = here;
-        const bool one_image = step < singles();
-        run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
+    void run_step(std::size_t step, ExecutorRef executor) noexcept { ready_run().run_step(step, executor); }
+    /// The steps as plain values, and where their tensors and weights lie; valid while the program is there.
+    [[nodiscard]] engine::ReadyRun ready_run() const noexcept {
+        return {.steps = ready_,
+                .order = order_,
+                .lanes = lanes_,
+                .single = single_,
+                .images = static_cast<std::size_t>(batch_),
+                .memory = {.tensors = tensors_.data(),
+                           .image_bytes = image_bytes_.data(),
+                           .weights = weights_.data(),
+                           .op_srcs = op_srcs_.data()}};
     }
+    /// A step by its position in the schedule.
+    [[nodiscard]] engine::detail::AnyReadyStep const& ready_step(std::size_t position) const {
+        return steps_[position].ready;
+    }
+    /// Bytes of each of the packed weights.
+    [[nodiscard]] std::vector<std::size_t> const& weight_sizes() const { return weight_sizes_; }
+
     /// How many steps come before the first that computes this node of the graph or a later one. For a graph whose
     /// steps all take whole batches.
     [[nodiscard]] std::size_t steps_before(std::size_t node) const {
@@ -183,41 +201,7 @@ public:
     }
 
 private:
-    struct PackedWeights {
-        const float* values = nullptr;  // packed, unless each run packs them
-        const float* bias = nullptr;
-    };
-    struct PackedStep {
-        ScheduledStep step;
-        PackedWeights weights{};
-        std::vector<const float*> src_data{};  // of an OpStep; filled in at each run
-        std::vector<TensorRange> src_ranges{};
-        TensorRange dst_range{};
-        std::optional<engine::detail::Strips> strips{};
-    };
-
-    /// Steps of a run that take one image, of all images.
-    [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
-    [[nodiscard]] std::size_t position(std::size_t step) const {
-        return order_[step < singles() ? step % single_ : step - singles() + single_];
-    }
-    /// Where the run stands when all images have gone through the first `count` of the ordered steps, and through all
-    /// steps that take one image.
-    [[nodiscard]] std::size_t first_whole_step(std::size_t count) const {
-        return singles() + (count > single_ ? count - single_ : 0);
-    }
-    void run_from(std::size_t step, ExecutorRef executor) noexcept {
-        if (lanes_.empty()) return run_steps(step, steps(), executor);
-        run_steps(step, lanes_.front(), executor);
-        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
-            Sequential here;
-            run_steps(lanes_[lane], lanes_[lane + 1], here);
-        });
-        run_steps(lanes_.back(), steps(), executor);
-    }
-    void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
-        for (std::size_t step = first; step < last; ++step) run_step(step, executor);
-    }
+    using PackedStep = engine::detail::PackedStep;
 
     /// Checks the weights of a dense layer, but for the largest, whose parts are checked as they are packed.
     static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
@@ -271,7 +255,8 @@ private:
         const PreparedWeights values = prepare_weights(node, weights);
         Sequential here;
         for (std::size_t i = 0; i < images; ++i) {
-            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here, node.range);
+            layout.from_chw(node.shape, values.kernel.data(), engine::RunMemory::further(all, i * image), here,
+                            node.range);
         }
         return settled(all, node);
     }
@@ -336,62 +321,74 @@ private:
                 .bytes = conv.primitive->packed_bytes(conv.shape)};
     }
 
+    [[nodiscard]] std::size_t add_weights(const float* values, std::size_t bytes) {
+        if (values == nullptr) return no_tensor;
+        weights_.push_back(values);
+        weight_sizes_.push_back(bytes);
+        return weights_.size() - 1;
+    }
     /// Packs the weights of a step. last_bias: that of the convolution packed last, which the epilogue after it adds.
     [[nodiscard]] PackedStep pack(ScheduledStep step, Graph const& graph, Weights const& weights,
-                                  const float*& last_bias, ExecutorRef packing) {
+                                  std::size_t& last_bias, ExecutorRef packing) {
         PackedStep result{std::move(step)};
         Node const& node = graph[result.step.node];
         for (const std::size_t input : node.inputs) result.src_ranges.push_back(graph[input].range);
         result.dst_range = node.range;
         if (const auto* conv = std::get_if<ConvStep>(&result.step.work)) {
-            result.weights = pack_conv(conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
+            pack_conv(result, conv->conv, conv->packed != no_tensor, graph, weights, last_bias, packing);
         } else if (const auto* strips = std::get_if<StripsStep>(&result.step.work)) {
-            result.strips = engine::detail::strips_of(*strips);
-            for (std::size_t i = 0; i < strips->convs.size(); ++i) {
-                const PackedWeights packed = pack_conv(strips->convs[i], false, graph, weights, last_bias, packing);
-                result.strips->parts()[i].weights = packed.values;
-                result.strips->parts()[i].bias = packed.bias;
+            for (ScheduledConv const& conv : strips->convs) {
+                pack_conv(result, conv, false, graph, weights, last_bias, packing);
             }
         } else if (const auto* epilogue = std::get_if<EpilogueStep>(&result.step.work)) {
-            if (epilogue->bias) result.weights.bias = last_bias;
+            if (epilogue->bias) result.bias.push_back(last_bias);
         } else if (const auto* op = std::get_if<OpStep>(&result.step.work)) {
-            result.src_data.resize(result.step.src.size());
             if (op->op->packed_bytes != nullptr) {
-                result.weights.values = pack_op(result.step, *op->op, graph, weights, packing);
+                const float* const values = pack_op(result.step, *op->op, graph, weights, packing);
+                const std::size_t bytes = op->op->packed_bytes(op->layer, result.step.src_shapes[0]);
+                result.weights.push_back(add_weights(values, bytes));
             }
         }
         return result;
     }
-    [[nodiscard]] PackedWeights pack_conv(ScheduledConv const& conv, bool each_run_packs, Graph const& graph,
-                                          Weights const& weights, const float*& last_bias, ExecutorRef packing) {
+    void pack_conv(PackedStep& step, ScheduledConv const& conv, bool each_run_packs, Graph const& graph,
+                   Weights const& weights, std::size_t& last_bias, ExecutorRef packing) {
         Node const& node = graph[conv.node];
-        if (conv.primitive->pass == Pass::weight_gradient) return {};
+        const float *values = nullptr, *bias = nullptr;
+        std::size_t bytes = 0;
+        if (conv.primitive->pass == Pass::weight_gradient) {
+            step.weights.push_back(no_tensor), step.bias.push_back(no_tensor);
+            return;
+        }
         if (!graph.trainable().empty() && node.epilogue.folded.empty()) {
             const std::span<const float> kernel(weights.at(conv.kernel).values);
-            const float* values = kernel.data();
+            values = kernel.data(), bytes = bytes_of_floats(kernel.size());
             if (!each_run_packs) {  // it does not change, though others do
                 const auto pack = [&](float* dst) {
                     Sequential here;
                     conv.primitive->repack(conv.shape, {kernel.data(), conv.rotated}, dst, here);
                 };
-                values = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack).weights;
+                PackedKernel const& packed = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+                values = packed.weights, bytes = packed.bytes;
             }
-            if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
-            return {values, conv.bias ? last_bias : nullptr};
+            if (const WeightTensor* found = weights.find(node.name + ".bias")) bias = found->values.data();
+        } else {
+            std::optional<PreparedWeights> prepared;
+            const auto pack = [&](float* dst) {
+                prepared.emplace(prepare_weights(node, weights));
+                conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
+            };
+            PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
+            if (prepared && !prepared->bias.empty()) {
+                float* kept = keep(bytes_of_floats(prepared->bias.size()), node);
+                std::ranges::copy(prepared->bias, kept);
+                kernel.bias = settled(kept, node);
+            }
+            values = kernel.weights, bytes = kernel.bytes, bias = kernel.bias;
         }
-        std::optional<PreparedWeights> prepared;
-        const auto pack = [&](float* dst) {
-            prepared.emplace(prepare_weights(node, weights));
-            conv.primitive->repack(conv.shape, {prepared->kernel.data()}, dst, packing);
-        };
-        PackedKernel& kernel = packed_kernel(kernel_of(conv), conv.kernel, graph, weights, pack);
-        if (prepared && !prepared->bias.empty()) {
-            float* bias = keep(bytes_of_floats(prepared->bias.size()), node);
-            std::ranges::copy(prepared->bias, bias);
-            kernel.bias = settled(bias, node);
-        }
-        if (kernel.bias != nullptr) last_bias = kernel.bias;
-        return {kernel.weights, conv.bias ? last_bias : nullptr};
+        if (bias != nullptr) last_bias = add_weights(bias, bytes_of_floats(static_cast<std::size_t>(conv.shape.k)));
+        step.weights.push_back(add_weights(values, bytes));
+        step.bias.push_back(conv.bias ? last_bias : no_tensor);
     }
     [[nodiscard]] const float* pack_op(ScheduledStep const& step, OpEntry const& op, Graph const& graph,
                                        Weights const& weights, ExecutorRef packing) {
@@ -445,7 +442,7 @@ private:
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
-                op.pack(some, input, {prepared.kernel, prepared.bias}, further(dst, part * packed));
+                op.pack(some, input, {prepared.kernel, prepared.bias}, engine::RunMemory::further(dst, part * packed));
             } catch (...) {
                 if (!failed.exchange(true)) reason = std::current_exception();
             }
@@ -458,93 +455,14 @@ private:
         if (faulty && graph.trainable().empty()) check_weights(graph, weights);
     }
 
-    /// Returns the address `bytes` bytes after data. Kernels take pointers to floats for every type of element.
-    [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
-        return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
-    }
-    /// Where the data of an image begins.
-    [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
-        return further(tensors_[tensor], image * image_bytes_[tensor]);
-    }
-    [[nodiscard]] const float* at_if_any(std::size_t tensor, std::size_t image) const noexcept {
-        return tensor == no_tensor ? nullptr : at(tensor, image);
-    }
-    /// Runs the step for `images` images from `first` on.
-    void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        core::visit([&](auto const& work) { run(work, packed, first, images, executor); }, packed.step.work);
-    }
-    void run(ConvStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        ScheduledConv const& conv = step.conv;
-        std::vector<std::size_t> const& src = packed.step.src;
-        const std::size_t end = first + static_cast<std::size_t>(images),
-                          at_once = conv.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
-        const float* weights = packed.weights.values;
-        if (step.packed != no_tensor) {
-            conv.primitive->repack(conv.shape, {weights, conv.rotated}, tensors_[step.packed], executor);
-            weights = tensors_[step.packed];
-        }
-        for (std::size_t image = first; image < end; image += at_once) {
-            conv.primitive->run(conv.shape, {.src = at(src[0], image),
-                                             .gradient = src.size() > 1 ? at(src[1], image) : nullptr,
-                                             .images = static_cast<int>(at_once),
-                                             .weights = weights,
-                                             .bias = packed.weights.bias,
-                                             .residual = at_if_any(conv.residual, image),
-                                             .summand = conv.summand,
-                                             .clamp = conv.clamp,
-                                             .dst = at(packed.step.dst, image) + step.written.offset,
-                                             .dst_stride = step.written.stride,
-                                             .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                             .executor = executor,
-                                             .src_range = packed.src_ranges.front(),
-                                             .dst_range = packed.dst_range,
-                                             .residual_range = packed.src_ranges.back()});
-        }
-    }
-    void run(StripsStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        const std::size_t end = first + static_cast<std::size_t>(images);
-        for (std::size_t image = first; image < end; ++image) {
-            for (std::size_t i = 0; i < step.convs.size(); ++i) {
-                packed.strips->parts()[i].residual = at_if_any(step.convs[i].residual, image);
-            }
-            packed.strips->run(at(packed.step.src[0], image), at(packed.step.dst, image) + step.written.offset,
-                               step.written.stride, tensors_[step.scratch], executor);
-        }
-    }
-    void run(EpilogueStep const& step, PackedStep& packed, std::size_t first, int images,
-             ExecutorRef executor) noexcept {
-        step.layout->epilogue(packed.step.dst_shape, images, at(packed.step.dst, first), packed.weights.bias,
-                              at_if_any(step.residual, first), step.summand, step.clamp, executor);
-    }
-    void run(TransformStep const& step, PackedStep& packed, std::size_t first, int images,
-             ExecutorRef executor) noexcept {
-        const std::size_t end = first + static_cast<std::size_t>(images);
-        for (std::size_t image = first; image < end; ++image) {
-            step.transform->run(packed.step.dst_shape, at(packed.step.src[0], image), at(packed.step.dst, image),
-                                executor, packed.dst_range);
-        }
-    }
-    void run(OpStep const& step, PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
-        ScheduledStep const& tensors = packed.step;
-        for (std::size_t i = 0; i < tensors.src.size(); ++i) packed.src_data[i] = at(tensors.src[i], first);
-        step.op->run(step.layer, {.src = packed.src_data,
-                                  .src_shape = tensors.src_shapes,
-                                  .dst = at(tensors.dst, first),
-                                  .dst_shape = tensors.dst_shape,
-                                  .batch = images,
-                                  .first_image = first,
-                                  .weights = packed.weights.values,
-                                  .clamp = step.clamp,
-                                  .scratch = step.scratch == no_tensor ? nullptr : tensors_[step.scratch],
-                                  .executor = executor,
-                                  .src_range = packed.src_ranges,
-                                  .dst_range = packed.dst_range});
-    }
-
     int batch_;
     std::vector<Shape> in_shapes_, out_shapes_;
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;
+    std::vector<engine::ReadyStep> ready_;
+    std::vector<const float*> weights_;
+    std::vector<std::size_t> weight_sizes_;  // in bytes
+    mutable std::vector<const float*> op_srcs_;
     std::vector<std::string> names_;
     std::vector<std::size_t> order_, lanes_;  // as in Arrangement
     std::vector<float*> tensors_;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <primsel/engine/detail/make_strips.hpp>
+#include <primsel/engine/ready_step.hpp>
 #include <primsel/engine/step.hpp>
-#include <primsel/engine/strips.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/strips.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <algorithm>
@@ -40,17 +42,10 @@ namespace engine::detail {
     return has_weights ? op->op->packed_bytes(op->layer, step.src_shapes[0]) : 0;
 }
 
-/// The convolutions of a step of strips, without their weights.
-[[nodiscard]] inline Strips strips_of(StripsStep const& step) {
-    std::vector<StripPart> parts;
-    for (ScheduledConv const& conv : step.convs) {
-        parts.push_back({.primitive = conv.primitive, .shape = conv.shape, .clamp = conv.clamp});
-    }
-    return Strips(std::move(parts), step.rows);
-}
 /// Scratch of a step for one image.
 [[nodiscard]] inline std::size_t scratch_bytes(ScheduledStep const& step, std::size_t workers) {
-    if (const auto* strips = std::get_if<StripsStep>(&step.work)) return strips_of(*strips).bytes(workers);
+    if (const auto* strips = std::get_if<StripsStep>(&step.work))
+        return make_strips(strips->convs, strips->rows).bytes(workers);
     if (const auto* conv = std::get_if<ConvStep>(&step.work)) {
         return conv->conv.primitive->scratch_bytes(conv->conv.shape, workers, 1);
     }
@@ -363,7 +358,7 @@ private:
             if (node.epilogue.residual) conv.residual = reads(node.inputs.size() - 1);
         }
         strips.written = place_result(step);
-        strips.scratch = book(strips_of(strips).bytes(workers_));
+        strips.scratch = book(make_strips(strips.convs, strips.rows).bytes(workers_));
         step.work = std::move(strips);
         add(std::move(step));
     }

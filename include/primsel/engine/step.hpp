@@ -2,20 +2,17 @@
 
 #include <primsel/core/clamp.hpp>
 #include <primsel/engine/arena.hpp>
+#include <primsel/engine/ready_step.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/layer/all.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// The number of no tensor. Tensors are known by their positions in the Schedule.
-inline constexpr std::size_t no_tensor = std::numeric_limits<std::size_t>::max();
 
 /// A convolution by the primitive that the plan chose.
 struct ScheduledConv {
@@ -29,12 +26,6 @@ struct ScheduledConv {
     Clamp clamp{};
     std::size_t residual = no_tensor;  ///< added to the result
     Clamp summand{};                   ///< the result's bounds before that
-};
-
-/// The part of each pixel of its tensor that a step writes, in floats; with a stride of 0 it writes the whole tensor.
-struct WrittenChannels {
-    std::size_t offset = 0;  ///< of the part
-    std::size_t stride = 0;  ///< from pixel to pixel
 };
 
 /// Computes a convolution.

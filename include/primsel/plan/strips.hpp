@@ -17,10 +17,6 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The most convolutions that are computed together. It bounds the alternatives of a node; 4 is a choice, not a
-/// measurement.
-inline constexpr std::size_t most_strip_layers = 4;
-
 /// Whether a layer can be in a chain: a convolution with a fixed kernel, each row of whose result reads the image.
 /// Primitives in strips bound no summand.
 [[nodiscard]] inline bool joins_strips(Graph const& graph, std::size_t node) {

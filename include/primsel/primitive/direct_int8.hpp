@@ -69,7 +69,7 @@ struct Int8Numbers {
     }
 
     /// On a Xeon with AVX-512 VNNI.
-    static constexpr double whole_panel = 1, half_panel = 1.5, fours = 3.3;
+    static constexpr double half_panel = 1.5, fours = 3.3;
     static constexpr bool multiplies_fours = gemm::multiplies_fours;
     static void multiply_fours(Rows const& rows, int count, std::int32_t* sums) noexcept {
         gemm::multiply_fours(rows, count, sums);

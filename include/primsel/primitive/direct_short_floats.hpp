@@ -84,7 +84,7 @@ struct ShortFloatNumbers {
 struct Bf16Numbers : ShortFloatNumbers<hwc_bf16, gemm::Bf16Rows> {
     static constexpr Rate rate = Rate::bf16;
     static constexpr bool on_matrix_unit = true;
-    static constexpr double end_of_product = 9, whole_panel = 1, half_panel = 1.1;
+    static constexpr double end_of_product = 9, half_panel = 1.1;
 };
 
 template <Layout From, Layout To>
@@ -94,8 +94,7 @@ using DirectBf16 = DirectNarrow<Bf16Numbers, From, To>;
 struct F16Numbers : ShortFloatNumbers<hwc_f16, gemm::F16Rows> {
     static constexpr Rate rate = Rate::gemm;
     static constexpr bool on_matrix_unit = false;
-    /// On a Xeon with AVX-512.
-    static constexpr double end_of_product = 9, whole_panel = 1.27, half_panel = 1.1 * whole_panel;
+    static constexpr double end_of_product = 9, half_panel = 1.1;
 };
 
 template <Layout From, Layout To>

@@ -5,8 +5,13 @@
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// The most convolutions that are computed together in strips of rows. It bounds the alternatives of a node; 4 is a
+/// choice, not a measurement.
+inline constexpr std::size_t most_strip_layers = 4;
 
 /// Rows [begin, end) of an image.
 struct Rows {

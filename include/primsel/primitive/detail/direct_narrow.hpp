@@ -35,8 +35,8 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// - on_matrix_unit: whether the matrix unit, where there is one, computes the product;
 /// - end_of_product: the operations in registers that it takes to store, load, finish and narrow a sum, as
 /// bench_primitive_end_of_product fits them;
-/// - whole_panel, half_panel and fours: how much longer than at their rate products of whole panels take, those of
-/// halves in vectors of 16, and of groups of four apart;
+/// - half_panel and fours: how much longer than products of whole panels those of halves in vectors of 16 take, and of
+/// groups of four apart;
 /// - Narrow(range), which converts floats to elements of the image or of the product's rows; its member zero is the
 /// element of padding;
 /// - Output(kernel, size), which rounds the weights of an output. It writes tail_floats floats behind the panels;
@@ -213,7 +213,7 @@ private:
             const std::size_t run = run_elements(s);
             return 2.0 * static_cast<double>(round_up(run, line_elements)) / static_cast<double>(run);
         }
-        return lanes<Arch> == 16 && piece(s) < gemm::dot_columns ? Numbers::half_panel : Numbers::whole_panel;
+        return lanes<Arch> == 16 && piece(s) < gemm::dot_columns ? Numbers::half_panel : 1.0;
     }
     /// The products of a pixel, and those that take as long as what slows them down. In registers the start of another
     /// run takes as long as four of its words, and one vector of columns half_panel as long as one of two: fitted to
