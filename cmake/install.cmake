@@ -17,6 +17,7 @@ install(FILES ${PROJECT_BINARY_DIR}/primselConfig.cmake ${PROJECT_BINARY_DIR}/pr
               cmake/primselDependencies.cmake
               cmake/primselDispatch.cmake
               cmake/primselNative.cmake
+              cmake/primselFreeze.cmake
         DESTINATION ${package_dir} COMPONENT library)
 install(DIRECTORY cmake/dispatch DESTINATION ${package_dir} COMPONENT library USE_SOURCE_PERMISSIONS)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)

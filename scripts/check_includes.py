@@ -17,7 +17,7 @@ import tempfile
 
 # The rooms from the ground up; a room may include those before it,
 ROOMS = ["core", "tensor", "pbqp", "layer", "network", "io", "gemm", "machine", "op", "primitive", "kernels", "cost", "learn",
-         "plan", "engine", "measure", "train", "prune", "dynamic", "forecast", "search", "onnx", "show"]
+         "plan", "engine", "frozen", "measure", "train", "prune", "dynamic", "forecast", "search", "onnx", "show"]
 # except for these, which may include less.
 ONLY = {
     "pbqp": ["core"],

@@ -19,6 +19,7 @@ from calibrations import Calibrate, Pretrain
 from dynamics import Dynamic
 from files import Conflicts, Full, Images, Names, SavedPlans, Types
 from forecasts import Forecast, Search
+from freezing import Freeze
 from models import Models
 from onnx_files import InOnnxRuntime, Onnx
 from pages import Pages

@@ -32,6 +32,7 @@ void add_search(CLI::App& app);
 void add_list(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_export(CLI::App& app);
+void add_freeze(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_manual(CLI::App& app);
 

@@ -36,6 +36,7 @@ inline constexpr Example examples[] = {
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},
+    {"freeze", "primsel freeze mobilenet_v2.onnx --out mobilenet_v2.hpp"},
     {"completion", "primsel completion bash > ~/.local/share/bash-completion/completions/primsel"},
     {"manual", "primsel manual | man -l -"},
 };

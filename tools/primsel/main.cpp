@@ -122,6 +122,7 @@ int main(int argc, char** argv) {
         cli::add_list(app);
         cli::add_machine(app);
         cli::add_export(app);
+        cli::add_freeze(app);
         cli::add_completion(app);
         cli::add_manual(app);
         for (cli::Example const& example : cli::examples) {

@@ -61,6 +61,7 @@ inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] st
 
 }  // namespace core::detail
 
+#ifdef __cpp_exceptions
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page, and the
 /// system is asked for huge pages.
 class AlignedBuffer {
@@ -98,5 +99,6 @@ private:
     std::size_t floats_ = 0;
     std::size_t align_ = alignment;
 };
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -115,6 +115,12 @@
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 
+// The names of the instruction set and of the inline namespace, as texts.
+#define PRIMSEL_DETAIL_TEXT_OF(name) #name
+#define PRIMSEL_DETAIL_TEXT(name) PRIMSEL_DETAIL_TEXT_OF(name)
+#define PRIMSEL_ARCH_TEXT PRIMSEL_DETAIL_TEXT(PRIMSEL_ARCH_NAME)
+#define PRIMSEL_ABI_TEXT PRIMSEL_DETAIL_TEXT(PRIMSEL_ABI)
+
 // Unrolls the following loop completely: a register tile stays in registers only if every index is a constant. The
 // second macro unrolls by two, which halves the cost of the loop itself.
 #if defined(__clang__)

@@ -1,0 +1,149 @@
+// The packed weights of a frozen network, as bytes in a file or in the program. Nothing here allocates or throws: a
+// refusal is a text, and null says that all is well.
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace primsel::inline PRIMSEL_ABI::frozen {
+
+/// The instruction set that this translation unit is compiled for, with its extensions. Packed weights belong to one.
+inline constexpr std::string_view arch_name = PRIMSEL_ARCH_TEXT;
+
+/// The bytes before the weights. All numbers are little-endian.
+struct WeightsHeader {
+    static constexpr std::uint32_t this_format = 1;
+    static constexpr std::array<char, 8> this_magic{'p', 'r', 'i', 'm', 's', 'e', 'l', 'W'};
+
+    std::array<char, 8> magic = this_magic;
+    std::uint32_t format = this_format;
+    std::uint32_t header_bytes = 192;
+    std::array<char, 32> version{};  ///< of the library, filled up with zeros
+    std::array<char, 64> arch{};
+    std::uint64_t bytes = 0;     ///< of the weights behind the header
+    std::uint64_t checksum = 0;  ///< of these
+    std::array<char, 64> reserved{};
+};
+static_assert(sizeof(WeightsHeader) == 192);
+
+/// Returns a checksum that changes with any one word of the bytes; fast enough to read them once at the speed of
+/// memory.
+[[nodiscard]] constexpr std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
+    constexpr std::size_t lanes = 8;
+    constexpr std::uint64_t prime = 0x9e3779b97f4a7c15;
+    std::array<std::uint64_t, lanes> sums{};
+    for (std::size_t i = 0; i < lanes; ++i) sums[i] = prime + i;
+    std::size_t at = 0;
+    for (; at + sizeof(sums) <= bytes.size(); at += sizeof(sums)) {
+        std::array<std::uint64_t, lanes> words{};
+        std::memcpy(words.data(), bytes.data() + at, sizeof(words));
+        for (std::size_t i = 0; i < lanes; ++i) {
+            sums[i] = (sums[i] ^ words[i]) * prime;
+            sums[i] ^= sums[i] >> 29;
+        }
+    }
+    std::uint64_t all = bytes.size();
+    for (; at < bytes.size(); ++at) all = (all ^ static_cast<std::uint64_t>(bytes[at])) * prime;
+    for (const std::uint64_t sum : sums) {
+        all = (all ^ sum) * prime;
+        all ^= all >> 31;
+    }
+    return all;
+}
+
+/// The weights that a frozen network was frozen with.
+struct WeightsKey {
+    std::string_view version, arch;
+    std::uint64_t bytes = 0, checksum = 0;
+};
+
+/// Returns why the bytes, a header and the weights behind it, are not the weights of that key; null if they are.
+[[nodiscard]] inline const char* refusal_of(std::span<const std::byte> file, WeightsKey const& key) noexcept {
+    const auto is_text = [](auto const& field, std::string_view text) {
+        for (std::size_t i = 0; i < field.size(); ++i) {
+            if (field[i] != (i < text.size() ? text[i] : '\0')) return false;
+        }
+        return text.size() <= field.size();
+    };
+    WeightsHeader header;
+    if (file.size() < sizeof(header)) return "the weights end before their header does: this is no file of weights";
+    std::memcpy(&header, file.data(), sizeof(header));
+    if (header.magic != WeightsHeader::this_magic) return "these are no weights that `primsel freeze` wrote";
+    if (header.format != WeightsHeader::this_format || header.header_bytes != sizeof(header)) {
+        return "the weights are in a format of another version of primsel";
+    }
+    if (!is_text(header.version, key.version)) return "the weights were packed by another version of primsel";
+    if (!is_text(header.arch, key.arch)) return "the weights were packed for another instruction set";
+    if (!is_text(header.reserved, "")) return "the weights are in a format of another version of primsel";
+    if (header.bytes != file.size() - sizeof(header)) return "the weights are cut short, or something follows them";
+    if (header.bytes != key.bytes || header.checksum != key.checksum) {
+        return "the weights are those of another network, or of another freezing of this one";
+    }
+    if (checksum(file.subspan(sizeof(header))) != header.checksum) {
+        return "the weights were changed after they were written: their checksum differs";
+    }
+    return nullptr;
+}
+
+/// A file of weights, mapped into memory. Several engines and processes may share it; it must outlive them.
+class WeightsFile {
+public:
+    WeightsFile() = default;
+    WeightsFile(WeightsFile const&) = delete;
+    WeightsFile& operator=(WeightsFile const&) = delete;
+    ~WeightsFile() { close(); }
+
+    /// Maps the file in place of the one before. Returns null, or why it cannot.
+    [[nodiscard]] const char* open(const char* path) noexcept {
+        close();
+        const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+        if (file < 0) return "the file of weights cannot be opened";
+        struct stat status;
+        const char* refusal = nullptr;
+        if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+            refusal = "the weights are in no regular file";
+        } else if (status.st_size <= 0) {
+            refusal = "the file of weights is empty";
+        } else {
+            const auto bytes = static_cast<std::size_t>(status.st_size);
+            int flags = MAP_PRIVATE;
+#if defined(__linux__)
+            flags |= MAP_POPULATE;
+#endif
+            void* const data = ::mmap(nullptr, bytes, PROT_READ, flags, file, 0);
+            if (data == MAP_FAILED) {
+                refusal = "the file of weights cannot be mapped into memory";
+            } else {
+                data_ = data, size_ = bytes;
+            }
+        }
+        ::close(file);
+        return refusal;
+    }
+    /// A file that shrinks while it is mapped ends the program when it is read, as any mapped file does.
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+        return {static_cast<const std::byte*>(data_), size_};
+    }
+
+private:
+    void close() noexcept {
+        if (data_ != nullptr) ::munmap(data_, size_);
+        data_ = nullptr, size_ = 0;
+    }
+
+    void* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::frozen

@@ -1,0 +1,31 @@
+"""Networks as headers of constants. test/build/frozen.py compiles them."""
+from command import NET, SIZE, Cli
+
+
+class Freeze(Cli):
+    def test_header_and_weights(self):
+        header, net = self.folder / "my-net.hpp", [NET, "--size", SIZE]
+        net += self.save_plan(*net)
+        result = self.json("freeze", *net, "--out", header)
+        self.assertEqual(list(result), ["model", "header", "weights", "weights_bytes", "arena_bytes", "struct", "arch", "predicted_ms"])
+        weights = self.folder / "my-net.bin"
+        self.assertEqual(result["weights"], str(weights))
+        self.assertEqual(result["weights_bytes"], weights.stat().st_size)
+        self.assertEqual(result["struct"], "my_net")
+        text = header.read_text(encoding="utf-8")
+        self.assertIn("struct my_net {", text)
+        self.assertIn(result["arch"], text)
+        self.assertIn(f"arena_bytes = {result['arena_bytes']}", text)
+
+        again = self.folder / "again.hpp"
+        self.succeed("freeze", *net, "--out", again, "--bin", self.folder / "w.bin", "--name", "my_net")
+        self.assertEqual(weights.read_bytes(), (self.folder / "w.bin").read_bytes())
+        self.assertEqual(text, again.read_text(encoding="utf-8"))
+
+    def test_refusals(self):
+        header = self.folder / "net.hpp"
+        self.refuse(2, ["--out"], "freeze", NET)
+        self.refuse(2, ["--out", "--bin"], "freeze", NET, "--out", header, "--bin", header)
+        self.refuse(1, ["nosuch"], "freeze", "nosuch", "--out", header)
+        self.refuse(2, ["--out"], "freeze", NET, "--out", self.folder / "none" / "net.hpp")
+        self.assertFalse(header.exists())
