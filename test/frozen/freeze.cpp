@@ -7,6 +7,7 @@
 #include <primsel/frozen/detail/headers.hpp>
 #include <primsel/frozen/freeze.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/kernels/op_table.hpp>
 #include <primsel/kernels/own_layer.hpp>
 #include <primsel/primsel.hpp>
 #include <primsel/train/differentiate.hpp>
@@ -39,20 +40,20 @@ TEST_CASE("the header of every primitive of the library is known") {
     }
 }
 
+template <class Params, class L>
+inline constexpr bool runs_in_narrow = requires(Params const& params, ps::OpArgs const& args) {
+    ps::OpIn<Params, L>::template run<ps::default_arch>(params, args);
+};
 template <class Params>
 void check_op() {
     const std::string type = ps::frozen::type_text<Params>();
     CAPTURE(type);
     const auto found = std::ranges::find(detail::op_headers, template_name(type), &detail::DeclaredOp::type);
-    const auto runs_in = [](std::string_view layout) {
-        const ps::Kernels kernels = ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>();
-        return kernels.op(Params{}, kernels.find_layout(layout)).run != nullptr;
-    };
     const bool known = found != std::end(detail::op_headers);
-    CHECK(runs_in("chw") == (known && !found->strided.empty()));
-    CHECK(runs_in("hwc_bf16") == (known && !found->short_floats.empty()));
-    CHECK(runs_in("hwc_f16") == (known && !found->short_floats.empty()));
-    CHECK(runs_in("hwc_u8") == (known && !found->int8.empty()));
+    CHECK((ps::runs_in<Params, ps::default_arch, ps::chw>) == (known && !found->strided.empty()));
+    CHECK(runs_in_narrow<Params, ps::hwc_bf16> == (known && !found->short_floats.empty()));
+    CHECK(runs_in_narrow<Params, ps::hwc_f16> == (known && !found->short_floats.empty()));
+    CHECK(runs_in_narrow<Params, ps::hwc_u8> == (known && !found->int8.empty()));
 }
 template <class... Params>
 void check_ops(std::variant<Params...>*) {
