@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ratio>
 #include <set>
 #include <sstream>
 #include <string>
@@ -221,7 +222,7 @@ TEST_CASE("random graphs: every name once, everything read is there before, and 
 
 TEST_CASE("a network of the zoo in a file") {
     const scratch::Folder folder;
-    using Net = ps::zoo::ResNet18Of<32, 10>;
+    using Net = ps::zoo::ResNet18Of<32, 10, std::ratio<1, 4>>;
     const ps::Weights weights = ps::random_weights(Net::graph());
     const std::string path = folder.file("resnet.onnx");
     ps::save_onnx<Net>(path, weights);

@@ -34,7 +34,7 @@ TEST_CASE("batch statistics: means and variances of each channel over the batch"
 
 TEST_CASE("batch statistics of many pixels keep their digits, wherever the channel's values begin") {
     laws::Random random(4);
-    for (const int c : {1, 5, 64}) {
+    for (const int c : {1, 5, quick() ? 17 : 64}) {
         Images x = laws::random_images(random, {c, 60, 70}, 4, 1.7F);
         for (std::size_t n = 0; n < x.size(); ++n) {
             for (double& value : x[n].data) value += n == 0 ? 0 : 100;

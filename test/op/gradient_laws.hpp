@@ -56,15 +56,11 @@ inline Images run_step(Order const& order, ps::OpEntry const& op, ps::AnyLayer c
         CHECK(same_bits(actual, once(pool)));
     }
     Images result(images, Image(output));
-    for (std::size_t n = 0; n < images; ++n) {
-        for (int c = 0; c < output.c; ++c) {
-            for (int h = 0; h < output.h; ++h) {
-                for (int w = 0; w < output.w; ++w) {
-                    result[n](c, h, w) =
-                        static_cast<double>(actual[n * output.size() + order.offset(output, {c, h, w})]);
-                }
-            }
-        }
+    const float* from = actual.data();
+    for (Image& image : result) {
+        double* to = image.data.data();
+        for_each_offset(order, output, [&](std::size_t at) { *to++ = static_cast<double>(from[at]); });
+        from += output.size();
     }
     return result;
 }

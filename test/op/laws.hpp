@@ -83,10 +83,37 @@ struct Order {
     std::string_view name;
     std::size_t (*size)(ps::Shape);
     std::size_t (*offset)(ps::Shape, ps::Coord);
+    /// Null where the layout has none.
+    ps::Strides (*strides)(ps::Shape);
 };
 template <class L>
-inline constexpr Order order_of{L::name, [](ps::Shape shape) -> std::size_t { return L::size(shape); },
-                                [](ps::Shape shape, ps::Coord at) -> std::size_t { return L::offset(shape, at); }};
+inline constexpr Order order_of = [] {
+    Order order{L::name, [](ps::Shape shape) -> std::size_t { return L::size(shape); },
+                [](ps::Shape shape, ps::Coord at) -> std::size_t { return L::offset(shape, at); }, nullptr};
+    if constexpr (ps::StridedLayout<L>) order.strides = &L::strides;
+    return order;
+}();
+
+/// Calls f(offset) for every element of an image, in the order of chw.
+template <class F>
+void for_each_offset(Order const& order, ps::Shape shape, F const& f) {
+    if (order.strides == nullptr) {
+        for (int c = 0; c < shape.c; ++c) {
+            for (int h = 0; h < shape.h; ++h) {
+                for (int w = 0; w < shape.w; ++w) f(order.offset(shape, {c, h, w}));
+            }
+        }
+        return;
+    }
+    const ps::Strides strides = order.strides(shape);
+    const auto rows = static_cast<std::size_t>(shape.h), columns = static_cast<std::size_t>(shape.w);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(shape.c); ++c) {
+        for (std::size_t h = 0; h < rows; ++h) {
+            std::size_t at = c * strides.c + h * strides.h;
+            for (std::size_t w = 0; w < columns; ++w, at += strides.w) f(at);
+        }
+    }
+}
 
 /// A batch of images, each in the layout.
 inline std::vector<float> lay_out(Order const& order, Images const& batch) {
@@ -94,13 +121,9 @@ inline std::vector<float> lay_out(Order const& order, Images const& batch) {
     for (Image const& image : batch) {
         const std::size_t start = result.size();
         result.resize(start + order.size(image.shape));
-        for (int c = 0; c < image.shape.c; ++c) {
-            for (int h = 0; h < image.shape.h; ++h) {
-                for (int w = 0; w < image.shape.w; ++w) {
-                    result[start + order.offset(image.shape, {c, h, w})] = static_cast<float>(image(c, h, w));
-                }
-            }
-        }
+        float* to = result.data() + start;
+        const double* from = image.data.data();
+        for_each_offset(order, image.shape, [&](std::size_t at) { to[at] = static_cast<float>(*from++); });
     }
     return result;
 }
@@ -248,20 +271,19 @@ inline void check_layout(Order const& order, ps::OpEntry const& op, ps::AnyLayer
     };
     ps::Sequential sequential;
     const std::vector<float> actual = run(sequential, false);
-    for (std::size_t n = 0; n < expected.size(); ++n) {
+    const float* of_image = actual.data();
+    for (Image const& image : expected) {
+        REQUIRE(image.shape == output);
         double worst = 0;
-        for (int c = 0; c < output.c; ++c) {
-            for (int h = 0; h < output.h; ++h) {
-                for (int w = 0; w < output.w; ++w) {
-                    const double want = expected[n](c, h, w),
-                                 got = actual[n * output.size() + order.offset(output, {c, h, w})];
-                    // Infinities are equal.
-                    const double error = got == want ? 0 : std::abs(got - want) / std::max(1.0, std::abs(want));
-                    worst = error <= worst ? worst : error;  // NaN is the worst
-                }
-            }
-        }
+        const double* next = image.data.data();
+        for_each_offset(order, output, [&](std::size_t at) {
+            const double want = *next++, got = static_cast<double>(of_image[at]);
+            if (got == want) return;  // infinities, too
+            const double error = std::abs(got - want) / std::max(1.0, std::abs(want));
+            worst = error <= worst ? worst : error;  // NaN is the worst
+        });
         CHECK(worst <= tolerance);
+        of_image += output.size();
     }
     ps::CallerPool pool(3, Threads{});
     CHECK(same_bits(actual, run(pool, false)));

@@ -82,7 +82,7 @@ std::string fault_on(ps::ConvShape const& shape) {
 
 TEST_CASE("bounds: no primitive's sizes wrap around on a convolution that a graph accepts") {
     std::mt19937 bits(3);
-    for (int i = 0; i < (quick() ? 400 : 4000); ++i) {
+    for (int i = 0; i < (quick() ? 100 : 4000); ++i) {
         const ps::ConvShape shape = random_shape(bits);
         REQUIRE(shape.valid());
         const std::vector<std::string> faults = [&]<class... P>(ps::TypeList<P...>) {

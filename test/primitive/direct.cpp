@@ -19,10 +19,10 @@ TEST_CASE("direct convolution copies only the rows that a strip reads, whatever 
     for (const int w : {1000, 300, 180}) {
         for (const int dilation : {2, 5, 6, 19}) {
             if (quick() && (dilation == 5 || dilation == 6) == (w == 300)) continue;
-            ps::ConvShape s = same_shape(15, 5, 41, w, 3);
+            ps::ConvShape s = same_shape(15, 5, quick() ? 23 : 41, w, 3);
             s.dilation_h = s.dilation_w = dilation;
             s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = dilation;
-            if (w == 180) s.h = 150, s.stride_h = 2;
+            if (w == 180) s.h = quick() ? 62 : 150, s.stride_h = 2;
             shapes.push_back(s);
         }
     }
@@ -66,9 +66,11 @@ TEST_CASE("taps in the padding are left out, also where a pixel has none inside 
     apart.fh = apart.fw = 2;
     apart.pad_top = apart.pad_bottom = apart.pad_left = apart.pad_right = 7;
     shapes.push_back(apart);
+    std::size_t turn = 0;
     for (ps::ConvShape const& shape : shapes) {
         const Problem problem(shape, Values::integers);
         for (Epilogue const& epilogue : epilogues) {
+            if (quick() && turn++ % 3 != 0) continue;
             const std::vector<double> exact = problem.exact(epilogue);
             for (ps::PrimitiveEntry const& entry : list.primitives) {
                 if (entry.id != "direct-hwc") continue;
