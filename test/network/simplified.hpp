@@ -1,6 +1,7 @@
 // Graphs to simplify, and what they must be after.
 #pragma once
 
+#include "../worse.hpp"
 #include "evaluate.hpp"
 
 #include <doctest/doctest.h>
@@ -76,7 +77,7 @@ inline void check_same(ps::Graph const& graph, ps::Graph const& simplified, std:
     for (std::size_t i = 0; i < expected.data.size(); ++i) {
         const double scale = std::max(1.0, std::abs(expected.data[i]));
         const double error = std::abs(actual.data[i] - expected.data[i]) / scale;
-        worst = error <= worst ? worst : error;
+        worst = worse(worst, error);
     }
     CHECK(worst < tolerance);
 }

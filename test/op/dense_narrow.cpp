@@ -1,3 +1,4 @@
+#include "../worse.hpp"
 #include "laws.hpp"
 
 #include <primsel/op/dense_narrow.hpp>
@@ -88,7 +89,7 @@ void check(Params const& params, ps::Shape shape, std::size_t batch, std::vector
                          want = reference::held(bias.empty() ? sum : sum + static_cast<double>(bias[of]), clamp),
                          got = actual[n * output.size() + i];
             const double error = std::abs(got - want) / std::max(1.0, std::abs(want));
-            worst = error <= worst ? worst : error;
+            worst = worse(worst, error);
         }
         const std::vector<float> alone = result_of<L>(params, {images[n]}, {kernel, bias}, here, clamp);
         CHECK(std::equal(alone.begin(), alone.end(), actual.begin() + static_cast<std::ptrdiff_t>(n * output.size())));

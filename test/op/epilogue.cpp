@@ -1,4 +1,5 @@
 #include "../tensor/chw8c.hpp"
+#include "../worse.hpp"
 #include "laws.hpp"
 
 #include <primsel/op/epilogue.hpp>
@@ -38,7 +39,7 @@ void check(ps::Shape shape, std::size_t batch, bool has_bias, bool has_residual,
                     if (has_residual) want = reference::held(want, summand) + residuals[n](c, h, w);
                     want = reference::held(want, clamp);
                     const double error = std::abs(actual[n * L::size(shape) + L::offset(shape, {c, h, w})] - want);
-                    worst = error <= worst ? worst : error;
+                    worst = worse(worst, error);
                 }
             }
         }

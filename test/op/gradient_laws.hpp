@@ -1,6 +1,7 @@
 // Shared parts of the tests of a training step's ops: runs in each layout, and plain references in double precision.
 #pragma once
 
+#include "../worse.hpp"
 #include "laws.hpp"
 
 namespace laws {
@@ -86,7 +87,7 @@ inline void check_images(Images const& actual, Images const& expected, double to
         REQUIRE(actual[n].shape == expected[n].shape);
         for (std::size_t i = 0; i < actual[n].data.size(); ++i) {
             const double error = std::abs(actual[n].data[i] - expected[n].data[i]);
-            worst = error <= worst ? worst : error;  // NaN is the worst
+            worst = worse(worst, error);
         }
     }
     CHECK(worst <= tolerance * scale);

@@ -5,6 +5,7 @@
 #include "../quick.hpp"
 #include "../tensor/orders.hpp"
 #include "../threads.hpp"
+#include "../worse.hpp"
 #include "reference.hpp"
 
 #include <doctest/doctest.h>
@@ -278,9 +279,9 @@ inline void check_layout(Order const& order, ps::OpEntry const& op, ps::AnyLayer
         const double* next = image.data.data();
         for_each_offset(order, output, [&](std::size_t at) {
             const double want = *next++, got = static_cast<double>(of_image[at]);
-            if (got == want) return;  // infinities, too
+            if (got == want || (got != got && want != want)) return;  // infinities and NaN, too
             const double error = std::abs(got - want) / std::max(1.0, std::abs(want));
-            worst = error <= worst ? worst : error;  // NaN is the worst
+            worst = worse(worst, error);
         });
         CHECK(worst <= tolerance);
         of_image += output.size();

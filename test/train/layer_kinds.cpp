@@ -2,6 +2,7 @@
 // slopes of the loss computed in double precision, or it is refused by name. A kind without an example does not
 // compile.
 #include "layer_kinds.hpp"
+#include "../worse.hpp"
 
 #include "../layer/own_layers.hpp"
 #include "../quick.hpp"
@@ -298,7 +299,7 @@ void check_slopes(Example const& example, ps::Graph const& graph) {
             values[i] = kept;
             scale = std::max(scale, std::abs(slope));
             const double error = std::abs(slope - static_cast<double>(weight.gradient[i]));
-            worst = error <= worst ? worst : error;  // NaN is the worst
+            worst = worse(worst, error);
         }
         CHECK(worst <= 1e-4 * scale);
     }
