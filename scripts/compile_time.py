@@ -23,7 +23,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 RUNS = 3
 SOURCES = ["eigen", "include_only", "engine_resnet18_extern", "engine_resnet18", "engine_graph"]
 QUICK = SOURCES[:3]
-RESULTS = TOP / "bench" / "results" / "2026-11-28-compile-time.md"
+RESULTS = TOP / "bench" / "results" / "2026-11-30-compile-time.md"
 MORE_MEMORY = 1.1
 
 
