@@ -27,5 +27,5 @@ class Freeze(Cli):
         self.refuse(2, ["--out"], "freeze", NET)
         self.refuse(2, ["--out", "--bin"], "freeze", NET, "--out", header, "--bin", header)
         self.refuse(1, ["nosuch"], "freeze", "nosuch", "--out", header)
-        self.refuse(2, ["--out"], "freeze", NET, "--out", self.folder / "none" / "net.hpp")
+        self.refuse(1, ["net.hpp", "cannot write"], "freeze", NET, "--out", self.folder / "none" / "net.hpp")
         self.assertFalse(header.exists())
