@@ -196,7 +196,7 @@ class Usage(Cli):
     def test_usage_errors(self):
         self.refuse(2, [], "--threads")
         for arguments in ([], ["fly"], ["run"], ["run", NET, "--fast"], ["run", NET, "extra"], ["plan"], ["explain", NET],
-                          ["run", NET, "--threads", "0"], ["run", NET, "--threads", "many"], ["run", NET, "--batch", "0"],
+                          ["run", NET, "--threads", "-1"], ["run", NET, "--threads", "many"], ["run", NET, "--batch", "0"],
                           ["run", NET, "--repeat", "0"], ["run", NET, "--size", "64y64"], ["run", NET, "--size", "0"],
                           ["run", NET, "--size", "64x"], ["plan", NET, "--solver", "magic"],
                           ["plan", NET, "--solver", "uniform:"], ["plan", NET, "--max-arena", "1T"],
