@@ -3,7 +3,7 @@
 #include <primsel/engine/low_precision.hpp>
 #include <primsel/train/policies.hpp>
 
-template primsel::Machine const& primsel::this_machine_in_all_precisions<primsel::default_arch>();
+template primsel::Machine const& primsel::this_machine_in_all_precisions<primsel::default_arch>(int);
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 template primsel::Kernels
 primsel::make_kernels<primsel::LowPrecision::primitives, primsel::default_arch, primsel::EveryLayout>();
@@ -23,5 +23,3 @@ template primsel::OpTable const&
 primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_u8, primsel::CompileAll>();
 template primsel::OpTable const&
 primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_bf16, primsel::CompileAll>();
-template primsel::OpTable const&
-primsel::kernels::ops_in<primsel::default_arch, primsel::hwc_f16, primsel::CompileAll>();

@@ -4,10 +4,10 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/kernels/op_table.hpp>
 #include <primsel/op/all.hpp>
+#include <primsel/op/bf16.hpp>
 #include <primsel/op/dense_narrow.hpp>
 #include <primsel/op/int8.hpp>
 #include <primsel/op/narrow.hpp>
-#include <primsel/op/short_floats.hpp>
 #include <primsel/tensor/hwc_short_floats.hpp>
 
 #include <algorithm>
@@ -147,7 +147,6 @@ void add(Params const& params, std::string const& detail, std::vector<ps::Shape>
             ps::OpIn<Params, ps::hwc_u8>::template run<ps::default_arch>(params, args);
         } && !requires { typename ps::OpIn<Params, ps::hwc_u8>::tensors; }) {
         benchmark::RegisterBenchmark(name("hwc_bf16").c_str(), run_narrow<ps::hwc_bf16, Params>, params, shapes, batch);
-        benchmark::RegisterBenchmark(name("hwc_f16").c_str(), run_narrow<ps::hwc_f16, Params>, params, shapes, batch);
         benchmark::RegisterBenchmark(name("hwc_u8").c_str(), run_narrow<ps::hwc_u8, Params>, params, shapes, batch);
     }
 }

@@ -29,18 +29,19 @@ SETS = {16: "avx512", 8: "avx2", 4: "sse4_2"}
 MEAN, WORST = 0.0025, 1.08
 PAIR_MEAN = 0.05
 
-# For groups, for kernels of one row or column, for few input channels, and in each pair of layouts one that supports any
-# convolution.
+# For groups, for kernels of one row or column, for stride 2, for few input channels, and in each pair of layouts one that
+# supports any convolution.
 KEPT = """direct-sum2d direct-hwc direct-chw-hwc direct-chw depthwise-chw depthwise-hwc grouped-hwc indirect mec-col
     im2row-copy-short-abt-ki winograd-4-1x3-vec-16 winograd-4-3x1-vec-16 winograd-2-1x7-vec-16
-    winograd-2-7x1-vec-16""".split()
+    winograd-2-7x1-vec-16 winograd-2x2-3x3-stride-2-vec-16 winograd-4x4-3x3-stride-2-vec-16
+    winograd-stem-4-7x7-stride-2 winograd-stem-4-11x11-stride-4""".split()
 
 
 def layouts_of(primitive):
     """The layouts that a primitive reads and writes."""
     if primitive == "mec-col":
         return "hcw", "hwc"
-    from_chw = ("direct-sum2d", "direct-chw", "depthwise-chw", "im2row-scan", "im2col", "kn2row-as", "kn2row-aa-ab",
+    from_chw = ("winograd-stem", "direct-sum2d", "direct-chw", "depthwise-chw", "im2row-scan", "im2col", "kn2row-as", "kn2row-aa-ab",
                 "kn2row-aa-atb", "conv-1x1-gemm-ab-ki", "conv-1x1-gemm-atb")
     to_hwc = ("direct-hwc", "direct-chw-hwc", "depthwise-hwc", "grouped-hwc", "indirect", "im2win", "mec-row", "winograd")
     reads_chw = primitive.startswith(from_chw) and primitive not in ("kn2row-aa-abt", "kn2row-aa-atbt")
@@ -137,7 +138,7 @@ def all_ids():
     ids = next(line for line in path.open() if not line.startswith("#")).strip().split(",")[5:]
     if "direct-chw" not in ids:  # younger than the profile
         ids.insert(ids.index("direct-chw-hwc") + 1, "direct-chw")
-    return ids
+    return ids + [primitive for primitive in KEPT if primitive not in ids]
 
 
 def spelling(primitive, lanes):
@@ -166,6 +167,10 @@ def spelling(primitive, lanes):
         return f"Kn2RowAccumulate<GemmForm::{match[1]}>"
     if match := pattern(r"winograd-(\d)x\d-(\d)x\d-vec-(\d+)"):
         return f"Winograd<{match[1]}, {match[2]}, {width(match[3])}>"
+    if match := pattern(r"winograd-(\d)x\d-3x3-stride-2-vec-16"):
+        return f"StridedWinograd<{match[1]}, 16>"
+    if match := pattern(r"winograd-stem-(\d)-(\d+)x\d+-stride-(\d)"):
+        return f"WinogradStem<{match[1]}, {match[2]}, {match[3]}>"
     if match := pattern(r"winograd-(\d)-(\d)-vec-(\d+)"):
         return f"WinogradLine<{match[1]}, {match[2]}, {width(match[3])}>"
     if match := pattern(r"winograd-(\d)-(\d)x(\d)-vec-16"):
@@ -193,6 +198,7 @@ def header(lists):
 #include <primsel/primitive/mec.hpp>
 #include <primsel/primitive/winograd.hpp>
 #include <primsel/primitive/winograd_line.hpp>
+#include <primsel/primitive/winograd_stem.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 

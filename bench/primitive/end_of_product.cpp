@@ -2,8 +2,8 @@
 // layers are 1x1 convolutions of MobileNetV2 and ResNet-50, of few and of many channels: bench_primitive_end_of_product
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/machine/all_precisions.hpp>
+#include <primsel/primitive/direct_bf16.hpp>
 #include <primsel/primitive/direct_int8.hpp>
-#include <primsel/primitive/direct_short_floats.hpp>
 
 #include <algorithm>
 #include <array>
@@ -92,5 +92,4 @@ int main() {
                 machine.vector_flops / 1e9, machine.int8_flops / 1e9, machine.bf16_flops / 1e9);
     fit<ps::DirectInt8>("int8", machine.int8_flops, 0.5 * machine.fma_flops);
     fit<ps::DirectBf16>("bf16", machine.bf16_flops, 0.5 * machine.fma_flops);
-    fit<ps::DirectF16>("f16", machine.matmul_flops, 0.5 * machine.fma_flops);
 }

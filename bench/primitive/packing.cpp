@@ -34,7 +34,7 @@ void pack(benchmark::State& state, std::string_view id, ps::ConvShape const& sha
     const double moved = static_cast<double>(bytes + primitive.packed_bytes(shape));
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(moved));
     state.counters["of copies"] =
-        benchmark::Counter(moved / kernels.machine().bandwidth.back(), benchmark::Counter::kIsIterationInvariantRate);
+        benchmark::Counter(moved / kernels.machine(1).bandwidth.back(), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 const bool registered = [] {

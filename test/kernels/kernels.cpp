@@ -61,7 +61,7 @@ TEST_CASE("kernels: lists have their order, and entries their places in it") {
         CHECK((primitive.run != nullptr));
     }
     CHECK(kernels.primitives[0].id == ps::DirectSum2d::id);
-    CHECK((kernels.primitives.back().id == ps::WinogradLine<2, 7, 16, ps::KernelForm::column>::id));
+    CHECK((kernels.primitives.back().id == ps::WinogradStem<4, 11, 4>::id));
 
     CHECK(layout_names(chosen()) == std::vector<std::string>{"hwc", "chw8c", "chw"});
     REQUIRE(chosen().primitives.size() == 2);

@@ -3,6 +3,12 @@
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/op_table.hpp>
 
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <vector>
+
 namespace {
 
 namespace ps = primsel;
@@ -71,6 +77,56 @@ TEST_CASE("the table has an op for every layer but inputs, constants, convolutio
     check_table<ps::chw>();
     check_table<ps::hcw>();
     check_table<ps::hwc>();
+}
+
+/// Packs the weights of a layer for images of many sizes. Where packed_for says the same, so do the bytes. Returns how
+/// many different shapes it says.
+template <class L>
+std::size_t shapes_packed_for(auto const& params, std::vector<ps::Shape> const& inputs) {
+    ps::OpEntry const& op = laws::entry_of<L>(params);
+    REQUIRE(has(op.packed_for));
+    laws::Random random(1);
+    const std::vector<float> kernel = random.floats(1 << 14), bias = random.floats(1 << 8);
+    std::map<std::array<int, 3>, std::vector<float>> known;
+    for (ps::Shape const& input : inputs) {
+        std::array<std::size_t, 2> sizes{};
+        std::size_t count = 0;
+        params.each_weight(input, [&](auto const&, ps::WeightDims const& dims, auto...) {
+            sizes[count] = 1;
+            for (const std::int64_t dim : dims) sizes[count] *= static_cast<std::size_t>(dim);
+            ++count;
+        });
+        std::vector<float> packed(op.packed_bytes(params, input) / sizeof(float), std::nanf(""));
+        op.pack(params, input, {std::span(kernel).first(sizes[0]), std::span(bias).first(sizes[1])}, packed.data());
+        const ps::Shape key = op.packed_for(params, input);
+        const auto found = known.try_emplace({key.c, key.h, key.w}, packed).first;
+        CHECK(laws::same_bits(found->second, packed));
+    }
+    return known.size();
+}
+
+TEST_CASE("packed weights depend on no more of the input than packed_for says") {
+    std::vector<ps::Shape> images, sequences;
+    for (const int h : {1, 2, 3, 8, 17, 60}) {
+        for (const int w : {1, 2, 3, 8, 17, 60}) images.push_back({16, h, w});
+        for (const int steps : {1, 5}) sequences.push_back({steps, h, 24});
+    }
+    for (const int groups : {1, 2, 16}) {
+        for (const int stride : {1, 2, 3}) {
+            const ps::ConvTransposeParams params{.k = 16, .kernel = {4, 3}, .stride = stride, .groups = groups};
+            const std::size_t forms = shapes_packed_for<ps::chw>(params, images);
+            CHECK(forms >= 2);  // some images are transposed
+            CHECK(forms <= 4);
+            CHECK(shapes_packed_for<ps::hwc_u8>(params, images) == 1);
+            CHECK(shapes_packed_for<ps::hwc_bf16>(params, images) == 1);
+        }
+    }
+    for (const auto kind : {ps::RecurrentKind::lstm, ps::RecurrentKind::gru, ps::RecurrentKind::rnn}) {
+        CHECK(shapes_packed_for<ps::chw>(ps::RecurrentParams{.kind = kind}, sequences) == 1);
+    }
+    CHECK(shapes_packed_for<ps::chw>(ps::DenseRowsParams{.k = 9}, sequences) == 1);
+    CHECK(shapes_packed_for<ps::hwc_u8>(ps::DenseRowsParams{.k = 9}, sequences) == 1);
+    CHECK(shapes_packed_for<ps::hwc_bf16>(ps::DenseRowsParams{.k = 9}, sequences) == 1);
 }
 
 struct Other {

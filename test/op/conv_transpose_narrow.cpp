@@ -152,19 +152,17 @@ void check_bytes(Layer const& layer) {
         return std::clamp(std::nearbyint(value) + static_cast<float>(dst_range.zero_point), 0.0F, 255.0F);
     });
 }
-template <class L>
-void check_short_floats(Layer const& layer) {
-    layer.check(layer.run<L>(), [&](std::size_t image, int k, int y, int x) {
+void check_bf16(Layer const& layer) {
+    layer.check(layer.run<ps::hwc_bf16>(), [&](std::size_t image, int k, int y, int x) {
         float sum = layer.params.bias ? layer.bias[static_cast<std::size_t>(k)] : 0;
         layer.each_product(image, k, y, x, [&](std::size_t element, std::size_t tap) {
             sum += layer.src[element] * layer.kernel[tap];
         });
-        return to_float(ps::element_of<L>::nearest(sum));
+        return to_float(ps::bfloat16::nearest(sum));
     });
 }
 
-TEST_CASE(
-    "transposed convolutions of bytes are those of integers, and of integers in 16-bit floats exact before rounding") {
+TEST_CASE("transposed convolutions of bytes are those of integers, and of integers in bfloat16 exact before rounding") {
     const std::vector<ps::ConvTransposeParams> all = {
         {.kernel = 2, .stride = 2},
         {.kernel = 3, .stride = 1, .padding = 1, .bias = false},
@@ -183,8 +181,7 @@ TEST_CASE(
                     params.groups = groups, params.k = k * groups;
                     if (params.check({&shape, 1}) != ps::Fault::none) continue;
                     check_bytes(Layer(params, shape, false));
-                    check_short_floats<ps::hwc_bf16>(Layer(params, shape, true));
-                    check_short_floats<ps::hwc_f16>(Layer(params, shape, true));
+                    check_bf16(Layer(params, shape, true));
                 }
             }
         }
@@ -194,8 +191,7 @@ TEST_CASE(
 TEST_CASE("transposed convolutions of many channels") {
     const ps::ConvTransposeParams params{.k = 35, .kernel = 3, .stride = 2, .padding = 1};
     check_bytes(Layer(params, {300, 2, 5}, false));
-    check_short_floats<ps::hwc_bf16>(Layer(params, {300, 2, 5}, true));
-    check_short_floats<ps::hwc_f16>(Layer(params, {300, 2, 5}, true));
+    check_bf16(Layer(params, {300, 2, 5}, true));
 }
 
 TEST_CASE("transposed convolutions of bytes whose sums might overflow have no price") {

@@ -36,7 +36,6 @@ extern template OpTable const& kernels::ops_in<default_arch, hcw, CompileTrainin
 extern template OpTable const& kernels::ops_in<default_arch, hwc, CompileTraining>();
 extern template OpTable const& kernels::ops_in<default_arch, hwc_u8, CompileAll>();
 extern template OpTable const& kernels::ops_in<default_arch, hwc_bf16, CompileAll>();
-extern template OpTable const& kernels::ops_in<default_arch, hwc_f16, CompileAll>();
 }  // namespace primsel::inline PRIMSEL_ABI
 #endif
 

@@ -211,40 +211,38 @@ TEST_CASE("functions of two tensors of bytes are those of their values, and prod
 
 }  // namespace int8_ops
 
-namespace short_float_ops {
+namespace bf16_ops {
 
-TEST_CASE_TEMPLATE("layers in 16-bit floats that move elements or combine them are those of floats, rounded once", L,
-                   ps::hwc_bf16, ps::hwc_f16) {
+TEST_CASE("layers in bfloat16 that move elements or combine them are those of floats, rounded once") {
     for (ps::Shape const& shape : shapes) {
         CAPTURE(to_string(shape));
         const std::vector<ps::Shape> inputs{shape};
         for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
             ps::Shape other = shape;
             extent(other, axis) += 2;
-            check<L>(ps::ConcatParams{axis}, {shape, other, shape}, 2);
+            check(ps::ConcatParams{axis}, {shape, other, shape}, 2);
             const int count = extent(shape, axis), first = count / 3;
-            check<L>(ps::SliceParams{first, std::max(first + 1, count - 1), axis}, inputs, 2);
+            check(ps::SliceParams{first, std::max(first + 1, count - 1), axis}, inputs, 2);
         }
         for (const int groups : {1, 2, 5, 8}) {
-            if (shape.c % groups == 0) check<L>(ps::ChannelShuffleParams{groups}, inputs, 2);
+            if (shape.c % groups == 0) check(ps::ChannelShuffleParams{groups}, inputs, 2);
         }
         for (const ps::PadMode mode : {ps::PadMode::constant, ps::PadMode::reflect, ps::PadMode::edge}) {
             for (const int more : {0, 3}) {
                 ps::PadParams pad{.padding = {2, 1, 0, 3}, .value = -0.375F, .mode = mode};
                 if (mode == ps::PadMode::constant) pad.front = more, pad.back = 2 * more;
-                if (pad.check(inputs) == ps::Fault::none) check<L>(pad, inputs, 2);
+                if (pad.check(inputs) == ps::Fault::none) check(pad, inputs, 2);
             }
         }
         for (const ps::Extent size : {ps::Extent{1, 2}, ps::Extent{2 * shape.h, 2 * shape.w}, ps::Extent{7, 130}}) {
             for (const ps::ResizeMode mode : {ps::ResizeMode::nearest, ps::ResizeMode::linear, ps::ResizeMode::cubic}) {
-                check<L>(ps::ResizeParams{.size = size, .mode = mode}, inputs, 2);
+                check(ps::ResizeParams{.size = size, .mode = mode}, inputs, 2);
             }
         }
     }
 }
 
-TEST_CASE_TEMPLATE("functions of two tensors in 16-bit floats are those of floats, rounded once", L, ps::hwc_bf16,
-                   ps::hwc_f16) {
+TEST_CASE("functions of two tensors in bfloat16 are those of floats, rounded once") {
     for (ps::Shape const& shape : shapes) {
         CAPTURE(to_string(shape));
         const ps::Shape of_channels{shape.c, 1, 1}, of_pixels{1, shape.h, shape.w}, of_rows{shape.c, shape.h, 1};
@@ -255,10 +253,10 @@ TEST_CASE_TEMPLATE("functions of two tensors in 16-bit floats are those of float
             for (std::vector<ps::Shape> const& inputs :
                  {std::vector{shape, shape}, std::vector{shape, of_channels}, std::vector{shape, of_pixels},
                   std::vector{of_channels, shape}, std::vector{of_pixels, of_channels}, std::vector{shape, of_rows}}) {
-                check<L>(ps::BinaryParams{kind}, inputs, 2);
+                check(ps::BinaryParams{kind}, inputs, 2);
             }
         }
     }
 }
 
-}  // namespace short_float_ops
+}  // namespace bf16_ops

@@ -131,18 +131,20 @@ inline const ps::Shape shapes[] = {{1, 1, 1},  {3, 5, 7},  {8, 4, 3},  {16, 4, 6
 
 }  // namespace int8_ops
 
-/// Parts of the law tests of ops in hwc_bf16 and hwc_f16.
-namespace short_float_ops {
+/// Parts of the law tests of ops in hwc_bf16.
+namespace bf16_ops {
 
 namespace ps = primsel;
 
-/// Results of one op in hwc of floats and in L, for inputs that both types of floats with 16 bits have.
+using L = ps::hwc_bf16;
+
+/// Results of one op in hwc of floats and in bfloat16, for inputs that both have.
 struct Results {
     std::vector<float> floats, narrow;
     bool zeros = true;  ///< behind the channels
 };
 
-template <class L, class Params>
+template <class Params>
 Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, int batch, ps::Clamp clamp = {},
                    float odd_one = 0.0F) {
     ps::Sequential here;
@@ -200,10 +202,10 @@ Results results_of(Params const& params, std::vector<ps::Shape> const& shapes, i
 }
 
 /// Runs an op in L: the result is that of floats, rounded; sums may differ by their order.
-template <class L, class Params>
+template <class Params>
 void check(Params const& params, std::vector<ps::Shape> const& shapes, int batch, ps::Clamp clamp = {},
            float odd_one = 0.0F) {
-    const Results results = results_of<L>(params, shapes, batch, clamp, odd_one);
+    const Results results = results_of(params, shapes, batch, clamp, odd_one);
     constexpr auto rounding = static_cast<float>(ps::element_of<L>::rounding);
     CHECK(results.zeros);
     std::size_t wrong = 0;
@@ -220,4 +222,4 @@ void check(Params const& params, std::vector<ps::Shape> const& shapes, int batch
 
 inline const ps::Shape shapes[] = {{1, 1, 1}, {3, 5, 7}, {16, 4, 6}, {17, 3, 9}, {40, 7, 5}, {64, 2, 3}, {70, 6, 6}};
 
-}  // namespace short_float_ops
+}  // namespace bf16_ops

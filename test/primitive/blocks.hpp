@@ -18,6 +18,15 @@ struct Counts {
     void parallel_for(std::size_t blocks, ps::BlockFunction) noexcept { last = blocks; }
 };
 
+/// Notes the blocks of each loop, on so many threads, and runs none.
+struct Loops {
+    std::size_t threads;
+    std::vector<double> blocks{};
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return threads; }
+    void parallel_for(std::size_t count, ps::BlockFunction) noexcept { blocks.push_back(static_cast<double>(count)); }
+};
+
 /// Layers of 5 to 230 million multiply-adds, of ResNet-50, GoogLeNet and VGG.
 [[nodiscard]] inline std::vector<ps::ConvShape> shapes() {
     struct Layer {

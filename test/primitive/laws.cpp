@@ -22,6 +22,8 @@ bool no_kernel_of(ps::ConvShape const& s) {
 }
 constexpr Reason reasons[] = {
     {"needs stride 1", [](ps::ConvShape const& s) { return s.strided(); }},
+    {"needs stride 2", [](ps::ConvShape const& s) { return s.stride_h != 2 || s.stride_w != 2; }},
+    {"needs stride 4", [](ps::ConvShape const& s) { return s.stride_h != 4 || s.stride_w != 4; }},
     {"needs dilation 1", [](ps::ConvShape const& s) { return s.dilated(); }},
     {"needs no padding", [](ps::ConvShape const& s) { return s.padded(); }},
     {"needs one group", [](ps::ConvShape const& s) { return s.groups != 1; }},
@@ -34,9 +36,12 @@ constexpr Reason reasons[] = {
          return size != s.group_k() || (size != 2 && size != 4 && size != 8);
      }},
     {"needs 16 channels or more", [](ps::ConvShape const& s) { return s.c < 16; }},
+    {"needs 4 channels or fewer", [](ps::ConvShape const& s) { return s.c > 4; }},
     {"needs a 1x1 kernel", no_kernel_of<1>},
     {"needs a 3x3 kernel", no_kernel_of<3>},
     {"needs a 5x5 kernel", no_kernel_of<5>},
+    {"needs a 7x7 kernel", no_kernel_of<7>},
+    {"needs an 11x11 kernel", no_kernel_of<11>},
     {"needs a 1x3 kernel", no_kernel_of<1, 3>},
     {"needs a 3x1 kernel", no_kernel_of<3, 1>},
     {"needs a 1x7 kernel", no_kernel_of<1, 7>},
@@ -63,12 +68,18 @@ std::set<std::string_view> restrictions(ps::Family family) {
             break;
     }
     return {"needs stride 1",
+            "needs stride 2",
+            "needs stride 4",
             "needs dilation 1",
             "needs one group",
             "needs as many groups as channels",
             "needs several groups of 8 channels or fewer",
             "needs groups of 2, 4 or 8 channels",
             "needs 16 channels or more",
+            "needs 4 channels or fewer",
+            "needs a 3x3 kernel",
+            "needs a 7x7 kernel",
+            "needs an 11x11 kernel",
             "needs a 1x3 kernel",
             "needs a 3x1 kernel",
             "needs a 1x7 kernel",
@@ -259,7 +270,7 @@ TEST_CASE("what a primitive says of its work is finite, and never nothing") {
             if (!entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
-            const ps::Work work = entry.work(shape, 1);
+            const ps::Work work = entry.work(shape, 1, 1);
             REQUIRE(work.count <= work.phases.size());
             double operations = 0;
             for (ps::Phase const& phase : work) {
@@ -278,7 +289,7 @@ TEST_CASE("a channel more is never less work, and what is no shortcut does all o
     const List list = all_primitives();
     const auto operations = [](ps::PrimitiveEntry const& entry, ps::ConvShape const& shape) {
         double sum = 0;
-        for (ps::Phase const& phase : entry.work(shape, 1)) sum += phase.operations;
+        for (ps::Phase const& phase : entry.work(shape, 1, 1)) sum += phase.operations;
         return sum;
     };
     for (ps::PrimitiveEntry const& entry : list.primitives) {

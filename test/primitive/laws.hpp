@@ -407,7 +407,23 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
             }
         }
     }
+    // First layers, and others that a stride has primitives for: every remainder of tiles. Some have too many channels
+    // or another stride.
+    for (const int f : {3, 7, 11}) {
+        for (int i = 0; i < 60; i += quick() ? 19 : 1) {
+            const bool other = i % 5 == 4;
+            ps::ConvShape s = same_shape(f == 3            ? 1 + i
+                                         : f == 7 && other ? 5
+                                                           : 1 + i % 4,
+                                         1 + (i * 11) % 70, f + i % 11, f + i * 2 % 31, f);
+            s.stride_h = s.stride_w = f != 11 ? 2 : other ? 3 : 4;
+            s.pad_top = i % f, s.pad_right = i % 3;
+            shapes.push_back(s);
+        }
+    }
     // Images of several blocks of tiles, rows and pixels.
+    shapes.push_back({.c = 3, .k = 64, .h = 13, .w = 231, .fh = 7, .fw = 7, .stride_h = 2, .stride_w = 2});
+    shapes.push_back({.c = 3, .k = 70, .h = 19, .w = 227, .fh = 11, .fw = 11, .stride_h = 4, .stride_w = 4});
     if (quick()) {
         shapes.push_back(same_shape(17, 18, 29, 31, 3));
         return shapes;

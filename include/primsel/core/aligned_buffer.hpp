@@ -1,7 +1,6 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
-#include <primsel/core/timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #if defined(__linux__)
+#include <ctime>
+
 #include <sys/mman.h>
 #endif
 
@@ -40,26 +41,37 @@ inline constexpr std::size_t alignment = 64;
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
 
-namespace core::detail {
+namespace core {
 
+/// Bytes.
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-/// Asks the system for huge pages: kernels walk buffers with long strides, and a TLB miss costs as much as ten FMAs.
+/// Asks the system for huge pages where memory has whole ones: kernels walk buffers with long strides, and a TLB miss
+/// costs as much as ten FMAs. The memory is not yet in use: a float of it is set.
 /// Stops if the first page is slow to come, as in a virtual machine whose host must find the memory first. Such a host
 /// more often has small pages ready, and an engine then starts in half the time.
-inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] std::size_t pages) {
+inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(__linux__)
+    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + huge_page - 1) / huge_page * huge_page,
+               end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / huge_page * huge_page;
+    if (begin >= end) return;
+    auto* const first = reinterpret_cast<std::byte*>(begin);
+    const auto now = [] {
+        std::timespec time{};
+        ::clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
     constexpr double slow = 1e-3;  // seconds; clearing 2 MiB takes a tenth of that
-    madvise(data, huge_page, MADV_HUGEPAGE);
-    const Timer timer;
-    *static_cast<volatile float*>(data) = 0;
-    if (timer.seconds() < slow && pages > 1) {
-        madvise(data + huge_page / sizeof(float), (pages - 1) * huge_page, MADV_HUGEPAGE);
+    ::madvise(first, huge_page, MADV_HUGEPAGE);
+    const double start = now();
+    *reinterpret_cast<volatile float*>(first) = 0;
+    if (now() - start < slow && end - begin > huge_page) {
+        ::madvise(first + huge_page, end - begin - huge_page, MADV_HUGEPAGE);
     }
 #endif
 }
 
-}  // namespace core::detail
+}  // namespace core
 
 #ifdef __cpp_exceptions
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page, and the
@@ -72,9 +84,9 @@ public:
         if (floats == 0) return;
         if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
         const std::size_t bytes = round_up_floats(floats) * sizeof(float);
-        if (bytes >= core::detail::huge_page) align_ = core::detail::huge_page;
+        if (bytes >= core::huge_page) align_ = core::huge_page;
         data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
-        if (bytes >= core::detail::huge_page) core::detail::ask_for_huge_pages(data_, bytes / core::detail::huge_page);
+        core::ask_for_huge_pages(data_, bytes);
     }
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}

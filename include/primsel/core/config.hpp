@@ -133,5 +133,11 @@
 
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
 #define PRIMSEL_INLINE_LAMBDA __attribute__((always_inline))
+// For ARM alone, where g++ must see through lambdas before it meets instructions that are written out.
+#if defined(__aarch64__)
+#define PRIMSEL_INLINE_LAMBDA_ON_ARM PRIMSEL_INLINE_LAMBDA
+#else
+#define PRIMSEL_INLINE_LAMBDA_ON_ARM
+#endif
 #define PRIMSEL_NOINLINE __attribute__((noinline))
 #define PRIMSEL_RESTRICT __restrict__

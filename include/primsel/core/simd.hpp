@@ -38,9 +38,23 @@ concept InstructionSet = requires {
     requires A::supported();
 } && xsimd::types::has_simd_register<float, A>::value && xsimd::batch<float, A>::size * sizeof(float) == A::alignment();
 
+namespace core {
+/// The tag of xsimd behind an Arch. A type that inherits from a tag and names it as `instructions` is an Arch, too: the
+/// same instructions, in kernels of its own.
+template <class Arch>
+struct InstructionsOf {
+    using type = Arch;
+};
+template <class Arch>
+    requires requires { typename Arch::instructions; }
+struct InstructionsOf<Arch> {
+    using type = typename Arch::instructions;
+};
+}  // namespace core
+
 /// A vector of floats of the Arch.
 template <class Arch>
-using Floats = xsimd::batch<float, Arch>;
+using Floats = xsimd::batch<float, typename core::InstructionsOf<Arch>::type>;
 
 /// The number of floats in a vector of the Arch; known even where this translation unit may not use the Arch.
 template <class Arch>
@@ -63,6 +77,30 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
 #endif
     return xsimd::fma(a, b, c);
+}
+
+/// Whether half vectors can be multiplied, which takes half as long where vectors are computed in halves (Zen 4).
+template <class Arch>
+inline constexpr bool has_halves =
+#if defined(__AVX512VL__)
+    lanes<Arch> == 16;
+#else
+    false;
+#endif
+
+/// Adds a * b to a sum in the lower half of the lanes where has_halves; the upper half becomes zero. From intrinsics,
+/// g++ 12 makes an insertion into a vector of zeros.
+template <class Arch>
+PRIMSEL_INLINE void add_low_product(Floats<Arch>& sum, Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512VL__)
+    if constexpr (has_halves<Arch>) {
+        __m512 low = sum;
+        asm("vfmadd231ps %t2, %t1, %t0" : "+v"(low) : "v"(__m512(a)), "v"(__m512(b)));
+        sum = Floats<Arch>(low);
+        return;
+    }
+#endif
+    sum = fma<Arch>(a, b, sum);
 }
 
 /// Adds a times one of four lanes of b to a sum. The sum stays in its register: g++ 12 moves sums around in long loops.
@@ -164,8 +202,28 @@ PRIMSEL_INLINE float clamp(float value, float low, float high) {
     return raised > high ? high : raised;
 }
 
-/// Whether a clamp takes longer than to see that there are no bounds: it is two comparisons and two selections.
-inline constexpr bool slow_clamp =
+/// Returns the larger value: either of two zeros. Where one is NaN, NaN or b.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> larger(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return xsimd::max(a, b);  // one instruction, max takes two
+#else
+    return max<Arch>(a, b);
+#endif
+}
+/// Returns the smaller value: either of two zeros. Where one is NaN, NaN or b.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> smaller(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return xsimd::min(a, b);
+#else
+    return min<Arch>(a, b);
+#endif
+}
+
+/// Whether vectors are those of 64-bit ARM. One instruction loads or stores four neighbours there, and a clamp, which
+/// is two comparisons and two selections, takes longer than to see that there are no bounds.
+inline constexpr bool on_arm =
 #if defined(__aarch64__)
     true;
 #else
@@ -182,6 +240,19 @@ PRIMSEL_INLINE Floats<Arch> in_register(Floats<Arch> const& value) {
     asm("" : "+v"(held));
 #endif
     return Floats<Arch>(held);
+}
+
+/// Returns the value. On ARM it is computed before what follows and after what comes before: g++ orders long blocks
+/// there for processors that cannot do so themselves, and lets values wait in memory if registers run out.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> in_order(Floats<Arch> const& value) {
+#if defined(__aarch64__)
+    typename Floats<Arch>::register_type held = value;
+    asm volatile("" : "+w"(held));
+    return Floats<Arch>(held);
+#else
+    return value;
+#endif
 }
 
 /// Returns a * b, rounded. No compiler fuses it with a sum, so that it has the same bits on every instruction set.
@@ -245,8 +316,9 @@ private:
 #endif
 
 /// Returns e^x within 1.5 ulps for normal results; infinity only where that is the nearest float. Subnormal results are
-/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those.
-template <class Arch>
+/// 0. With AVX-512 they are the nearest subnormal number, unless the processor flushes those. NaN stays NaN. Without
+/// may_overflow, x must be at most 88.
+template <class Arch, bool may_overflow = true>
 PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     using V = Floats<Arch>;
 #if defined(__AVX512F__)
@@ -257,20 +329,27 @@ PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
     }
 #endif
     // e^x = 2^k e^r with |r| <= ln(2) / 2. ln(2) is subtracted in two parts; the polynomial is that of Boost.SIMD.
-    const V k = nearest_integer<Arch>(x * V(1.44269504F));
-    const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x));
-    V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
-    series = fma<Arch>(r, series, V(0x1.5552aep-5F));
-    series = fma<Arch>(r, series, V(0x1.55534ap-3F));
-    series = fma<Arch>(r, series, V(0.5F));
-    const V power = fma<Arch>(series, r * r, r) + V(1.0F);
+    // A float of this size has no room for fractions: the lowest bits of `shifted` are k, or k + 127, those of 2^k.
+    constexpr float no_fractions = 0x1.8p23F + (may_overflow ? 0.0F : 127.0F);
+    const V shifted = in_register<Arch>(fma<Arch>(x, V(1.44269504F), V(no_fractions))), k = shifted - V(no_fractions);
+    const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), x)), square = r * r;
+    const V lower = fma<Arch>(r, V(0x1.55534ap-3F), V(0.5F)),
+            upper = fma<Arch>(r, V(0x1.131b16p-7F), V(0x1.5552aep-5F));
+    const V series = fma<Arch>(square, fma<Arch>(square, V(0x1.6ef19ep-10F), upper), lower);
+    const V power = fma<Arch>(series, square, r) + V(1.0F);
     using Register = typename V::register_type;
-    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
-    // Adds k to the exponent's bits. If x is NaN or out of range, k may be any number, and the result is not used.
-    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
-    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(power)) + scale));
-    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
-    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
+    using Integers [[gnu::vector_size(sizeof(Register))]] = unsigned;
+    const auto bits = [](V const& value) { return reinterpret_cast<Integers>(static_cast<Register>(value)); };
+    const Integers exponent = bits(shifted) << 23;
+    V scaled;  // not used if x is out of range
+    if constexpr (may_overflow) {
+        scaled = V(reinterpret_cast<Register>(bits(power) + exponent));  // for k = 128 too
+    } else {
+        scaled = power * V(reinterpret_cast<Register>(exponent));
+    }
+    const V held = xsimd::select(x < V(-87.33654F), V(0.0F), scaled);  // below ln(2^-126)
+    if constexpr (!may_overflow) return held;
+    return xsimd::select(x < V(88.7228394F), held, x * V(std::numeric_limits<float>::infinity()));
 }
 
 /// Returns e^x - 1 within 2 ulps for x <= 88, the only x that are allowed beside NaN, which stays NaN.
@@ -309,6 +388,33 @@ PRIMSEL_INLINE Floats<Arch> load_alone(const float* src) {
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
     value.store_unaligned(dst);
+}
+/// Loads a vector and advances the address by `step` floats: one instruction of ARM, which compilers do not choose.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_and_advance(const float*& src, std::ptrdiff_t step) {
+#if defined(__aarch64__)
+    typename Floats<Arch>::register_type value;
+    asm("ld1 {%0.4s}, [%1], %2"
+        : "=w"(value), "+r"(src)
+        : "r"(step * 4), "m"(*reinterpret_cast<const float(*)[4]>(src)));
+    return Floats<Arch>(value);
+#else
+    const Floats<Arch> value = load<Arch>(src);
+    src += step;
+    return value;
+#endif
+}
+/// Stores a vector and advances the address by `step` floats.
+template <class Arch>
+PRIMSEL_INLINE void store_and_advance(float*& dst, Floats<Arch> const& value, std::ptrdiff_t step) {
+#if defined(__aarch64__)
+    asm("st1 {%2.4s}, [%1], %3"
+        : "=m"(*reinterpret_cast<float(*)[4]>(dst)), "+r"(dst)
+        : "w"(value.data), "r"(step * 4));
+#else
+    store<Arch>(dst, value);
+    dst += step;
+#endif
 }
 /// The first lanes of a vector, at least one, loaded and stored without touching the floats behind them.
 template <class Arch>
@@ -358,6 +464,24 @@ template <class Arch>
 struct AllLanes {
     [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const { return primsel::load<Arch>(src); }
     PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const { primsel::store<Arch>(dst, value); }
+};
+
+/// The lower half of the lanes, or all of them without has_halves: a counterpart of AllLanes. The upper half of what is
+/// loaded is zero.
+template <class Arch>
+struct LowLanes {
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const {
+#if defined(__AVX512VL__)
+        if constexpr (has_halves<Arch>) return Floats<Arch>(_mm512_zextps256_ps512(_mm256_loadu_ps(src)));
+#endif
+        return primsel::load<Arch>(src);
+    }
+    PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const {
+#if defined(__AVX512VL__)
+        if constexpr (has_halves<Arch>) return _mm256_storeu_ps(dst, _mm512_castps512_ps256(value));
+#endif
+        primsel::store<Arch>(dst, value);
+    }
 };
 
 template <class Arch>

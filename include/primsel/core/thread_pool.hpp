@@ -19,7 +19,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace core::detail {
+namespace core {
 
 /// Pauses a waiting core for tens of nanoseconds without access to memory.
 inline void pause() noexcept {
@@ -29,6 +29,10 @@ inline void pause() noexcept {
     asm volatile("isb" ::: "memory");  // on most cores `yield` takes no time at all
 #endif
 }
+
+}  // namespace core
+
+namespace core::detail {
 
 /// Waits a short time for a condition; if it does not come true, yields the core to other threads.
 template <class Condition>

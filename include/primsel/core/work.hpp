@@ -1,8 +1,10 @@
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/config.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -44,7 +46,22 @@ struct Phase {
         1;  ///< for Rate::registers: how many times narrower its vectors are than those of the instruction set
     double bytes = 0;        ///< bytes read and written
     double working_set = 0;  ///< bytes that the phase touches repeatedly: decides which memory level feeds it
+    double blocks = 0;       ///< independent blocks that threads share (see threads_at_work)
+    double loops = 0;        ///< loops over such blocks that begin with the phase; threads wait at the end of each
+
+    /// Returns the phase in so many blocks and loops.
+    [[nodiscard]] constexpr Phase shared_by(double of_blocks, double of_loops) const {
+        Phase result = *this;
+        result.blocks = of_blocks, result.loops = of_loops;
+        return result;
+    }
 };
+
+/// Returns the number of threads, on average over the time, that work on a loop over equal blocks, none of which is
+/// divided: 1.5 for three blocks on two threads. 0 blocks stand for some that all threads share evenly.
+[[nodiscard]] inline double threads_at_work(double blocks, int threads) {
+    return blocks > 0 ? blocks / std::ceil(blocks / threads) : threads;
+}
 
 /// The work of a primitive for one image, as up to six consecutive phases. An analytical cost model prices it.
 struct Work {
@@ -62,11 +79,15 @@ struct Work {
         for (Phase phase : other) {
             phase.operations *= times;
             phase.bytes *= times;
+            phase.loops *= times;
             add(phase);
         }
         return *this;
     }
 };
+
+/// The floats of a block of an op's work: enough to hide the cost of dispatching it, few enough to stay in L2.
+inline constexpr std::size_t op_block_floats = l2_floats / 16;
 
 /// The work of an op for one image, in the form that runs for its Arch, layout and shapes. A form is one of several
 /// ways of an op, such as one for contiguous rows and one that gathers; cost models have coefficients for each.
@@ -75,6 +96,7 @@ struct OpCounts {
     double scalars = 0;       ///< elements that pass through scalar code or gathers
     double rows = 0;          ///< starts of inner loops
     double bytes = 0;         ///< bytes read and written; 0 stands for each input and the output once
+    double blocks = 0;        ///< as Phase::blocks; 0 stands for blocks of op_block_floats of these bytes
     std::string_view form{};  ///< the name of the form, which is a literal; empty if the op has only one
 };
 

@@ -47,7 +47,7 @@ struct GemmArgs {
 /// - id: a FixedString, with which the ids of primitives that multiply with it end;
 /// - scratch_floats<Arch>(m, n, k, workers): the number of floats of scratch that run needs;
 /// - run<Arch>(args): noexcept, allocates nothing, gives the same bits for every executor;
-/// - work<Arch>(m, n, k): the work for the analytical cost model.
+/// - work<Arch>(m, n, k): the work for the analytical cost model; work<Arch>(m, n, k, threads) if it depends on them.
 /// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model this concept.
 template <class G>
 concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
@@ -60,6 +60,15 @@ concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
 struct SimdGemm;
 
 namespace gemm {
+/// Returns the work of a product on so many threads, by work<Arch>(m, n, k, threads) where G has that.
+template <class G, class Arch>
+[[nodiscard]] Work work_of(int m, int n, int k, int threads) {
+    if constexpr (requires { G::template work<Arch>(m, n, k, threads); }) {
+        return G::template work<Arch>(m, n, k, threads);
+    } else {
+        return G::template work<Arch>(m, n, k);
+    }
+}
 /// The end of the id of a primitive that multiplies with G, e.g. "-eigen"; empty for the library's own SimdGemm.
 template <class G>
 inline constexpr auto gemm_suffix = [] {

@@ -60,7 +60,8 @@ struct EigenGemm {
     template <class>
     [[nodiscard]] static Work work(int m, int n, int k) {
         const double bytes = 4.0 * (1.0 * m * k + 1.0 * k * n + 2.0 * m * n);
-        return Work{}.add({.rate = Rate::gemm, .operations = 2.0 * m * n * k, .bytes = bytes, .working_set = bytes});
+        return Work{}.add(
+            {.rate = Rate::gemm, .operations = 2.0 * m * n * k, .bytes = bytes, .working_set = bytes, .blocks = 1});
     }
 };
 

@@ -30,19 +30,29 @@ struct SimdGemm {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(int m, int n, int k) {
+    [[nodiscard]] static Work work(int m, int n, int k, int threads = 1) {
         const double rows = m, columns = gemm::padded_columns<Arch>(n), depth = k;
         const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
         // Where a panel writes a few lines of every row, and C is beyond L2, that takes half as long again.
         const bool is_scattered =
             !pack_at_first(m, n) && c > sizeof(float) * l2_floats && panels_at_once<Arch>(m, n, k) == 1;
+        const bool first = pack_at_first(m, n);
+        const auto panels = static_cast<double>(gemm::panel_count<Arch>(n)),
+                   groups = static_cast<double>(panel_groups<Arch>(m, n, k, static_cast<std::size_t>(threads)));
         return Work{}  // The cost of calling a product and of its set-up.
-            .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8})
-            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
+            .add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8, .blocks = 1})
+            .add({.rate = Rate::vector,
+                  .operations = 0,
+                  .bytes = 2 * packed,
+                  .working_set = packed,
+                  .blocks = first ? panels : groups,
+                  .loops = 1})
             .add({.rate = Rate::gemm,
                   .operations = gemm::tile_operations<Arch>(rows, n, depth),
                   .bytes = a + packed + (is_scattered ? 3 : 2) * c,
-                  .working_set = a + packed + c});
+                  .working_set = a + packed + c,
+                  .blocks = first ? static_cast<double>(row_blocks<Arch>(m)) * panels : groups,
+                  .loops = first ? 1.0 : 0.0});
     }
 
     /// The panels that are packed together: as many as fill a quarter of L2, at most 16, if C is larger than twice L2;
@@ -56,6 +66,22 @@ struct SimdGemm {
     }
 
 private:
+    /// The blocks of rows that share a panel.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t row_blocks(int m) {
+        return static_cast<std::size_t>((m + gemm::block_rows<Arch> - 1) / gemm::block_rows<Arch>);
+    }
+    /// The panels that a thread packs together, and the groups of so many.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t group_panels(int m, int n, int k, std::size_t threads) {
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(n));
+        return std::min(panels_at_once<Arch>(m, n, k), (panels + threads - 1) / threads);
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t panel_groups(int m, int n, int k, std::size_t threads) {
+        const std::size_t each = group_panels<Arch>(m, n, k, threads);
+        return (static_cast<std::size_t>(gemm::panel_count<Arch>(n)) + each - 1) / each;
+    }
     [[nodiscard]] static constexpr bool pack_at_first(int m, int n) { return n <= m; }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t panel_floats(int k) {
@@ -107,12 +133,12 @@ private:
             gemm::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns,
                              args.scratch + static_cast<std::size_t>(first) * depth);
         });
-        const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
-        args.executor.parallel_for(blocks * panels, [&args, depth, panels](std::size_t i, std::size_t) {
-            const int begin = static_cast<int>(i / panels) * rows, first = static_cast<int>(i % panels) * width;
-            run_panel<Arch>(args, begin, std::min(begin + rows, args.m), first,
-                            args.scratch + static_cast<std::size_t>(first) * depth);
-        });
+        args.executor.parallel_for(
+            row_blocks<Arch>(args.m) * panels, [&args, depth, panels](std::size_t i, std::size_t) {
+                const int begin = static_cast<int>(i / panels) * rows, first = static_cast<int>(i % panels) * width;
+                run_panel<Arch>(args, begin, std::min(begin + rows, args.m), first,
+                                args.scratch + static_cast<std::size_t>(first) * depth);
+            });
     }
 
     template <class Arch>
@@ -121,24 +147,25 @@ private:
         const std::size_t panel_size = panel_floats<Arch>(args.k), threads = args.executor.concurrency(),
                           panels = static_cast<std::size_t>(gemm::panel_count<Arch>(args.n)),
                           most = panels_at_once<Arch>(args.m, args.n, args.k),
-                          at_once = std::min(most, (panels + threads - 1) / threads);
+                          at_once = group_panels<Arch>(args.m, args.n, args.k, threads);
         const int rows = most > 1 ? 28 / gemm::tile_rows<Arch> * gemm::tile_rows<Arch> : args.m;
-        args.executor.parallel_for((panels + at_once - 1) / at_once, [&](std::size_t group, std::size_t worker) {
-            const std::size_t begin = group * at_once, end = std::min(begin + at_once, panels);
-            float* const packed = args.scratch + worker * most * panel_size;
-            const auto first = [](std::size_t panel) { return static_cast<int>(panel) * width; };
-            for (std::size_t panel = begin; panel < end; ++panel) {
-                const int columns = gemm::panel_columns<Arch>(first(panel), args.n);
-                gemm::pack_panel(args.b, args.k, first(panel), std::min(columns, args.n - first(panel)), columns,
-                                 packed + (panel - begin) * panel_size);
-            }
-            for (int row = 0; row < args.m; row += rows) {
+        args.executor.parallel_for(
+            panel_groups<Arch>(args.m, args.n, args.k, threads), [&](std::size_t group, std::size_t worker) {
+                const std::size_t begin = group * at_once, end = std::min(begin + at_once, panels);
+                float* const packed = args.scratch + worker * most * panel_size;
+                const auto first = [](std::size_t panel) { return static_cast<int>(panel) * width; };
                 for (std::size_t panel = begin; panel < end; ++panel) {
-                    run_panel<Arch>(args, row, std::min(row + rows, args.m), first(panel),
-                                    packed + (panel - begin) * panel_size);
+                    const int columns = gemm::panel_columns<Arch>(first(panel), args.n);
+                    gemm::pack_panel(args.b, args.k, first(panel), std::min(columns, args.n - first(panel)), columns,
+                                     packed + (panel - begin) * panel_size);
                 }
-            }
-        });
+                for (int row = 0; row < args.m; row += rows) {
+                    for (std::size_t panel = begin; panel < end; ++panel) {
+                        run_panel<Arch>(args, row, std::min(row + rows, args.m), first(panel),
+                                        packed + (panel - begin) * panel_size);
+                    }
+                }
+            });
     }
 };
 

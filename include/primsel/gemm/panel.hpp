@@ -3,6 +3,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/gemm/gemm.hpp>
+#include <primsel/gemm/multiply_panel.hpp>
 #include <primsel/gemm/tile.hpp>
 #include <primsel/tensor/transpose.hpp>
 

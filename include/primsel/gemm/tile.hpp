@@ -2,15 +2,14 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/simd.hpp>
+#include <primsel/gemm/tile_set.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::gemm {
@@ -41,12 +40,12 @@ struct TileArgs {
     /// The end of the memory behind b that later products read. It is prefetched into L2 during this one. Null: no
     /// prefetch.
     const float* fetch_end = nullptr;
-    /// Floats that later products read, such as the next rows of A. They are prefetched into L2 during this one where
-    /// fetch_end asks for nothing.
+    /// Floats that later products read, such as the next rows of A. They are prefetched into L2 during this one, behind
+    /// what fetch_end asks for.
     const float* later = nullptr;
     std::size_t later_floats = 0;
-    /// Whether the parts of a deep panel stay in L1, not only in L2: otherwise each tile reads them from L2, and few
-    /// prefetched lines arrive meanwhile. For a product that is one run in whichever rows it is computed.
+    /// Whether the parts of a deep panel stay in L1 (l1_holds_parts), not only in L2. For a product that is one run in
+    /// whichever rows it is computed.
     bool near_parts = false;
     float* c = nullptr;
     std::size_t c_stride = 0;
@@ -104,10 +103,12 @@ PRIMSEL_NOINLINE void finish_edge(TileArgs const& t, const float* sums, int rows
     }
 }
 
-template <class Arch, int rows, int vectors>
+/// Applies the epilogue to a tile and stores it. If `half`, columns are in the lower half of the last vector only.
+template <class Arch, bool half = false, int rows, int vectors>
 PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors]) noexcept {
     const int whole = t.columns / lanes<Arch>;
-    if (whole < vectors && t.columns > whole * lanes<Arch>) {
+    const bool low = half && t.columns == vectors * lanes<Arch> - lanes<Arch> / 2;
+    if (whole < vectors && t.columns > whole * lanes<Arch> && !low) {
         constexpr int line = static_cast<int>(alignment / sizeof(float));
         alignas(alignment) float buffer[rows * line];
         PRIMSEL_UNROLL
@@ -122,18 +123,19 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     // row by row, so that neighbouring lines of C are written one after the other. Pointers advance by increments,
     // since computing each address takes longer than a pass.
     using V = Floats<Arch>;
-    const auto each = [&sums, whole, stride = t.c_stride](auto* data, auto const& change) {
+    const auto each = [&, stride = t.c_stride](auto* data, auto const& change) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row, data += stride) {
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
-                if (v < whole) change(sums[row][v], data + v * lanes<Arch>);
+            for (int v = 0; v < vectors - half; ++v) {
+                if (v < whole) change(sums[row][v], data + v * lanes<Arch>, AllLanes<Arch>{});
             }
+            if (low) change(sums[row][vectors - 1], data + (vectors - 1) * lanes<Arch>, LowLanes<Arch>{});
         }
     };
-    const auto add = [](V& sum, const float* at) { sum += load<Arch>(at); };
+    const auto add = [](V& sum, const float* at, auto const& of) { sum += of.load(at); };
     if (t.accumulate) each(t.c, add);
-    if (t.row_bias != nullptr) {
+    if (tile_set<Arch>.row_bias && t.row_bias != nullptr) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
             const V bias = broadcast<Arch>(t.row_bias[row]);
@@ -144,13 +146,14 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.column_bias != nullptr) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
-            if (v >= whole) continue;
-            const V bias = load<Arch>(t.column_bias + v * lanes<Arch>);
+            if (v >= whole && !(low && v + 1 == vectors)) continue;
+            const float* const at = t.column_bias + v * lanes<Arch>;
+            const V bias = half && v + 1 == vectors ? LowLanes<Arch>{}.load(at) : load<Arch>(at);
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) sums[row][v] += bias;
         }
     }
-    if (t.residual != nullptr) each(t.residual, add);
+    if (tile_set<Arch>.residual && t.residual != nullptr) each(t.residual, add);
     const auto bound = [&sums](auto const& bounded) {
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) {
@@ -165,7 +168,7 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.clamp.high < std::numeric_limits<float>::infinity()) {
         bound([high = broadcast<Arch>(t.clamp.high)](V const& sum) { return min<Arch>(high, sum); });
     }
-    each(t.c, [](V const& sum, float* at) { store<Arch>(at, sum); });
+    each(t.c, [](V const& sum, float* at, auto const& of) { of.store(at, sum); });
 }
 
 /// Memory to prefetch into L2, and the number of floats for each step of the depth.
@@ -175,7 +178,7 @@ struct Fetch {
 };
 
 /// Adds the products of one column of A and one row of B. element(row) returns the column's element in all lanes.
-template <class Arch, int rows, int vectors, class Element>
+template <class Arch, bool half = false, int rows, int vectors, class Element>
 PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float* b, Element const& element) noexcept {
     Floats<Arch> row_of_b[vectors];
     PRIMSEL_UNROLL
@@ -184,7 +187,8 @@ PRIMSEL_INLINE void add_product(Floats<Arch> (&sums)[rows][vectors], const float
     for (int row = 0; row < rows; ++row) {
         const Floats<Arch> of_a = element(row);
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(of_a, row_of_b[v], sums[row][v]);
+        for (int v = 0; v < vectors - half; ++v) sums[row][v] = fma<Arch>(of_a, row_of_b[v], sums[row][v]);
+        if constexpr (half) add_low_product<Arch>(sums[row][vectors - 1], of_a, row_of_b[vectors - 1]);
     }
 }
 
@@ -234,22 +238,23 @@ PRIMSEL_INLINE void add_column(Floats<Arch> (&sums)[rows][vectors], Floats<Arch>
 
 /// Adds the products of some columns of A with as many rows of a panel B. next(step) returns the offset of a column in
 /// the rows of A.
-template <class Arch, int rows, int vectors, class Next>
+template <class Arch, bool half, int rows, int vectors, class Next>
 PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                  std::ptrdiff_t steps, Next next) noexcept {
     PRIMSEL_UNROLL_TWICE
     for (std::ptrdiff_t step = 0; step < steps; ++step) {
         const std::ptrdiff_t at = next(step);
-        add_product<Arch>(sums, b, [&a, at](int row) { return broadcast<Arch>(a[row][at]); });
+        add_product<Arch, half>(sums, b, [&a, at](int row) { return broadcast<Arch>(a[row][at]); });
         b += vectors * lanes<Arch>;
     }
 }
 
 /// Adds the products of neighbouring columns of A with as many rows of a panel B, and prefetches.
-template <class Arch, int rows, int vectors>
+template <class Arch, bool half = false, int rows, int vectors>
 PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
                                    std::ptrdiff_t steps, Fetch& fetch) noexcept {
     constexpr int width = vectors * lanes<Arch>, together = multiplies_by_lane<Arch> ? lanes<Arch> : 1;
+    constexpr auto line = static_cast<int>(alignment / sizeof(float));
     const float* next = fetch.at;
     std::ptrdiff_t first = 0;
     if constexpr (together > 1) {
@@ -281,8 +286,11 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
             add_lane_products<Arch, 3>(sums, b - width, of_a);
         }
     }
-    add_products<Arch>(sums, a, b, steps - first, [&next, first, step = fetch.step](std::ptrdiff_t at) {
+    add_products<Arch, half>(sums, a, b, steps - first, [&next, first, step = fetch.step](std::ptrdiff_t at) {
         __builtin_prefetch(next, 0, 2);
+        if constexpr (width > line) {  // a test in the loop costs tiles of AVX2 a sixth
+            for (std::size_t more = line; more < step; more += line) __builtin_prefetch(next + more, 0, 2);
+        }
         next += step;
         return first + at;
     });
@@ -292,7 +300,7 @@ PRIMSEL_INLINE void add_neighbours(Floats<Arch> (&sums)[rows][vectors], const fl
 /// Computes a tile for an A whose columns are neighbours; rows_of_a points to its rows. A single run, as in 1x1
 /// convolutions, and runs short enough to have `places` have paths of their own: setting up the loops would take a
 /// third as long as the products.
-template <class Arch, int rows, int vectors>
+template <class Arch, int rows, int vectors, bool half = false>
 void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcept {
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
@@ -305,7 +313,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
         PRIMSEL_UNROLL
         for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
     };
-    if (t.places_of_b != nullptr) {
+    if (tile_set<Arch>.places_of_b && t.places_of_b != nullptr) {
         begin_rows(0);
         std::ptrdiff_t first = 0;
         if constexpr (multiplies_by_lane<Arch>) {
@@ -326,16 +334,16 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
             }
         }
         for (std::ptrdiff_t step = first; step < t.run; ++step) {
-            add_product<Arch>(sums, t.b + t.places_of_b[step],
-                              [&a, step](int row) { return broadcast<Arch>(a[row][step]); });
+            add_product<Arch, half>(sums, t.b + t.places_of_b[step],
+                                    [&a, step](int row) { return broadcast<Arch>(a[row][step]); });
         }
-    } else if (t.places != nullptr) {
+    } else if (tile_set<Arch>.places && t.places != nullptr) {
         begin_rows(0);
-        add_products<Arch>(sums, a, t.b, t.outer * t.inner * t.run,
-                           [place = t.places](std::ptrdiff_t) mutable { return *place++; });
-    } else if (t.outer == 1 && t.inner == 1) {
+        add_products<Arch, half>(sums, a, t.b, t.outer * t.inner * t.run,
+                                 [place = t.places](std::ptrdiff_t) mutable { return *place++; });
+    } else if (!tile_set<Arch>.walks || (t.outer == 1 && t.inner == 1)) {
         begin_rows(0);
-        add_neighbours<Arch>(sums, a, t.b, t.run, fetch);
+        add_neighbours<Arch, half>(sums, a, t.b, t.run, fetch);
     } else {
         const std::ptrdiff_t run = t.run;
         const float* b = t.b;
@@ -343,13 +351,13 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
             for (int inner = 0; inner < t.inner; ++inner) {
                 begin_rows(static_cast<std::size_t>(outer) * t.outer_step +
                            static_cast<std::size_t>(inner) * t.inner_step);
-                add_neighbours<Arch>(sums, a, b, run, fetch);
+                add_neighbours<Arch, half>(sums, a, b, run, fetch);
                 b += run * (vectors * lanes<Arch>);
             }
             b += static_cast<std::ptrdiff_t>(t.skipped_of_b) * (vectors * lanes<Arch>);
         }
     }
-    finish<Arch>(t, sums);
+    finish<Arch, half>(t, sums);
 }
 
 /// Computes a tile for an A that is stored transposed: its rows are neighbours. The steps of the depth may be too long
@@ -394,156 +402,9 @@ void tile_transposed(TileArgs const& t) noexcept {
 using TileKernel = void (*)(TileArgs const&, const float* const*, Fetch) noexcept;
 
 /// The tile kernels of 1 to most_rows rows: entry [rows - 1].
-template <class Arch, int vectors>
+template <class Arch, int vectors, bool half = false>
 inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i...>) {
-    return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors>...};
+    return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors, half>...};
 }(std::make_integer_sequence<int, most_rows<Arch, vectors>>{});
-
-/// Calls work(integral_constant) with the number of vectors in a panel of `width` floats.
-template <class Arch, int vectors = panel_vectors<Arch>, class Work>
-PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
-    if constexpr (vectors == 1) {
-        work(std::integral_constant<int, 1>{});
-    } else {
-        if (width == vectors * lanes<Arch>) return work(std::integral_constant<int, vectors>{});
-        with_vectors<Arch, vectors - 1>(width, work);
-    }
-}
-
-/// The offsets of a walk of short runs, such as the taps of an image of three channels.
-class Places {
-public:
-    /// Returns whether computing the offsets pays: the runs are short, and enough tiles share the offsets.
-    template <class Arch>
-    [[nodiscard]] static bool pay(TileArgs const& t, int tiles) {
-        constexpr int short_run = multiplies_by_lane<Arch> ? 4 : 32;
-        return t.outer * t.inner > 1 && t.skipped_of_b == 0 && t.run < short_run && t.outer * t.inner * t.run <= most &&
-               tiles >= 4;
-    }
-    [[nodiscard]] const std::ptrdiff_t* of(TileArgs const& t) {
-        std::ptrdiff_t* to = places_;
-        for (int outer = 0; outer < t.outer; ++outer) {
-            for (int inner = 0; inner < t.inner; ++inner) {
-                const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(outer) * t.outer_step +
-                                                               static_cast<std::size_t>(inner) * t.inner_step);
-                for (int i = 0; i < t.run; ++i) *to++ = first + i;
-            }
-        }
-        return places_;
-    }
-
-private:
-    static constexpr int most = 192;
-    std::ptrdiff_t places_[most];
-};
-
-/// Multiplies rows [first, last) of A with one panel, in tiles of nearly equal height: 49 rows are 4 x 6 + 5 x 5
-/// instead of 8 x 6 + 1.
-template <class Arch, int vectors>
-void multiply_rows(TileArgs t, int first, int last) noexcept {
-    constexpr int most = most_rows<Arch, vectors>;
-    const int rows = last - first, tiles = (rows + most - 1) / most;
-    t.c += static_cast<std::size_t>(first) * t.c_stride;
-    if (t.row_bias != nullptr) t.row_bias += first;
-    if (t.residual != nullptr) t.residual += static_cast<std::size_t>(first) * t.c_stride;
-    // Rows at equal distances throughout: the end of an image's row is no exception.
-    if (t.row_step == static_cast<std::size_t>(t.row_length) * t.a_stride) {
-        t.row_length = std::numeric_limits<int>::max();
-    }
-    int column = first % t.row_length;
-    const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
-    const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
-    const float* rows_of_a[most];
-    // Each tile prefetches its share of the floats that the product reads.
-    const std::size_t depth = static_cast<std::size_t>(t.outer * t.inner * t.run);
-    const float* const end = t.b + depth * static_cast<std::size_t>(vectors * lanes<Arch>);
-    Fetch fetch{t.b, 0};
-    if (t.fetch_end > end) {
-        const std::size_t width = std::min(static_cast<std::size_t>(t.fetch_end - end) / depth,
-                                           static_cast<std::size_t>(vectors * lanes<Arch>));
-        fetch = {end, width / static_cast<std::size_t>(tiles)};
-    } else if (t.later_floats > 0) {
-        const std::size_t steps = depth * static_cast<std::size_t>(tiles);
-        fetch = {t.later, (t.later_floats + steps - 1) / steps};
-    }
-    Places places;
-    if (Places::pay<Arch>(t, tiles)) t.places = places.of(t);
-    for (int i = 0; i < tiles; ++i) {
-        const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
-        for (int row = 0; row < count; ++row) {
-            rows_of_a[row] = next;
-            next += t.a_stride;
-            if (++column == t.row_length) {
-                row_of_image += t.row_step;
-                next = row_of_image;
-                column = 0;
-            }
-        }
-        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a, fetch);
-        fetch.at += fetch.step * depth;
-        t.c += static_cast<std::size_t>(count) * t.c_stride;
-        if (t.row_bias != nullptr) t.row_bias += count;
-        if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
-    }
-}
-
-/// The floats of a panel that stay in L2 beside as many prefetched ones.
-inline constexpr int part_floats = l2_floats / 16 * 3;
-/// Those that stay in L1 beside rows of A.
-inline constexpr int near_part_floats = 8 << 10;
-
-/// Multiplies rows [first, last) of A with one panel that is `width` floats wide. A panel too large for L2 is taken in
-/// parts, whose sums are added up in C. The parts do not depend on the number of rows, so that the bits do not depend
-/// on how rows are divided among threads.
-template <class Arch>
-void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
-    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        const int depth = t.outer * t.inner * t.run, most = t.near_parts ? near_part_floats : part_floats,
-                  parts = (depth * width + most - 1) / most;
-        if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
-        TileArgs part = t;
-        int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
-        const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
-        // Nothing is passed over within a kernel row.
-        if (t.outer == 1) part.skipped_of_b = 0;
-        const int whole = *split, size = (whole + parts - 1) / parts;
-        part.later_floats = t.later_floats / static_cast<std::size_t>(parts);
-        for (int begin = 0; begin < whole; begin += size) {
-            const bool last_part = begin + size >= whole;
-            *split = last_part ? whole - begin : size;
-            part.a = t.a + static_cast<std::size_t>(begin) * step;
-            part.accumulate = t.accumulate || begin > 0;
-            part.row_bias = last_part ? t.row_bias : nullptr;
-            part.column_bias = last_part ? t.column_bias : nullptr;
-            part.residual = last_part ? t.residual : nullptr;
-            part.clamp = last_part ? t.clamp : Clamp{};
-            multiply_rows<Arch, vectors>(part, first, last);
-            part.b += static_cast<std::size_t>(part.outer * (part.inner * part.run + part.skipped_of_b)) *
-                      static_cast<std::size_t>(width);
-            if (part.later_floats > 0) part.later += part.later_floats;
-        }
-    });
-}
-
-/// Multiplies a transposed A with one panel. It needs fewer kernels: full tiles, then halves, pairs and single rows.
-template <class Arch>
-void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
-    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        constexpr int most = most_rows<Arch, vectors>;
-        const auto run = [&]<int count>(std::integral_constant<int, count>) {
-            for (; rows >= count; rows -= count) {
-                tile_transposed<Arch, count, vectors>(t);
-                t.a += count;
-                t.c += static_cast<std::size_t>(count) * t.c_stride;
-                if (t.row_bias != nullptr) t.row_bias += count;
-                if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
-            }
-        };
-        run(std::integral_constant<int, most>{});
-        run(std::integral_constant<int, most / 2>{});
-        run(std::integral_constant<int, 2>{});
-        run(std::integral_constant<int, 1>{});
-    });
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI::gemm

@@ -32,6 +32,7 @@ struct PrimitiveEntry {
     Pass pass;
     bool whole_batch;
     bool fuses_epilogue, bounds_summand, strided_output, by_rows;
+    bool packs_for_any_size;
     bool mixes_pixels;
     Precision precision;
     double error_bound;
@@ -45,7 +46,8 @@ struct PrimitiveEntry {
     void (*repack)(ConvShape const&, KernelView, float* dst, ExecutorRef) = nullptr;
     /// Computes one image, or all images if whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
-    Work (*work)(ConvShape const&, int images) = nullptr;
+    /// Returns the work of a run on so many threads.
+    Work (*work)(ConvShape const&, int images, int threads) = nullptr;
 };
 
 /// An op compiled for one Arch and layout, behind function pointers. run is null if the layer has no op (an input, a
@@ -58,6 +60,8 @@ struct OpEntry {
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+    /// Returns a shape that is equal for inputs for which pack writes the same; null: the input's own.
+    Shape (*packed_for)(AnyLayer const&, Shape) = nullptr;
     /// The number of outputs that form a part of the packed weights independent of the others; 0 if there are no such
     /// parts.
     std::size_t outputs_apart = 0;
@@ -142,8 +146,9 @@ struct Kernels {
     std::span<const LayoutEntry> layouts;
     std::span<const TransformEntry> transforms;
     std::string_view arch;
-    /// Returns the speeds of the machine with that Arch, measured at the first call.
-    Machine const& (*machine)() = nullptr;
+    /// Returns the speeds of the machine with that Arch for a run on so many threads, measured at the first call: those
+    /// of several threads together at the first that names several.
+    Machine const& (*machine)(int threads) = nullptr;
 
     /// Returns the position of a primitive. Throws error, listing the ids, if there is none of that id.
     [[nodiscard]] std::size_t find(std::string_view id) const {

@@ -23,20 +23,27 @@ template <Layout From, Layout To>
 [[nodiscard]] OpCounts transform_work(Shape shape) {
     const auto size = static_cast<double>(shape.size());
     const double bytes = 8 * size;
-    if (same_placement<From, To>(shape)) return {.operations = size, .bytes = bytes, .form = "copy"};
+    if (same_placement<From, To>(shape)) return {.operations = size, .bytes = bytes, .blocks = 1, .form = "copy"};
     if constexpr (tensor::moves_rows<From, To>) {
-        return {.operations = size, .rows = 1.0 * shape.c * shape.h, .bytes = bytes, .form = "rows"};
+        return {.operations = size,
+                .rows = 1.0 * shape.c * shape.h,
+                .bytes = bytes,
+                .blocks = 1.0 * shape.h,
+                .form = "rows"};
     } else if constexpr (tensor::transposes<From, To>) {
         const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
                    w = static_cast<std::size_t>(shape.w);
         constexpr bool planes = std::same_as<From, chw> || std::same_as<To, chw>;
         const std::size_t matrices = planes ? 1 : h, pixels = planes ? h * w : w;
-        if (c == 3) return {.operations = size, .bytes = bytes, .form = "three"};
-        if constexpr (std::same_as<To, hwc>) {
-            return transpose_counts(matrices, c, pixels, c, {"to_hwc", "to_hwc_aliased", "to_hwc_far"});
-        } else {
-            return transpose_counts(matrices, pixels, c, pixels, {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
+        constexpr bool to_hwc = std::same_as<To, hwc>;
+        OpCounts counts{.operations = size, .bytes = bytes, .form = "three"};
+        if (c != 3) {
+            counts = to_hwc ? transpose_counts(matrices, c, pixels, c, {"to_hwc", "to_hwc_aliased", "to_hwc_far"})
+                            : transpose_counts(matrices, pixels, c, pixels,
+                                               {"from_hwc", "from_hwc_aliased", "from_hwc_far"});
         }
+        counts.blocks = static_cast<double>(planes ? tensor::transpose_blocks(to_hwc ? pixels : c) : h);
+        return counts;
     } else if constexpr (requires { To::template transform_counts<From>(shape, To::name); }) {
         return To::template transform_counts<From>(shape, To::name);
     } else if constexpr (requires { From::template transform_counts<To>(shape, To::name); }) {

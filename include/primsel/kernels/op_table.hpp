@@ -19,6 +19,18 @@ inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
 namespace kernels::detail {
+/// The packed_for of the first of these kernels that has one; null if none has.
+template <class Params, class Kernel, class... Others>
+constexpr auto packed_for_of() -> decltype(OpEntry::packed_for) {
+    if constexpr (requires(Params const& params, Shape input) { Kernel::packed_for(params, input); }) {
+        return
+            [](AnyLayer const& layer, Shape input) { return Kernel::packed_for(*std::get_if<Params>(&layer), input); };
+    } else if constexpr (sizeof...(Others) > 0) {
+        return packed_for_of<Params, Others...>();
+    } else {
+        return nullptr;
+    }
+}
 /// The op of a layer in a layout that is not strided, if there is one.
 template <class Params, class Arch, Layout L, bool compiled>
 constexpr OpEntry make_op_entry_in() {
@@ -57,6 +69,7 @@ constexpr OpEntry make_op_entry_in() {
                         Narrow::template pack<L>(params, input, weights, dst);
                     }
                 };
+                entry.packed_for = packed_for_of<Params, Narrow, Op<Params>>();
                 if constexpr (requires { Narrow::outputs_apart; }) entry.outputs_apart = Narrow::outputs_apart;
             }
         }
@@ -94,6 +107,7 @@ constexpr OpEntry make_op_entry() {
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
                 Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
             };
+            entry.packed_for = packed_for_of<Params, Op<Params>>();
             if constexpr (requires { Op<Params>::outputs_apart; }) entry.outputs_apart = Op<Params>::outputs_apart;
         }
     }

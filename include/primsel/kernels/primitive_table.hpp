@@ -40,6 +40,7 @@ constexpr PrimitiveEntry make_entry() {
                              .bounds_summand = Traits::bounds_summand(),
                              .strided_output = Traits::strided_output(),
                              .by_rows = Traits::by_rows(),
+                             .packs_for_any_size = Traits::packs_for_any_size(),
                              .mixes_pixels = Traits::mixes_pixels(),
                              .precision = Traits::precision(),
                              .error_bound = Traits::error_bound(),

@@ -96,11 +96,23 @@ private:
         const auto each = [&args](auto const& function) {
             const float* src = args.src[0];
             float* dst = args.dst;
-            op::detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
-                                           [=](std::size_t at, std::size_t n) {
-                                               const V x = op::detail::load_up_to<Arch>(src + at, n);
-                                               op::detail::store_up_to<Arch>(dst + at, function(x), n);
-                                           });
+            op::detail::for_ranges(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch), 1,
+                                   [=](std::size_t at, std::size_t last) {
+                                       // A local copy stays in registers, although dst might alias it.
+                                       const auto apply = function;
+                                       // g++ loads each constant of a long function again for every pass of this loop.
+                                       for (; on_arm && at + 4 * V::size <= last; at += 4 * V::size) {
+                                           V x[4];
+                                           op::detail::load_four<Arch>(src + at, x);
+                                           PRIMSEL_UNROLL
+                                           for (V& one : x) one = apply(one);
+                                           op::detail::store_four<Arch>(dst + at, x);
+                                       }
+                                       for (; at < last; at += V::size) {
+                                           const V x = op::detail::load_up_to<Arch>(src + at, last - at);
+                                           op::detail::store_up_to<Arch>(dst + at, apply(x), last - at);
+                                       }
+                                   });
         };
         const auto held = [&each](Clamp bounds) {
             each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });

@@ -111,7 +111,7 @@ private:
                     return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
                 });
             case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
-                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
+                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch, false>(-(x * x)); });
             case ActivationKind::softplus:
                 return each([](V const& x, V const& dy) { return quotient<Arch>(dy, V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::silu:
@@ -149,7 +149,8 @@ private:
                 return each([](V const& x, V const& dy) {
                     const V share =
                         V(0.5F) * (V(1.0F) + op::detail::error_function<Arch>(x * V(op::detail::root_of_half)));
-                    return dy * fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch>(V(-0.5F) * x * x), share);
+                    return dy *
+                           fma<Arch>(x * V(op::detail::density_at_zero), exp<Arch, false>(V(-0.5F) * x * x), share);
                 });
             case ActivationKind::sin:
                 return each([](V const& x, V const& dy) { return dy * op::detail::sine<Arch, 1>(x); });

@@ -96,6 +96,16 @@ struct Op<ConvTransposeParams> {
         return sizes.groups * sizes.blocks * sizes.block_floats();
     }
 
+    /// The channels, and numbers of the form that an image of this size takes.
+    [[nodiscard]] static Shape packed_for(ConvTransposeParams const& params, Shape input) {
+        if (is_narrow(params, input)) {
+            Shape form = packed_for(exchanged_axes(params), op::detail::exchanged(input));
+            form.h = 2;
+            return form;
+        }
+        return {.c = input.c, .h = 1, .w = Products(params, input, params.output({&input, 1})).pay ? 2 : 1};
+    }
+
     template <StridedLayout L>
         requires std::same_as<L, chw>
     static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
@@ -361,7 +371,7 @@ private:
         const auto taps = static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w),
                    channels = static_cast<std::size_t>(out.c);
         // Some rows of a channel at a time: a multiple of the stride, as rows that are so far apart have the same taps.
-        const int band = (static_cast<int>(op::detail::block_floats) / out.w / params.stride.h + 1) * params.stride.h;
+        const int band = (static_cast<int>(op_block_floats) / out.w / params.stride.h + 1) * params.stride.h;
         const auto bands = static_cast<std::size_t>((out.h + band - 1) / band);
         op::detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * bands,
                                out.pixels() / bands * taps / 4,

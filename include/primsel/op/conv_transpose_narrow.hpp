@@ -1,4 +1,4 @@
-// Transposed convolutions in hwc_u8, hwc_bf16 and hwc_f16.
+// Transposed convolutions in hwc_u8 and hwc_bf16.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -7,7 +7,6 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/core/work.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
-#include <primsel/gemm/f16_rows.hpp>
 #include <primsel/gemm/int8_weights.hpp>
 #include <primsel/gemm/u8s8_rows.hpp>
 #include <primsel/layer/conv.hpp>
@@ -41,13 +40,7 @@ template <op::detail::NarrowLayout L>
 struct OpIn<ConvTransposeParams, L> {
     static constexpr Precision precision = L::precision;
     /// As those of convolutions.
-    static constexpr double error_bound = [] {
-        if constexpr (ShortFloatLayout<L>) {
-            return 7.68 * element_of<L>::rounding;
-        } else {
-            return 0.1;
-        }
-    }();
+    static constexpr double error_bound = std::same_as<L, hwc_u8> ? 0.1 : 7.68 * bfloat16::rounding;
 
     template <class Arch>
     [[nodiscard]] static OpCounts work(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape output) {
@@ -75,6 +68,10 @@ struct OpIn<ConvTransposeParams, L> {
         const std::size_t rows = of_bytes ? 2 : 1;  // biases and scales
         if (sizes.is_single()) return bytes_of_floats((rows + sizes.taps) * L::pixel(params.k));
         return bytes_of_floats(sizes.tail() + sizes.panels() * panel * (rows + (of_bytes ? sizes.taps : 0)));
+    }
+
+    [[nodiscard]] static Shape packed_for(ConvTransposeParams const&, Shape input) {
+        return {.c = input.c, .h = 1, .w = 1};
     }
 
     template <Layout>
@@ -116,9 +113,7 @@ struct OpIn<ConvTransposeParams, L> {
 private:
     static constexpr bool of_bytes = std::same_as<L, hwc_u8>;
     using Element = element_of<L>;
-    using Rows =
-        std::conditional_t<of_bytes, gemm::U8S8Rows,
-                           std::conditional_t<std::same_as<element_of<L>, bfloat16>, gemm::Bf16Rows, gemm::F16Rows>>;
+    using Rows = std::conditional_t<of_bytes, gemm::U8S8Rows, gemm::Bf16Rows>;
     using Weight = std::remove_cvref_t<decltype(*Rows{}.b)>;
     using Factor = std::remove_cvref_t<decltype(*Rows{}.a)>;  // wider than the elements without dot products of four
     using Sum = typename Rows::Sum;

@@ -47,6 +47,10 @@ struct Op<DenseRowsParams> {
     [[nodiscard]] static std::size_t packed_floats(DenseRowsParams const& params, Shape input) {
         return floats_for_bytes(Rows::packed_bytes(params, input));
     }
+    /// Every row meets the same weights.
+    [[nodiscard]] static Shape packed_for(DenseRowsParams const&, Shape input) {
+        return {.c = 1, .h = 1, .w = input.w};
+    }
     template <StridedLayout L>
         requires std::same_as<L, chw>
     static void pack(DenseRowsParams const& params, Shape input, OpWeights const& weights, float* dst) {

@@ -22,7 +22,7 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
     const auto h = static_cast<std::size_t>(in.h), w = static_cast<std::size_t>(in.w);
     const float* src = args.src[0];
     float* dst = args.dst;
-    if (from.w != 1) {
+    if (!pools_planes<Arch> || from.w != 1) {
         const PoolAxis axis{in.w, in.w, 1, 0, 0, false};
         const std::size_t group = 4 * lanes<Arch>, groups = (channels + group - 1) / group;
         for_ranges(args.executor, images * groups, group * in.pixels(), [=](std::size_t first, std::size_t last) {
@@ -31,27 +31,29 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
                 const OutputRow row{.window = {src + image * in.size() + c, h, from.h},
                                     .counted = static_cast<float>(in.h),
                                     .dst = dst + image * channels + c};
-                pool_pixels<Arch, Reduction>(axis, row, channels, std::min(group, channels - c), 1);
+                pool_pixels<Arch, Reduction>(axis, {&row, 1}, channels, std::min(group, channels - c), 1);
             }
         });
         return;
     }
-    const auto pixels = static_cast<double>(in.pixels());
-    if (from.h == w && from.c == in.pixels()) {
-        for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
-            reduce_contiguous<Arch, Reduction>(src + first * in.pixels(), last - first, in.pixels(), pixels,
-                                               dst + first);
-        });
-        return;
-    }
-    for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
-        std::size_t image = first / channels, c = first % channels;
-        for (std::size_t item = first; item < last; ++item) {
-            const float* channel = src + image * in.size() + c * from.c;
-            dst[item] = reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
-            if (++c == channels) c = 0, ++image;
+    if constexpr (pools_planes<Arch>) {
+        const auto pixels = static_cast<double>(in.pixels());
+        if (from.h == w && from.c == in.pixels()) {
+            for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+                reduce_contiguous<Arch, Reduction>(src + first * in.pixels(), last - first, in.pixels(), pixels,
+                                                   dst + first);
+            });
+            return;
         }
-    });
+        for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+            std::size_t image = first / channels, c = first % channels;
+            for (std::size_t item = first; item < last; ++item) {
+                const float* channel = src + image * in.size() + c * from.c;
+                dst[item] = reduce_rows<Arch, Reduction>({channel, h, from.h}, w, pixels);
+                if (++c == channels) c = 0, ++image;
+            }
+        });
+    }
 }
 
 }  // namespace op::detail

@@ -1,4 +1,4 @@
-// Layers that run alike in hwc_u8, hwc_bf16 and hwc_f16: those that move elements, and those that combine them as
+// Layers that run alike in hwc_u8 and hwc_bf16: those that move elements, and those that combine them as
 // floats.
 #pragma once
 

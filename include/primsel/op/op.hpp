@@ -26,19 +26,29 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - std::size_t packed_floats(params, input shape): the floats that pack writes;
 /// - void pack<L>(params, input shape, weights, dst): for the same L as run, the same for every Arch; writes all of
 /// dst.
+/// If pack does not need the whole input shape, it also has
+/// - Shape packed_for(params, input shape): equal for inputs for which pack writes the same.
 template <class Params>
 struct Op;
 
 /// An op's kernel for a layout L that is not strided: run<Arch>, work<Arch> and in_place, as in Op; in_place may be
 /// missing. It writes also what the layout has between elements. An op with weights has
 /// - Precision precision, double error_bound, as a Primitive;
-/// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op.
+/// - std::size_t packed_bytes(params, input shape) and void pack<L>(params, input shape, weights, dst), as in Op;
+/// packed_for is that of Op if it has none.
 ///
 /// Or a kernel of which the weights or products alone have elements like those of L. Its inputs and result are floats
 /// in the strided layout `tensors`; it packs for that layout, and also has a std::string_view id. Without weights and
 /// with the precision int8 it rounds its inputs to the bytes of their ranges. Either may have scratch_floats, as in Op.
 template <class Params, class L>
 struct OpIn;
+
+/// True if an op compiled for the Arch gets one image at a time, which Arch::one_image says.
+template <class Arch>
+inline constexpr bool one_image = requires { requires Arch::one_image; };
+/// False if the pools compiled for the Arch get no images whose rows are contiguous, which Arch::no_planes says.
+template <class Arch>
+inline constexpr bool pools_planes = !requires { requires Arch::no_planes; };
 
 /// True if the op has weights.
 template <class Params>

@@ -27,21 +27,23 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     if (from.w != 1 && from.c == 1 && is_separated<Arch>(across, std::min(down.size, down.in), out.c)) {
         return pool_each_axis<Arch, Reduction>(down, across, args);
     }
-    const auto of_plane = is_small<Arch>(down, across)
-                              ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
-                          : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
-                                                                  : nullptr;
-    if (from.w == 1 && of_plane != nullptr) {
-        return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
-                          out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
-                              const auto channels = static_cast<std::size_t>(out.c);
-                              for (std::size_t item = begin; item < end; ++item) {
-                                  const std::size_t image = item / channels, c = item % channels;
-                                  const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
-                                                          dst + image * out.size() + c * to.c, to.h};
-                                  of_plane(down, across, plane, out.h, out.w);
-                              }
-                          });
+    if constexpr (pools_planes<Arch>) {
+        const auto of_plane = is_small<Arch>(down, across)
+                                  ? across.size == 3 ? &pool_small<Arch, Reduction, 3> : &pool_small<Arch, Reduction, 5>
+                              : is_sliding<Arch>(down, across, out.w) ? &pool_sliding<Arch, Reduction>
+                                                                      : nullptr;
+        if (from.w == 1 && of_plane != nullptr) {
+            return for_ranges(args.executor, static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(out.c),
+                              out.pixels(), [=, src = args.src[0], dst = args.dst](std::size_t begin, std::size_t end) {
+                                  const auto channels = static_cast<std::size_t>(out.c);
+                                  for (std::size_t item = begin; item < end; ++item) {
+                                      const std::size_t image = item / channels, c = item % channels;
+                                      const PooledPlane plane{src + image * in.size() + c * from.c, from.h,
+                                                              dst + image * out.size() + c * to.c, to.h};
+                                      of_plane(down, across, plane, out.h, out.w);
+                                  }
+                              });
+        }
     }
     for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
         constexpr int several = 16;
@@ -58,11 +60,13 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
                            .dst = dst + range.image * out.size() + c * to.c + h * to.h};
             }
             const std::span<const OutputRow> some(rows, static_cast<std::size_t>(count));
-            if (from.w == 1) {
-                pool_columns<Arch, Reduction>(across, some, out.w);
-            } else {
-                for (OutputRow const& row : some) pool_pixels<Arch, Reduction>(across, row, from.w, from.w, out.w);
+            if constexpr (pools_planes<Arch>) {
+                if (from.w == 1) {
+                    pool_columns<Arch, Reduction>(across, some, out.w);
+                    continue;
+                }
             }
+            pool_pixels<Arch, Reduction>(across, some, from.w, from.w, out.w);
         }
     });
 }

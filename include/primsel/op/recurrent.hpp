@@ -82,6 +82,10 @@ struct Op<RecurrentParams> {
     [[nodiscard]] static std::size_t packed_floats(RecurrentParams const& params, Shape input) {
         return params.reads_weights ? 0 : floats_of_parts(params, Extents(params, input));
     }
+    /// Every step of every sequence meets the same weights.
+    [[nodiscard]] static Shape packed_for(RecurrentParams const&, Shape input) {
+        return {.c = 1, .h = 1, .w = input.w};
+    }
     template <StridedLayout L>
         requires std::same_as<L, chw>
     static void pack(RecurrentParams const& params, Shape input, OpWeights const& weights, float* dst) {

@@ -223,7 +223,7 @@ struct Op<ResizeParams> {
                                       : ""};
         }
         const std::size_t row_floats = width * (together ? static_cast<std::size_t>(output.c) : 1),
-                          ranges = output.size() / std::max(op::detail::block_floats, row_floats) + 1;
+                          ranges = output.size() / std::max(op_block_floats, row_floats) + 1;
         const double places = 20.0 * static_cast<double>(ranges * (width + vector));
         if (!nearest && across.stays()) {
             OpCounts counts = op::detail::row_counts<Arch>(output.size() / row_floats, row_floats, 3);

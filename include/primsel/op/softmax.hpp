@@ -82,13 +82,13 @@ private:
         constexpr std::size_t width = lanes<Arch>;
         V top(lowest);
         for (std::size_t c = 0; c < count; c += width) {
-            top = max<Arch>(top, op::detail::load_up_to<Arch>(src + c, count - c, lowest));
+            top = larger<Arch>(top, op::detail::load_up_to<Arch>(src + c, count - c, lowest));
         }
         top = V(op::detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
         const V powers =
             op::detail::reduce_terms<Arch, op::detail::Average>((count + width - 1) / width, [=](std::size_t i) {
                 const std::size_t c = i * width;
-                const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+                const V power = exp<Arch, false>(op::detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
                 op::detail::store_up_to<Arch>(dst + c, power, count - c);
                 return power;
             });
@@ -113,14 +113,14 @@ private:
                     const float* from = src + line * count;
                     V even = op::detail::load_up_to<Arch>(from, count, lowest), odd = even;
                     for (std::size_t c = width; c < count; c += 2 * width) {
-                        odd = max<Arch>(odd, op::detail::load_up_to<Arch>(from + c, count - c, lowest));
+                        odd = larger<Arch>(odd, op::detail::load_up_to<Arch>(from + c, count - c, lowest));
                         if (c + width >= count) break;
-                        even =
-                            max<Arch>(even, op::detail::load_up_to<Arch>(from + c + width, count - c - width, lowest));
+                        even = larger<Arch>(even,
+                                            op::detail::load_up_to<Arch>(from + c + width, count - c - width, lowest));
                     }
-                    result[0] = max<Arch>(even, odd);
+                    result[0] = larger<Arch>(even, odd);
                 },
-                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = max<Arch>(low[0], high[0]); },
+                [](V(&low)[1], V const(&high)[1]) PRIMSEL_INLINE_LAMBDA { low[0] = larger<Arch>(low[0], high[0]); },
                 [&top](std::size_t, std::size_t, V const(&result)[1]) { store<Arch>(top, result[0]); });
             op::detail::for_folded_rows<Arch, 1>(
                 n,
@@ -130,7 +130,8 @@ private:
                     const V largest(top[line]);
                     V even(0.0F), odd(0.0F);
                     const auto power = [=](std::size_t c, std::size_t rest) PRIMSEL_INLINE_LAMBDA {
-                        const V value = exp<Arch>(op::detail::load_up_to<Arch>(from + c, rest, lowest) - largest);
+                        const V value =
+                            exp<Arch, false>(op::detail::load_up_to<Arch>(from + c, rest, lowest) - largest);
                         op::detail::store_up_to<Arch>(to + c, value, rest);
                         return value;
                     };
@@ -193,14 +194,14 @@ private:
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
-                store<Arch>(top + i, max<Arch>(load<Arch>(top + i),
-                                               op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
+                store<Arch>(top + i, larger<Arch>(load<Arch>(top + i),
+                                                  op::detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
             }
         }
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
-                const V power =
-                    exp<Arch>(op::detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
+                const V power = exp<Arch, false>(op::detail::load_up_to<Arch>(src + c * inner + i, lines - i) -
+                                                 load<Arch>(top + i));
                 op::detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
                 store<Arch>(sum + i, load<Arch>(sum + i) + power);
             }
@@ -232,10 +233,10 @@ private:
         const std::size_t step = overlaps ? width : inner, n = overlaps ? width : lines;
         V top(lowest);
         for (std::size_t i = 0; i < count; ++i) {
-            top = max<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
+            top = larger<Arch>(top, op::detail::load_up_to<Arch>(src + i * inner, lines));
         }
         const V sum = op::detail::reduce_terms<Arch, op::detail::Average>(count, [=](std::size_t i) {
-            const V power = exp<Arch>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            const V power = exp<Arch, false>(op::detail::load_up_to<Arch>(src + i * inner, lines) - top);
             op::detail::store_up_to<Arch>(powers + i * step, power, n);
             return power;
         });

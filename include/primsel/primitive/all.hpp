@@ -16,6 +16,7 @@
 #include <primsel/primitive/mec.hpp>
 #include <primsel/primitive/winograd.hpp>
 #include <primsel/primitive/winograd_line.hpp>
+#include <primsel/primitive/winograd_stem.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -68,7 +69,8 @@ using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Prim
 using OtherPrimitives =
     TypeList<DirectHwc, DirectChwHwc, DirectChw, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win,
              Winograd<6, 3, 16>, WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
+             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
+             StridedWinograd<2, 16>, StridedWinograd<4, 16>, WinogradStem<4, 7, 2>, WinogradStem<4, 11, 4>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 

@@ -19,7 +19,7 @@ public:
     static constexpr Family family = Family::conv_1x1;
     using in_layout = std::conditional_t<traits::patches_depth_major, chw, hwc>;
     using out_layout = typename traits::out_layout;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.fh != 1 || s.fw != 1) return Support::no("needs a 1x1 kernel");
@@ -49,8 +49,9 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        return traits::template products_work<G, Arch>(s, 4.0 * static_cast<double>(s.in_pixels()) * s.group_c());
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
+        return traits::template products_work<G, Arch>(s, threads,
+                                                       4.0 * static_cast<double>(s.in_pixels()) * s.group_c());
     }
 };
 

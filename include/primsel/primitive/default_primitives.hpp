@@ -16,6 +16,7 @@
 #include <primsel/primitive/mec.hpp>
 #include <primsel/primitive/winograd.hpp>
 #include <primsel/primitive/winograd_line.hpp>
+#include <primsel/primitive/winograd_stem.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -57,7 +58,11 @@ struct ChosenPrimitives<16> {
         WinogradLine<4, 3, 16, KernelForm::row>,
         WinogradLine<4, 3, 16, KernelForm::column>,
         WinogradLine<2, 7, 16, KernelForm::row>,
-        WinogradLine<2, 7, 16, KernelForm::column>>;
+        WinogradLine<2, 7, 16, KernelForm::column>,
+        StridedWinograd<2, 16>,
+        StridedWinograd<4, 16>,
+        WinogradStem<4, 7, 2>,
+        WinogradStem<4, 11, 4>>;
 };
 template <>
 struct ChosenPrimitives<8> {
@@ -90,7 +95,11 @@ struct ChosenPrimitives<8> {
         WinogradLine<4, 3, 16, KernelForm::row>,
         WinogradLine<4, 3, 16, KernelForm::column>,
         WinogradLine<2, 7, 16, KernelForm::row>,
-        WinogradLine<2, 7, 16, KernelForm::column>>;
+        WinogradLine<2, 7, 16, KernelForm::column>,
+        StridedWinograd<2, 16>,
+        StridedWinograd<4, 16>,
+        WinogradStem<4, 7, 2>,
+        WinogradStem<4, 11, 4>>;
 };
 template <>
 struct ChosenPrimitives<4> {
@@ -126,7 +135,11 @@ struct ChosenPrimitives<4> {
         WinogradLine<4, 3, 16, KernelForm::row>,
         WinogradLine<4, 3, 16, KernelForm::column>,
         WinogradLine<2, 7, 16, KernelForm::row>,
-        WinogradLine<2, 7, 16, KernelForm::column>>;
+        WinogradLine<2, 7, 16, KernelForm::column>,
+        StridedWinograd<2, 16>,
+        StridedWinograd<4, 16>,
+        WinogradStem<4, 7, 2>,
+        WinogradStem<4, 11, 4>>;
 };
 }  // namespace primitive::detail
 

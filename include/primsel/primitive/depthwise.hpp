@@ -27,11 +27,17 @@ struct DepthwiseHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true, packs_for_any_size = true;
     using Blocks = primitive::detail::DepthwiseBlocks<primitive::detail::FloatPixels>;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return primitive::detail::depthwise_supports(s);
+    }
+
+    /// Returns the bit of TileSet::depthwise that the layer needs, in floats as in shorter types; 0 if it needs none.
+    template <class Arch>
+    [[nodiscard]] static unsigned block(ConvShape const& s) {
+        return Blocks::supports<Arch>(s) ? Blocks::block(s) : 0;
     }
 
     /// Packs the weights of all kernels, tap after tap.
@@ -66,12 +72,19 @@ struct DepthwiseHwc {
                      out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
         Work work;
         if (s.k != s.c)
-            work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
+            work.add({.rate = Rate::scalar,
+                      .operations = image / 4,
+                      .bytes = 2 * image,
+                      .working_set = image,
+                      .blocks = 1.0 * s.h,
+                      .loops = 1});
         if (Blocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
                              .operations = Blocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
-                             .working_set = image + out});
+                             .working_set = image + out,
+                             .blocks = static_cast<double>(Blocks::count<Arch>(s)),
+                             .loops = 1});
         }
         // Parts of vectors cost as much as whole ones. A multiply-add of a tap loads its input and, for few pixels, its
         // weight: on a Xeon it takes 3.5 times as long as at the FMA peak.
@@ -79,7 +92,9 @@ struct DepthwiseHwc {
         return work.add({.rate = Rate::gemm,
                          .operations = 3.5 * s.operations() / s.k * columns,
                          .bytes = image + 2 * out,
-                         .working_set = image + out});
+                         .working_set = image + out,
+                         .blocks = 1.0 * s.out_h(),
+                         .loops = 1});
     }
 
 private:
@@ -164,11 +179,14 @@ private:
             .add({.rate = Rate::gemm,
                   .operations = slot * s.c * planes.copy_slots(),
                   .bytes = in,
-                  .working_set = in + out})
+                  .working_set = in + out,
+                  .blocks = 1.0 * s.groups})
             .add({.rate = Rate::gemm,
                   .operations = slot * s.k * planes.kernel_slots(),
                   .bytes = 2 * out,
-                  .working_set = in + out});
+                  .working_set = in + out,
+                  .blocks = 1.0 * s.groups,
+                  .loops = 1});
     }
 };
 

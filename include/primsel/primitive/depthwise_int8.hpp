@@ -73,7 +73,7 @@ struct DepthwiseInt8 {
     static constexpr Family family = Family::other;
     using in_layout = hwc_u8;
     using out_layout = hwc_u8;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
     static constexpr Precision precision = Precision::int8;
     static constexpr double error_bound = 0.1;
     using Pixels = primitive::detail::DepthwisePixels<primitive::detail::U8Pixels>;
@@ -123,15 +123,17 @@ struct DepthwiseInt8 {
     [[nodiscard]] static Work work(ConvShape const& s) {
         const auto image = static_cast<double>(hwc_u8::size(s.in_shape())),
                    out = static_cast<double>(hwc_u8::size(s.out_shape()));
-        Phase phase{.bytes = image + 2 * out, .working_set = image + out};
+        Phase phase{.bytes = image + 2 * out, .working_set = image + out, .loops = 1};
         if (!with_vectors<Arch>(s, [&]<int bytes>(std::integral_constant<int, bytes>) {
                 phase.rate = Rate::registers;
                 phase.operations = primitive::detail::DepthwiseBytes<bytes>::operations(s);
                 phase.narrow = 4.0 * lanes<Arch> / bytes;
+                phase.blocks = 1.0 * row_blocks(s) * vectors<bytes>(s);
             })) {
             // Three instructions make floats of an input, which serves about as many outputs as a third of the taps.
             const double taps = s.taps(), conversions = (2 * taps + 5) / (taps + 5);
             phase.rate = Rate::gemm, phase.operations = conversions * Pixels::operations<Arch>(s);
+            phase.blocks = Pixels::blocks<Arch>(s);
         }
         return Work{}.add(phase);
     }
@@ -154,16 +156,21 @@ private:
 #endif
         return false;
     }
+    /// The rows of a block: preparing the weights of a vector of channels takes as long as some pixels.
+    [[nodiscard]] static int rows_each(ConvShape const& s) { return std::max(1, 96 / s.out_w()); }
+    [[nodiscard]] static int row_blocks(ConvShape const& s) { return (s.out_h() + rows_each(s) - 1) / rows_each(s); }
+    template <int bytes>
+    [[nodiscard]] static int vectors(ConvShape const& s) {
+        return static_cast<int>(hwc_u8::pixel(s.k)) / bytes;
+    }
     template <int bytes>
     static void run_bytes(ConvShape const& s, ConvArgs const& args) noexcept {
         using Bytes = primitive::detail::DepthwiseBytes<bytes>;
-        // Preparing the weights of a vector of channels takes as long as some pixels.
-        const int vectors = static_cast<int>(hwc_u8::pixel(s.k)) / bytes, rows = std::max(1, 96 / s.out_w()),
-                  blocks = (s.out_h() + rows - 1) / rows;
+        const int across = vectors<bytes>(s), rows = rows_each(s);
         const std::size_t packed = Bytes::packed_floats(s.fw);
         args.executor.parallel_for(
-            static_cast<std::size_t>(blocks * vectors), [&, vectors, rows, packed](std::size_t item, std::size_t) {
-                const int first = static_cast<int>(item) / vectors * rows, vector = static_cast<int>(item) % vectors;
+            static_cast<std::size_t>(row_blocks(s) * across), [&, across, rows, packed](std::size_t item, std::size_t) {
+                const int first = static_cast<int>(item) / across * rows, vector = static_cast<int>(item) % across;
                 Bytes::run(s, args, args.weights + static_cast<std::size_t>(vector) * packed, vector * bytes, first,
                            std::min(first + rows, s.out_h()));
             });

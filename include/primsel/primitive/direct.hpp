@@ -54,11 +54,17 @@ struct DirectSum2d {
         const double rows = static_cast<double>(s.out_h()) * s.k * s.depth();
         const bool dense = s.stride_w == 1;
         return Work{}
-            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = plane})
+            .add({.rate = Rate::scalar,
+                  .operations = 8 * rows,
+                  .bytes = 4 * rows,
+                  .working_set = plane,
+                  .blocks = 1.0 * s.k,
+                  .loops = 1})
             .add({.rate = dense ? Rate::vector : Rate::scalar,
                   .operations = dense ? s.operations() : s.operations() / 4,
                   .bytes = 3 * 4.0 * s.out_w() * rows,
-                  .working_set = plane});
+                  .working_set = plane,
+                  .blocks = 1.0 * s.k});
     }
 
 private:
@@ -90,7 +96,7 @@ struct DirectFrom {
     static constexpr Family family = Family::direct;
     using in_layout = From;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -125,8 +131,7 @@ struct DirectFrom {
                 });
             image = args.scratch;
         }
-        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(gemm::block_rows<Arch>);
-        const std::size_t blocks = copies(s) && too_large(s) ? 1 : (pixels + most - 1) / most;
+        const std::size_t pixels = s.out_pixels(), blocks = pixel_blocks<Arch>(s);
         const int panels = gemm::panel_count<Arch>(s.group_k());
         const auto parts = static_cast<std::size_t>(s.groups * panels);
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
@@ -148,22 +153,36 @@ struct DirectFrom {
         const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
+        const auto parts = static_cast<double>(s.groups * gemm::panel_count<Arch>(s.group_k()));
         if (by_ranges<Arch>(s)) {
             // Each row of the result reads the weights of the taps that it has inside the image.
             const double operations = operations_of_ranges<Arch>(s), share = operations / all_operations<Arch>(s);
             return Work{}.add({.rate = Rate::gemm,
                                .operations = operations,
                                .bytes = in + weights * std::max(1.0, share * s.out_h()) + 2 * out,
-                               .working_set = in + weights + out});
+                               .working_set = in + weights + out,
+                               .blocks = parts * s.out_h(),
+                               .loops = 1});
         }
         Work work;
+        const bool strips = copies(s) && in_strips(s);
+        const auto shared = static_cast<double>(strips ? strip_count(s) : pixel_blocks<Arch>(s)) * (strips ? 1 : parts);
         // A transpose stores four floats at a time, at half the speed of a copy.
         const double copied = (from_planes ? 4 : 2) * in;
-        if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
+        if (copies(s)) {
+            work.add({.rate = Rate::vector,
+                      .operations = 0,
+                      .bytes = copied,
+                      .working_set = in,
+                      .blocks = strips ? shared : copy_rows(s, s.out_h()),
+                      .loops = strips ? 0.0 : 1.0});
+        }
         return work.add({.rate = Rate::gemm,
                          .operations = all_operations<Arch>(s),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
-                         .working_set = in + weights + out});
+                         .working_set = in + weights + out,
+                         .blocks = shared,
+                         .loops = 1});
     }
 
 private:
@@ -187,6 +206,16 @@ private:
     /// Returns whether a copy of the whole image would not stay in L2.
     [[nodiscard]] static constexpr bool too_large(ConvShape const& s) {
         return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
+    [[nodiscard]] static constexpr std::size_t strip_count(ConvShape const& s) {
+        const int rows = rows_per_block(s);
+        return static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
+    }
+    /// The blocks of pixels that threads share beside panels.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t pixel_blocks(ConvShape const& s) {
+        constexpr auto most = static_cast<std::size_t>(gemm::block_rows<Arch>);
+        return copies(s) && too_large(s) ? 1 : (s.out_pixels() + most - 1) / most;
     }
     /// A single strip is the whole image, of which threads share the copying and the panels.
     [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
@@ -268,7 +297,7 @@ private:
                 .outer_step = static_cast<std::size_t>(step) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
-                .near_parts = s.taps() == 1 && !s.padded(),
+                .near_parts = s.taps() == 1 && !s.padded() && gemm::l1_holds_parts(),
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
@@ -298,8 +327,7 @@ private:
     template <class Arch>
     static void run_strips(ConvShape const& s, ConvArgs const& args) noexcept {
         const int rows = rows_per_block(s);
-        const auto blocks = static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
-        args.executor.parallel_for(blocks, [&s, &args, rows](std::size_t block, std::size_t worker) {
+        args.executor.parallel_for(strip_count(s), [&s, &args, rows](std::size_t block, std::size_t worker) {
             const int first = static_cast<int>(block) * rows, last = std::min(first + rows, s.out_h());
             float* copy = args.scratch + worker * copy_floats(s, rows);
             for (int i = 0; i < copy_rows(s, last - first); ++i) {

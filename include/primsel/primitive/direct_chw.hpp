@@ -41,9 +41,8 @@ struct DirectChw {
         auto* places = ::new (static_cast<void*>(args.scratch)) std::ptrdiff_t[static_cast<std::size_t>(s.depth())];
         const Form form = form_of<Arch>(s);
         fill_places(s, form, places);
-        const auto threads = static_cast<int>(args.executor.concurrency()), parts = s.groups * form.strips,
-                   most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>,
-                   shares = parts < 2 * threads ? std::min(threads, most) : 1;
+        const int parts = s.groups * form.strips,
+                  shares = kernel_shares<Arch>(s, parts, static_cast<int>(args.executor.concurrency()));
         args.executor.parallel_for(
             static_cast<std::size_t>(parts * shares), [=, &s, &args, &form](std::size_t i, std::size_t worker) {
                 const int part = static_cast<int>(i) / shares, share = static_cast<int>(i) % shares;
@@ -58,11 +57,13 @@ struct DirectChw {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
         const double in = 4.0 * static_cast<double>(s.in_shape().size()),
                      out = 4.0 * static_cast<double>(s.out_shape().size());
         const double lines = is_flat(s) ? 1.0 * strip_count<Arch>(s) : s.out_h();
         const int columns = static_cast<int>(static_cast<double>(s.out_pixels()) / lines);
+        const int parts = s.groups * strip_count<Arch>(s);
+        const double blocks = 1.0 * parts * kernel_shares<Arch>(s, parts, threads);
         double read = in;
         Work work;
         if (!in_place<Arch>(s)) {
@@ -78,15 +79,24 @@ struct DirectChw {
                       .operations = 8.0 * s.c * rows * row_parts(s) + (s.stride_w <= 2 ? 0 : copied) +
                                     50.0 * s.groups * lines * down * across,
                       .bytes = in * std::min(1.0, rows / s.h) + read,
-                      .working_set = in});
+                      .working_set = in,
+                      .blocks = blocks});
         }
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * lines * gemm::tile_operations<Arch>(s.group_k(), columns, s.depth()),
                          .bytes = read + 2 * out,
-                         .working_set = read + out});
+                         .working_set = read + out,
+                         .blocks = blocks,
+                         .loops = 1});
     }
 
 private:
+    /// The shares of the kernels among which threads divide a part of the image where the parts are few.
+    template <class Arch>
+    [[nodiscard]] static constexpr int kernel_shares(ConvShape const& s, int parts, int threads) {
+        const int most = (s.group_k() + gemm::tile_rows<Arch> - 1) / gemm::tile_rows<Arch>;
+        return parts < 2 * threads ? std::min(threads, most) : 1;
+    }
     /// A strip of a group's rows, or of its pixels if the image is read in place, and the kernels to compute.
     struct Part {
         int group, strip, first_k, last_k;
@@ -288,6 +298,7 @@ private:
     template <class Arch>
     static void multiply_line(gemm::TileArgs t, const float* const* rows_of_a, int rows, int columns,
                               bool overlaps) noexcept {
+        static_assert(gemm::tile_set<Arch> == gemm::every_tile);
         constexpr int most = gemm::panel_vectors<Arch>;
         const int vectors = (columns + lanes<Arch> - 1) / lanes<Arch>, tiles = (vectors + most - 1) / most;
         for (int i = 0; i < tiles; ++i) {

@@ -26,6 +26,7 @@ namespace primitive::detail {
 ///   result = rint(clamp(i * factor + bias)) + dst_zero, all over dst_scale: see ToBytes.
 /// A residual is added after the bias, and after the bounds of a summand, over dst_scale.
 struct Int8Numbers {
+    static constexpr FixedString name = "int8";
     using Image = hwc_u8;
     using Rows = gemm::U8S8Rows;
     static constexpr Precision precision = Precision::int8;
@@ -182,17 +183,9 @@ using DirectInt8 = DirectNarrow<Int8Numbers, From, To>;
 }  // namespace primitive::detail
 
 /// The direct algorithm in 8 bits, on images in bytes or in floats of a known range, with a result in either.
-struct DirectInt8 : primitive::detail::DirectInt8<hwc_u8, hwc_u8> {
-    static constexpr FixedString id = "direct-int8";
-};
-struct DirectHwcInt8 : primitive::detail::DirectInt8<hwc, hwc_u8> {
-    static constexpr FixedString id = "direct-int8-from-hwc";
-};
-struct DirectInt8Hwc : primitive::detail::DirectInt8<hwc_u8, hwc> {
-    static constexpr FixedString id = "direct-int8-to-hwc";
-};
-struct DirectHwcInt8Hwc : primitive::detail::DirectInt8<hwc, hwc> {
-    static constexpr FixedString id = "direct-int8-within-hwc";
-};
+struct DirectInt8 : primitive::detail::DirectInt8<hwc_u8, hwc_u8> {};
+struct DirectHwcInt8 : primitive::detail::DirectInt8<hwc, hwc_u8> {};
+struct DirectInt8Hwc : primitive::detail::DirectInt8<hwc_u8, hwc> {};
+struct DirectHwcInt8Hwc : primitive::detail::DirectInt8<hwc, hwc> {};
 
 }  // namespace primsel::inline PRIMSEL_ABI

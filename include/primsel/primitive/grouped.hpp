@@ -20,7 +20,7 @@ struct GroupedHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         const int size = s.group_c();
@@ -59,23 +59,21 @@ struct GroupedHwc {
         std::fill_n(args.scratch, zeros(s), 0.0F);
         const int pixels = static_cast<int>(s.out_pixels());
         constexpr int block = block_pixels<Arch>;
-        args.executor.parallel_for(
-            static_cast<std::size_t>((pixels + block - 1) / block), [=, &s, &args](std::size_t i, std::size_t worker) {
-                auto* slot =
-                    args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
-                auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
-                const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
-                point<Arch>(s, args, first, count, pointers);
-                const Block<Arch> of{s, args, pointers, first, count};
-                switch (s.group_c()) {
-                    case 2:
-                        return run_block<2, Arch>(of);
-                    case 4:
-                        return run_block<4, Arch>(of);
-                    default:
-                        return run_block<8, Arch>(of);
-                }
-            });
+        args.executor.parallel_for(block_count<Arch>(s), [=, &s, &args](std::size_t i, std::size_t worker) {
+            auto* slot = args.scratch + zeros(s) + worker * primitive::detail::pointer_floats(block_pointers<Arch>(s));
+            auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
+            const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
+            point<Arch>(s, args, first, count, pointers);
+            const Block<Arch> of{s, args, pointers, first, count};
+            switch (s.group_c()) {
+                case 2:
+                    return run_block<2, Arch>(of);
+                case 4:
+                    return run_block<4, Arch>(of);
+                default:
+                    return run_block<8, Arch>(of);
+            }
+        });
     }
 
     template <class Arch>
@@ -87,18 +85,26 @@ struct GroupedHwc {
             .add({.rate = Rate::scalar,
                   .operations = pixels * s.taps(),
                   .bytes = 8.0 * pixels * s.taps(),
-                  .working_set = 8.0 * static_cast<double>(block_pointers<Arch>(s))})
+                  .working_set = 8.0 * static_cast<double>(block_pointers<Arch>(s)),
+                  .blocks = static_cast<double>(block_count<Arch>(s)),
+                  .loops = 1})
             // Every multiply-add needs a permutation; with two channels a group, also a load for every second one.
             .add({.rate = Rate::gemm,
                   .operations = (s.group_c() == 2 ? 2.5 : 1.6) * 2 * pixels * channels * s.depth(),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels<Arch>) + 2 * out,
-                  .working_set = in + weights + out});
+                  .working_set = in + weights + out,
+                  .blocks = static_cast<double>(block_count<Arch>(s))});
     }
 
 private:
     /// The output pixels whose sums fit the registers beside the weights of a tap.
     template <class Arch>
     static constexpr int block_pixels = registers<Arch> == 32 ? 12 : 8;
+    template <class Arch>
+    [[nodiscard]] static std::size_t block_count(ConvShape const& s) {
+        constexpr std::size_t block = block_pixels<Arch>;
+        return (s.out_pixels() + block - 1) / block;
+    }
 
     template <class Arch>
     struct Block {

@@ -42,7 +42,7 @@ public:
     static constexpr Family family = Family::im2;
     using in_layout = std::conditional_t<from_hwc, hwc, chw>;
     using out_layout = typename traits::out_layout;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     /// A product with a transposed kernel has one running sum for each element: 4e-5 at a depth of 8192 channels x 25.
     static constexpr double error_bound = form == GemmForm::atb || form == GemmForm::atbt ? 5e-5 : 2e-5;
@@ -79,21 +79,36 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
+        const auto blocks = static_cast<double>(build_blocks(s));
         Work work;
         if constexpr (copy == PatchCopy::scan) {
-            work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
+            work.add({.rate = Rate::scalar,
+                      .operations = elements,
+                      .bytes = 8 * elements,
+                      .working_set = patches,
+                      .blocks = blocks,
+                      .loops = 1.0 * s.groups});
         } else {
             // Starting the copy of a run takes as long as some eight single elements.
             const double runs = patch == Patch::row ? static_cast<double>(s.out_pixels()) * s.taps() * s.groups
                                 : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
                                                                : 1.0 * s.out_h() * s.taps() * s.c;
-            work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
-                .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = patches});
+            work.add({.rate = Rate::scalar,
+                      .operations = 8 * runs,
+                      .bytes = 8 * runs,
+                      .working_set = patches,
+                      .blocks = blocks,
+                      .loops = 1.0 * s.groups})
+                .add({.rate = Rate::vector,
+                      .operations = 0,
+                      .bytes = 8 * elements,
+                      .working_set = patches,
+                      .blocks = blocks});
         }
-        return work.append(traits::template products_work<G, Arch>(s), 1);
+        return work.append(traits::template products_work<G, Arch>(s, threads), 1);
     }
 
 private:
@@ -101,10 +116,14 @@ private:
         return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
     }
 
+    /// The channels or rows of which threads build the patches of a group.
+    [[nodiscard]] static std::size_t build_blocks(ConvShape const& s) {
+        return static_cast<std::size_t>(patch == Patch::col ? s.group_c() : s.out_h());
+    }
     static void build(ConvShape const& s, ConvArgs const& args, int first_c, float* patches) noexcept {
         if constexpr (patch == Patch::col) {
             const std::size_t pixels = s.out_pixels();
-            args.executor.parallel_for(static_cast<std::size_t>(s.group_c()), [&](std::size_t c, std::size_t) {
+            args.executor.parallel_for(build_blocks(s), [&](std::size_t c, std::size_t) {
                 const float* plane = args.src + (static_cast<std::size_t>(first_c) + c) * s.in_pixels();
                 float* dst = patches + c * static_cast<std::size_t>(s.taps()) * pixels;
                 if constexpr (copy == PatchCopy::copy_self) {
@@ -122,7 +141,7 @@ private:
             });
         } else {
             const auto depth = static_cast<std::size_t>(s.depth());
-            args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&, depth](std::size_t row, std::size_t) {
+            args.executor.parallel_for(build_blocks(s), [&, depth](std::size_t row, std::size_t) {
                 const int oh = static_cast<int>(row);
                 float* dst = patches + row * static_cast<std::size_t>(s.out_w()) * depth;
                 for (int ow = 0; ow < s.out_w(); ++ow, dst += depth) {

@@ -18,7 +18,7 @@ struct Im2Win {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.groups != 1) return Support::no("needs one group");
@@ -65,11 +65,17 @@ struct Im2Win {
             std::ceil(s.out_w() / static_cast<double>(block)) * std::ceil(s.k / static_cast<double>(block)) * s.out_h();
         const double steps = std::ceil(s.depth() / static_cast<double>(lanes<Arch>)) * lanes<Arch>;
         return Work{}
-            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * strip * s.out_h(), .working_set = strip})
+            .add({.rate = Rate::vector,
+                  .operations = 0,
+                  .bytes = 2 * strip * s.out_h(),
+                  .working_set = strip,
+                  .blocks = 1.0 * s.out_h(),
+                  .loops = 1})
             .add({.rate = Rate::gemm,
                   .operations = tiles * 2 * block * block * (steps + 8.0 * lanes<Arch>),
                   .bytes = tiles * 2 * block * 4.0 * s.depth(),
-                  .working_set = strip + weights});
+                  .working_set = strip + weights,
+                  .blocks = 1.0 * s.out_h()});
     }
 
 private:

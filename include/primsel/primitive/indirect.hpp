@@ -19,7 +19,7 @@ struct Indirect {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, whole_batch = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, whole_batch = true, by_rows = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -41,12 +41,9 @@ struct Indirect {
         const std::size_t zeros = round_up_floats(static_cast<std::size_t>(s.c));
         std::fill_n(args.scratch, zeros, 0.0F);
         const std::size_t pixels = s.out_pixels() * static_cast<std::size_t>(args.images), most = block_pixels;
-        const std::size_t blocks = (pixels + most - 1) / most;
-        // If there are few blocks, the panels of each are divided among threads too.
-        const auto threads = args.executor.concurrency(),
-                   panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k())),
-                   shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
-        args.executor.parallel_for(blocks * shares, [=, &s, &args](std::size_t i, std::size_t worker) {
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k()));
+        const auto [blocks, shares] = blocks_of<Arch>(s, pixels, args.executor.concurrency());
+        args.executor.parallel_for(blocks * shares, [=, &s, &args, shares = shares](std::size_t i, std::size_t worker) {
             const std::size_t block = i / shares, share = i % shares;
             const int first_panel = static_cast<int>(share * panels / shares),
                       last_panel = static_cast<int>((share + 1) * panels / shares);
@@ -70,7 +67,10 @@ struct Indirect {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& image, int images, int threads) {
+        const ConvShape s = tall(image, images);
+        const Blocks of = blocks_of<Arch>(s, s.out_pixels(), static_cast<std::size_t>(threads));
+        const auto blocks = static_cast<double>(of.count * of.shares);
         const double pixels = static_cast<double>(s.out_pixels()), in = 4.0 * static_cast<double>(s.in_shape().size());
         const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, out = 4.0 * pixels * s.k;
@@ -78,17 +78,30 @@ struct Indirect {
             .add({.rate = Rate::scalar,
                   .operations = pixels * s.taps(),
                   .bytes = 8.0 * pixels * s.taps(),
-                  .working_set = 8.0 * block_pixels * s.taps()})
+                  .working_set = 8.0 * block_pixels * s.taps(),
+                  .blocks = blocks,
+                  .loops = 1})
             .add({.rate = Rate::gemm,
                   .operations = s.groups * gemm::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels) + 2 * out,
-                  .working_set = in + weights + out});
+                  .working_set = in + weights + out,
+                  .blocks = blocks});
     }
 
 private:
     static constexpr int rows = primitive::detail::indirect_rows;
     static constexpr int block_pixels = 20 * rows;
 
+    /// The blocks of pixels. If they are few, the panels of each are divided among threads too, in shares.
+    struct Blocks {
+        std::size_t count, shares;
+    };
+    template <class Arch>
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t pixels, std::size_t threads) {
+        const std::size_t count = (pixels + block_pixels - 1) / block_pixels;
+        const auto panels = static_cast<std::size_t>(gemm::panel_count<Arch>(s.group_k()));
+        return {count, count < 2 * threads ? std::min(threads, panels) : 1};
+    }
     [[nodiscard]] static constexpr std::size_t block_pointers(ConvShape const& s) {
         return static_cast<std::size_t>(block_pixels) * static_cast<std::size_t>(s.taps());
     }

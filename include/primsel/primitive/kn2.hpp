@@ -35,6 +35,7 @@ struct Kn2 {
     static constexpr Family family = Family::kn2;
     using in_layout = std::conditional_t<reads_hwc, hwc, chw>;
     using out_layout = chw;
+    static constexpr bool packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return s.strided() ? Support::no("needs stride 1") : Support::yes();
@@ -62,8 +63,8 @@ struct Kn2 {
         }
     }
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        return Work{}.append(Way::template work_of_group<Arch>(one_group(s)), s.groups);
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
+        return Work{}.append(Way::template work_of_group<Arch>(one_group(s), threads), s.groups);
     }
 };
 
@@ -81,16 +82,23 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
     }
 }
 
-/// Returns the work of adding every tap's product to the output; `working_set` holds the products and the output.
+/// Returns the work of adding every tap's product to the output; `working_set` holds the products and the output. Each
+/// of the loops is one over kernels.
 /// Starting a row takes as long as some eight single elements.
-[[nodiscard]] inline Work shift_add_work(ConvShape const& s, bool transposing, double working_set) {
+[[nodiscard]] inline Work shift_add_work(ConvShape const& s, bool transposing, double working_set, double loops = 1) {
     const double rows = static_cast<double>(s.out_h()) * s.k * s.taps(), elements = rows * s.out_w();
     return Work{}
-        .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = working_set})
+        .add({.rate = Rate::scalar,
+              .operations = 8 * rows,
+              .bytes = 4 * rows,
+              .working_set = working_set,
+              .blocks = 1.0 * s.k,
+              .loops = loops})
         .add({.rate = transposing ? Rate::scalar : Rate::vector,
               .operations = elements,
               .bytes = 12 * elements,
-              .working_set = working_set});
+              .working_set = working_set,
+              .blocks = 1.0 * s.k});
 }
 /// Returns the bytes of one tap's product, or of the output.
 [[nodiscard]] constexpr double product_bytes(ConvShape const& s) {
@@ -144,8 +152,8 @@ struct Kn2Row : primitive::detail::Kn2<Kn2Row<G>, true> {
         });
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
-        Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int threads) {
+        Work work = gemm::work_of<G, Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c, threads);
         return work.append(
             primitive::detail::shift_add_work(s, false, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
@@ -196,8 +204,8 @@ struct Kn2Col : primitive::detail::Kn2<Kn2Col<G>, true> {
         });
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
-        Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int threads) {
+        Work work = gemm::work_of<G, Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c, threads);
         return work.append(
             primitive::detail::shift_add_work(s, true, primitive::detail::product_bytes(s) * (s.taps() + 1)), 1);
     }
@@ -251,11 +259,11 @@ struct Kn2AccumulateShift : primitive::detail::Kn2<Kn2AccumulateShift<row, G>, !
         }
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int threads) {
         const int pixels = static_cast<int>(s.in_pixels());
         return Work{}
-            .append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps())
-            .append(primitive::detail::shift_add_work(s, !row, 2 * primitive::detail::product_bytes(s)), 1);
+            .append(gemm::work_of<G, Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c, threads), s.taps())
+            .append(primitive::detail::shift_add_work(s, !row, 2 * primitive::detail::product_bytes(s), s.taps()), 1);
     }
 
 private:
@@ -308,16 +316,23 @@ public:
         });
     }
     template <class Arch>
-    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s, int /*threads*/) {
+        // One loop over rows.
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
         for (Phase& phase : one_row.phases) {
+            phase.blocks = s.out_h();
+            phase.loops = &phase == one_row.phases.data() ? 1.0 / (s.taps() * s.out_h()) : 0;
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
         Work work = Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
         const double result = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
         // Clearing its row fetches each row of a result beyond L2; the products find it in cache.
         if (result > sizeof(float) * l2_floats) {
-            work.add({.rate = Rate::vector, .operations = result / 4, .bytes = 2 * result, .working_set = result});
+            work.add({.rate = Rate::vector,
+                      .operations = result / 4,
+                      .bytes = 2 * result,
+                      .working_set = result,
+                      .blocks = 1.0 * s.out_h()});
         }
         return work;
     }

@@ -36,21 +36,30 @@ void multiply_windows(ConvShape const& s, ConvArgs const& args, gemm::TileArgs w
 }
 
 template <class Arch>
-[[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products) {
+[[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products, int lowered_rows,
+                            bool in_one_loop) {
     const double lowered = 4.0 * static_cast<double>(lowered_floats);
     const double columns = static_cast<double>(s.groups) * gemm::padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     return Work{}
-        .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
+        .add({.rate = Rate::vector,
+              .operations = 0,
+              .bytes = 2 * lowered,
+              .working_set = lowered,
+              .blocks = 1.0 * lowered_rows,
+              .loops = 1})
         // The cost of calling a product and of its set-up.
         .add({.rate = Rate::scalar,
               .operations = 100.0 * products * s.groups,
               .bytes = 8.0 * products * s.groups,
-              .working_set = 8})
+              .working_set = 8,
+              .blocks = 1.0 * products,
+              .loops = in_one_loop ? 0.0 : 1.0})
         .add({.rate = Rate::gemm,
               .operations = 1.0 * products * s.groups * gemm::tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,
-              .working_set = lowered + weights + out});
+              .working_set = lowered + weights + out,
+              .blocks = 1.0 * products});
 }
 
 }  // namespace primitive::detail
@@ -63,7 +72,7 @@ struct MecCol {
     static constexpr Family family = Family::mec;
     using in_layout = hcw;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -105,7 +114,7 @@ struct MecCol {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return primitive::detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h());
+        return primitive::detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h(), s.padded_h(), false);
     }
 
 private:
@@ -141,7 +150,7 @@ struct MecRowPartition {
     static constexpr Family family = Family::mec;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, packs_for_any_size = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -183,7 +192,8 @@ struct MecRowPartition {
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         return primitive::detail::mec_work<Arch>(
-            s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h());
+            s, primitive::detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h(),
+            s.out_h(), true);
     }
 };
 

@@ -35,6 +35,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - pack<Arch>(shape, kernel, dst): rearranges the kernel, k x c/groups x fh x fw, once; or pack<Arch>(shape,
 /// kernel_view, dst, executor), noexcept and without allocation, for trainable weights;
 /// - packed_floats<Arch>(shape): the floats that pack writes (default: as many as the kernel has);
+/// - packs_for_any_size = true: what pack writes depends neither on the height nor on the width of the image, so that
+/// images of all sizes share it;
 /// - work<Arch>(shape): the work for the analytical cost model;
 /// - mixes_pixels = true: outputs are computed from pixels that they do not depend on, as in Winograd's tiles. An
 /// infinite, NaN or huge pixel then spoils its neighbours (see PlanOptions::exact_support);
@@ -159,6 +161,10 @@ struct PrimitiveTraits {
         if constexpr (requires { P::by_rows; }) return P::by_rows;
         return false;
     }
+    [[nodiscard]] static constexpr bool packs_for_any_size() {
+        if constexpr (requires { P::packs_for_any_size; }) return P::packs_for_any_size;
+        return !primitive::Packs<P, Arch>;
+    }
     [[nodiscard]] static constexpr bool mixes_pixels() {
         if constexpr (requires { P::mixes_pixels; }) return P::mixes_pixels;
         return false;
@@ -204,9 +210,13 @@ struct PrimitiveTraits {
             std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
-    /// Returns the work of one run: for one image, or for `images` if the primitive takes whole batches.
-    [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
-        if constexpr (requires { P::template work<Arch>(shape, images); }) {
+    /// Returns the work of one run: for one image, or for `images` if the primitive takes whole batches. Only the
+    /// blocks of the phases depend on the number of threads, or the phases themselves where they are computed
+    /// otherwise.
+    [[nodiscard]] static Work work(ConvShape const& shape, int images = 1, int threads = 1) {
+        if constexpr (requires { P::template work<Arch>(shape, images, threads); }) {
+            return P::template work<Arch>(shape, images, threads);
+        } else if constexpr (requires { P::template work<Arch>(shape, images); }) {
             return P::template work<Arch>(shape, images);
         } else if constexpr (requires { P::template work<Arch>(shape); }) {
             return P::template work<Arch>(whole_batch() ? tall(shape, images) : shape);

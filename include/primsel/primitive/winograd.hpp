@@ -14,15 +14,22 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Winograd's minimal filtering in two dimensions, F(m x m, r x r) (Lavin and Gray 2016). Tiles of the image and the
 /// kernel are transformed. Each of the (m + r - 1)^2 taps is then a product of tiles x c and c x k, whose results are
 /// transformed back. `vec` channels are transformed side by side; 1 is the scalar version. The interpolation points
-/// decide the numerical error.
-template <int m, int r, int vec, class P = DefaultPoints<m + r - 2>>
+/// decide the numerical error. A convolution of stride 2 is the sum of four of stride 1, over the pixels of even and
+/// odd rows and columns.
+template <int m, int r, int vec, class P = DefaultPoints<m + r - 2>, int stride = 1>
 struct Winograd {
 private:
-    using Tiles = primitive::detail::WinogradTiles<m, r, P>;
-    static constexpr int size = Tiles::size, taps = Tiles::taps;
+    using Tiles = primitive::detail::WinogradTiles<m, r, P, stride>;
+    static constexpr int taps = Tiles::taps;
     template <int n>
     static constexpr auto square = fixed_decimal<n>() + "x" + fixed_decimal<n>();
-    static constexpr auto scalar_id = FixedString("winograd-") + square<m> + "-" + square<r>;
+    static constexpr auto scalar_id = [] {
+        constexpr auto name = FixedString("winograd-") + square<m> + "-" + square<r>;
+        if constexpr (stride == 1)
+            return name;
+        else
+            return name + "-stride-" + fixed_decimal<stride>();
+    }();
 
 public:
     static constexpr auto id = [] {
@@ -31,16 +38,21 @@ public:
         else
             return scalar_id + "-vec-" + fixed_decimal<vec>() + primitive::detail::PointsSuffix<P>::value;
     }();
-    static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
+    static constexpr Family family = stride != 1 ? Family::other
+                                     : r == 3    ? Family::wino3
+                                     : r == 5    ? Family::wino5
+                                                 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true, whole_batch = true, mixes_pixels = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, whole_batch = true, mixes_pixels = true,
+                          packs_for_any_size = true;
     /// Measured over depths up to 8192 channels; relative to the RMS of the output.
-    static constexpr double error_bound = size <= 4 ? 4e-5 : m <= 4 ? 2e-4 : 4e-4;
+    static constexpr double error_bound = m + r <= 5 ? 4e-5 : m <= 4 ? 2e-4 : 4e-4;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         if (s.fh != r || s.fw != r) return Support::no(r == 3 ? "needs a 3x3 kernel" : "needs a 5x5 kernel");
-        if (s.strided()) return Support::no("needs stride 1");
+        if (s.stride_h != stride || s.stride_w != stride)
+            return Support::no(stride == 1 ? "needs stride 1" : "needs stride 2");
         if (s.dilated()) return Support::no("needs dilation 1");
         return s.groups != 1 ? Support::no("needs one group") : Support::yes();
     }
@@ -92,24 +104,30 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s, int images) {
-        const Blocks blocks = blocks_of<Arch>(s, 1, images);
+    [[nodiscard]] static Work work(ConvShape const& s, int images, int threads) {
+        const Blocks blocks = blocks_of<Arch>(s, static_cast<std::size_t>(threads), images);
         const double tiles = 1.0 * tiles_of(s) * images, columns = gemm::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
-        // Each of the two passes of a transform does about `size` operations for each element.
-        const double passes = 2.0 * size;
+        const double passes = 2 * Tiles::Matrices::operations;
+        const double shared = blocks.shared ? blocks.tiles : blocks.count, of_taps = blocks.shared ? taps : shared,
+                     loops = blocks.shared ? blocks.count : 0;
         return Work{}
             .add({.rate = Rate::scalar,
                   .operations = tiles * (taps + m * m),
                   .bytes = 8 * tiles * taps,
-                  .working_set = 8.0 * taps})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
+                  .working_set = 8.0 * taps,
+                  .blocks = shared})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache)
+                     .shared_by(shared, std::max(loops, 1.0)))
             .add({.rate = Rate::gemm,
                   .operations = taps * gemm::tile_operations<Arch>(tiles, s.k, s.c),
                   .bytes = v + y + u * blocks.count,
-                  .working_set = in_cache + u})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
+                  .working_set = in_cache + u,
+                  .blocks = of_taps,
+                  .loops = loops})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache)
+                     .shared_by(shared, loops));
     }
 
 private:
@@ -130,15 +148,16 @@ private:
         return (static_cast<std::size_t>(tiles) * primitive::detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
     }
     /// Returns blocks whose transformed tiles stay in L2 beside a panel of the kernels. If reading large kernels once
-    /// for each block costs more than that saves, blocks are larger.
+    /// for each block costs more than that saves, blocks are larger: twice the size of L2, or for kernels that are
+    /// no longer small beside L3 four times.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers, int images) {
-        constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
+        constexpr std::size_t l2 = l2_floats / 2;
         constexpr int step = gemm::tile_rows<Arch>;
         const int tiles = tiles_of(s) * images;
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
-        const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
+        const std::size_t room = kernels > 24 * l2 ? 8 * l2 : kernels > 2 * l2 + l2 / 2 ? 4 * l2 : l2;
         const auto most = static_cast<int>(room / ((taps + 1) * slot_floats(s, 1)));
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
         const int count = (tiles + wanted - 1) / wanted, threads = static_cast<int>(workers);
@@ -162,30 +181,36 @@ private:
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
                           ExecutorRef executor) noexcept {
+        constexpr bool many = !gemm::tile_set<Arch>.few_channels;
         const int tiles = last - first;
         const std::size_t v_stride = primitive::detail::tile_stride(s.c),
                           y_stride = primitive::detail::tile_stride(s.k);
         const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));
-            Tiles::template transform_input<vec>(s, args.src + image * s.in_shape().size(), args.scratch, of_image,
-                                                 v + tile * v_stride, slot);
+            Tiles::template transform_input<vec, many>(s, args.src + image * s.in_shape().size(), args.scratch,
+                                                       of_image, v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             const gemm::TileArgs product{.a = v + tap * slot,
                                          .a_stride = v_stride,
                                          .run = s.c,
                                          .fetch_end = args.weights + packed_floats<Arch>(s),
-                                         .near_parts = true,
+                                         .near_parts = gemm::l1_holds_parts(),
                                          .c = y + tap * slot,
                                          .c_stride = y_stride};
             gemm::multiply_panels<Arch>(product, 0, tiles, s.k, args.weights + tap * gemm::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
             const auto [image, of_image] = place(s, first + static_cast<int>(tile));
-            Tiles::template transform_output<vec>(s, args, image * s.out_pixels(), of_image, y + tile * y_stride, slot);
+            Tiles::template transform_output<vec, many>(s, args, image * s.out_pixels(), of_image, y + tile * y_stride,
+                                                        slot);
         });
     }
 };
+
+/// F(m x m, 3 x 3) for stride 2: (2 m + 1)^2 products for m^2 outputs.
+template <int m, int vec>
+using StridedWinograd = Winograd<m, 3, vec, DefaultPoints<m + 1>, 2>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

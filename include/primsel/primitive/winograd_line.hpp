@@ -42,7 +42,7 @@ public:
                                                                 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true, mixes_pixels = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, mixes_pixels = true, packs_for_any_size = true;
     /// Measured over depths up to 8192 channels; relative to the RMS of the output.
     static constexpr double error_bound = taps <= 4 ? 4e-5 : 2e-4;
 
@@ -78,8 +78,7 @@ public:
             run_block<Arch>(s, args, first, std::min(first + step, all), args.scratch + worker * block_floats(s, step),
                             executor);
         };
-        const std::size_t threads = args.executor.concurrency();
-        if (threads > 1 && blocks < 2 * threads) {
+        if (shares_within(blocks, args.executor.concurrency())) {
             for (std::size_t i = 0; i < blocks; ++i) block(i, 0, args.executor);
         } else {
             args.executor.parallel_for(blocks, [&block](std::size_t i, std::size_t worker) {
@@ -90,7 +89,7 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work(ConvShape const& s, int /*images*/, int threads) {
         const int step = lines_per_block(s), lines = Tiles::out_lines(s);
         const double blocks = (lines + step - 1) / step, positions = Tiles::positions(s);
         const double columns = gemm::padded_columns<Arch>(s.k), depth = 1.0 * Tiles::lines * s.c;
@@ -99,20 +98,33 @@ public:
                      y = 4.0 * taps * out_tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
         const double passes = taps;
+        // Loops within blocks of lines, or one over them.
+        const bool within = shares_within(static_cast<std::size_t>(blocks), static_cast<std::size_t>(threads));
+        const double loops = within ? blocks : 0, in_blocks = within ? (step + Tiles::lines - 1) * positions : blocks,
+                     out_blocks = within ? step * positions : blocks;
         return Work{}
             .add({.rate = Rate::scalar,
                   .operations = in_tiles * taps + out_tiles * m,
                   .bytes = 8 * in_tiles * taps,
-                  .working_set = 8.0 * taps})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
+                  .working_set = 8.0 * taps,
+                  .blocks = in_blocks})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache)
+                     .shared_by(in_blocks, std::max(loops, 1.0)))
             .add({.rate = Rate::gemm,
                   .operations = taps * gemm::tile_operations<Arch>(out_tiles, s.k, depth),
                   .bytes = v * Tiles::lines + y + u * blocks,
-                  .working_set = in_cache + u})
-            .add(primitive::detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
+                  .working_set = in_cache + u,
+                  .blocks = within ? taps : blocks,
+                  .loops = loops})
+            .add(primitive::detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache)
+                     .shared_by(out_blocks, loops));
     }
 
 private:
+    /// Whether threads share the steps within each block.
+    [[nodiscard]] static constexpr bool shares_within(std::size_t blocks, std::size_t threads) {
+        return threads > 1 && blocks < 2 * threads;
+    }
     [[nodiscard]] static constexpr std::size_t block_floats(ConvShape const& s, int out_lines) {
         const auto in = static_cast<std::size_t>(out_lines + Tiles::lines - 1),
                    out = static_cast<std::size_t>(out_lines);
@@ -132,6 +144,7 @@ private:
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
                           ExecutorRef executor) noexcept {
+        constexpr bool many = !gemm::tile_set<Arch>.few_channels;
         const std::size_t v_stride = primitive::detail::tile_stride(s.c),
                           y_stride = primitive::detail::tile_stride(s.k);
         const int positions = Tiles::positions(s);
@@ -141,7 +154,8 @@ private:
         float* y = scratch + taps * in_tiles * v_stride;
         executor.parallel_for(in_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
-            Tiles::template transform_input<vec>(s, args.src, line, position, v + tile * v_stride, in_tiles * v_stride);
+            Tiles::template transform_input<vec, many>(s, args.src, line, position, v + tile * v_stride,
+                                                       in_tiles * v_stride);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             for (std::size_t line = 0; line < Tiles::lines; ++line) {
@@ -160,7 +174,8 @@ private:
         });
         executor.parallel_for(out_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
-            Tiles::template transform_output<vec>(s, args, line, position, y + tile * y_stride, out_tiles * y_stride);
+            Tiles::template transform_output<vec, many>(s, args, line, position, y + tile * y_stride,
+                                                        out_tiles * y_stride);
         });
     }
 };

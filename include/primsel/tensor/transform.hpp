@@ -11,6 +11,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace tensor {
 
+inline constexpr std::size_t transposed_at_once = 256;
 template <Layout L>
 inline constexpr bool has_rows = std::same_as<L, chw> || std::same_as<L, hcw>;
 /// True where both layouts keep each row of w contiguous, so that a transform moves whole rows.
@@ -33,11 +34,15 @@ void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) 
     });
 }
 
+/// Returns the blocks in which transpose_matrix writes so many rows of its result.
+[[nodiscard]] constexpr std::size_t transpose_blocks(std::size_t columns) {
+    return (columns + transposed_at_once - 1) / transposed_at_once;
+}
 /// Transposes a matrix of channels by pixels, or back: converts between chw or hcw and hwc.
 inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
                              float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
-    constexpr std::size_t block = 256;
-    executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
+    constexpr std::size_t block = transposed_at_once;
+    executor.parallel_for(transpose_blocks(columns), [=](std::size_t i, std::size_t) {
         transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));
     });
 }

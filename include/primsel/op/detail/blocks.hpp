@@ -1,8 +1,8 @@
 // Division of the ops' work into blocks, by the shape alone and never by the number of threads.
 #pragma once
 
-#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/work.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -10,14 +10,11 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
-/// The floats of a block: enough to hide the cost of dispatching it, few enough to stay in L2.
-inline constexpr std::size_t block_floats = l2_floats / 16;
-
 /// Calls f(first, last), or f(first, last, worker) if f takes a worker, for ranges that cover [0, count); each item
 /// stands for item_floats floats of work.
 template <class F>
 void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
-    const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
+    const std::size_t items = std::max(op_block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
     executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t worker) {
         const std::size_t first = block * items, last = std::min(first + items, count);
         if constexpr (std::invocable<F const&, std::size_t, std::size_t, std::size_t>) {

@@ -53,7 +53,7 @@ PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, 
 /// for a block.
 template <class F>
 void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
-    const std::size_t parts = (row_floats + block_floats - 1) / block_floats;
+    const std::size_t parts = (row_floats + op_block_floats - 1) / op_block_floats;
     for_ranges(executor, rows * parts, row_floats / parts, [&f, parts](std::size_t first, std::size_t last) {
         std::size_t row = first / parts, part = first % parts;
         for (std::size_t item = first; item < last; ++item) {

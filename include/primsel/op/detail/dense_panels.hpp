@@ -35,7 +35,8 @@ public:
     [[nodiscard]] static OpCounts work(std::size_t outputs, std::size_t depth) {
         const std::size_t panels = (outputs + panel - 1) / panel;
         return {.operations = widening * static_cast<double>(outputs) * static_cast<double>(depth),
-                .rows = static_cast<double>(panels * ((depth + block - 1) / block))};
+                .rows = static_cast<double>(panels * ((depth + block - 1) / block)),
+                .blocks = static_cast<double>(blocks_of<Arch>(outputs, depth, 1).count())};
     }
 
     /// Returns the work for several images at once. A tile of few images takes as long as one of eight vectors, which
@@ -49,7 +50,8 @@ public:
             busy += std::max(T::next(left), (8 + T::vectors - 1) / T::vectors);
         }
         return {.operations = widening * static_cast<double>(columns * busy) * static_cast<double>(depth),
-                .rows = static_cast<double>(images * panels * ((depth + block - 1) / block))};
+                .rows = static_cast<double>(images * panels * ((depth + block - 1) / block)),
+                .blocks = static_cast<double>(blocks_of<Arch>(outputs, depth, images).count())};
     }
 
     [[nodiscard]] static std::size_t packed_bytes(std::size_t k, std::size_t depth) {
@@ -86,9 +88,10 @@ public:
                     });
     }
 
-    template <class Arch>
+    /// `one`: there is one image.
+    template <class Arch, bool one = false>
     static void run(DenseParams const& params, OpArgs const& args) noexcept {
-        panels<Arch>(params, args);
+        panels<Arch, one>(params, args);
     }
     /// Computes k outputs of one image of at most a block's elements on this thread, with the bits of run(). As many
     /// panels are summed at a time as hide the latency of additions.
@@ -264,23 +267,34 @@ private:
     struct Images {
         std::size_t first, last;
     };
-
+    /// The blocks that threads share: groups of panels that an image reads at the same time, and single panels, each
+    /// for parts of so many images.
+    struct Blocks {
+        std::size_t groups, single, images, parts;
+        [[nodiscard]] std::size_t count() const { return groups + single * parts; }
+    };
     template <class Arch>
+    [[nodiscard]] static Blocks blocks_of(std::size_t k, std::size_t depth, std::size_t batch) {
+        const std::size_t groups = batch == 1 ? k / (panel * streams<Arch>) : 0, images = part_images(k, depth);
+        return {groups, (k + panel - 1) / panel - groups * streams<Arch>, images, (batch + images - 1) / images};
+    }
+
+    template <class Arch, bool one>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
-        const auto k = static_cast<std::size_t>(params.k);
+        const auto k = static_cast<std::size_t>(params.k), batch = static_cast<std::size_t>(args.batch);
         constexpr std::size_t together = streams<Arch>;
-        const std::size_t count = (k + panel - 1) / panel, groups = args.batch == 1 ? k / (panel * together) : 0;
-        const std::size_t single = count - groups * together, batch = static_cast<std::size_t>(args.batch),
-                          images = part_images(k, args.src_shape[0].size()), parts = (batch + images - 1) / images;
-        args.executor.parallel_for(groups + single * parts, [=, &params, &args](std::size_t i, std::size_t) {
+        const Blocks blocks = blocks_of<Arch>(k, args.src_shape[0].size(), batch);
+        const auto [groups, single, images, parts] = blocks;
+        args.executor.parallel_for(blocks.count(), [=, &params, &args, groups = groups, single = single,
+                                                    images = images](std::size_t i, std::size_t) {
             if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
             const std::size_t part = (i - groups) / single, first = part * images;
             const std::size_t begin = (groups * together + (i - groups) % single) * panel;
             const Images of_part{first, std::min(first + images, batch)};
             if (panel_width(k - begin) == panel) {
-                one_panel<Arch, panel>(params, args, begin, of_part);
+                one_panel<Arch, panel, one>(params, args, begin, of_part);
             } else {
-                one_panel<Arch, half>(params, args, begin, of_part);
+                one_panel<Arch, half, one>(params, args, begin, of_part);
             }
         });
     }
@@ -330,10 +344,11 @@ private:
         }
     };
 
-    template <class Arch, std::size_t width>
+    template <class Arch, std::size_t width, bool one>
     static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
                           Images part_of_batch) noexcept {
         using T = Tiles<Arch, width>;
+        constexpr std::size_t most_images = one ? 1 : DensePanels::most_images;
         const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
         const Panel<const float> packed = panel_at(args.weights, begin, k, depth);
         alignas(64) double totals[most_images * width];
@@ -354,16 +369,20 @@ private:
                                  .k = k,
                                  .outputs = std::min(width, k - begin),
                                  .clamp = args.clamp};
-                std::size_t image = images / T::many * T::many;
-                for (std::size_t at = 0; at < part.outputs; at += T::narrow * lanes<Arch>) {
-                    for (std::size_t n = 0; n < image; n += T::many) {
-                        add_block<Arch, width, T::many, T::narrow>(part, n, at);
+                if constexpr (one) {
+                    add_block<Arch, width, 1>(part, 0);
+                } else {
+                    std::size_t image = images / T::many * T::many;
+                    for (std::size_t at = 0; at < part.outputs; at += T::narrow * lanes<Arch>) {
+                        for (std::size_t n = 0; n < image; n += T::many) {
+                            add_block<Arch, width, T::many, T::narrow>(part, n, at);
+                        }
                     }
-                }
-                while (image < images) {
-                    const std::size_t next = T::next(images - image);
-                    add_last<Arch, width, T::several>(part, image, next);
-                    image += next;
+                    while (image < images) {
+                        const std::size_t next = T::next(images - image);
+                        add_last<Arch, width, T::several>(part, image, next);
+                        image += next;
+                    }
                 }
                 weights += count * width;
             }
@@ -545,7 +564,7 @@ struct DenseImages {
     }
     template <class Arch>
     static void run(DenseParams const& params, OpArgs const& args) noexcept {
-        Panels::template run<Arch>(params, args);
+        Panels::template run<Arch, one_image<Arch>>(params, args);
     }
 };
 

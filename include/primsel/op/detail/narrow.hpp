@@ -17,8 +17,9 @@
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
 
+/// Layouts of images whose elements are smaller than floats. Of hwc_f16, ops have only weights.
 template <class L>
-concept NarrowLayout = std::same_as<L, hwc_u8> || ShortFloatLayout<L>;
+concept NarrowLayout = std::same_as<L, hwc_u8> || std::same_as<L, hwc_bf16>;
 
 /// Images of an op in layout L.
 template <class L>

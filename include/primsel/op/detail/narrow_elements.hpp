@@ -150,8 +150,8 @@ inline void store_value(float value, OpArgs const& args, std::uint8_t& dst) noex
 }
 
 /// The elements of an op in a layout; a factor is that of stored bytes.
-template <class Arch, ShortFloatLayout L>
-[[nodiscard]] ShortFloatElements<Arch, element_of<L>> elements_in(L, OpArgs const&, float) {
+template <class Arch>
+[[nodiscard]] ShortFloatElements<Arch, bfloat16> elements_in(hwc_bf16, OpArgs const&, float) {
     return {};
 }
 template <class Arch>

@@ -7,6 +7,7 @@
 #include <primsel/op/op_args.hpp>
 #include <primsel/tensor/layout.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::op::detail {
@@ -41,15 +42,15 @@ void with_rows_outside(Params const& params, Params const& other, OpArgs const& 
     f(other, rotated, exchanged(from), exchanged(to));
 }
 
-/// Rows of one image that are contiguous in memory: those of one channel, or one row of several channels. If the
+/// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. If the
 /// channels of a pixel are contiguous, a row has all of them, and c is 0.
 struct RowRange {
     std::size_t image;
     Coord first;
     int count;
-    bool of_one_channel;
+    bool downwards;  ///< whether the rows differ in h, not in c
     [[nodiscard]] Coord operator[](int i) const {
-        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
+        return downwards ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
     }
 };
 
@@ -58,12 +59,17 @@ template <class F>
 void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
     const bool planes = strides.c > strides.h, together = strides.w != 1;
     const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
-    const int inner = planes ? shape.h : together ? 1 : shape.c;
     for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
                [=, &f](std::size_t first, std::size_t last) {
-                   for (std::size_t item = first; item < last; ++item) {
+                   for (std::size_t item = first, items = 1; item < last; item += items) {
                        const auto at = static_cast<int>(item % outer);
-                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
+                       if (together && !planes) items = std::min(last - item, outer - item % outer);
+                       f(RowRange{.image = item / outer,
+                                  .first = planes ? Coord{at, 0, 0} : Coord{0, at, 0},
+                                  .count = planes     ? shape.h
+                                           : together ? static_cast<int>(items)
+                                                      : shape.c,
+                                  .downwards = planes || together});
                    }
                });
 }

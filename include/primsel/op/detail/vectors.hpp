@@ -57,13 +57,6 @@ PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size
     for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
 }
 
-/// Whether one instruction loads or stores four neighbouring vectors: ARM's.
-inline constexpr bool has_fours =
-#if defined(__aarch64__)
-    true;
-#else
-    false;
-#endif
 template <class Arch>
 PRIMSEL_INLINE void load_four(const float* src, Floats<Arch> (&to)[4]) {
 #if defined(__aarch64__)

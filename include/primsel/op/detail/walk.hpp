@@ -44,7 +44,8 @@ public:
     /// element_floats floats of work.
     template <class F>
     void for_each_row(ExecutorRef executor, F const& f, std::size_t element_floats = 1) const noexcept {
-        const std::size_t floats = row_floats() * element_floats, parts = (floats + block_floats - 1) / block_floats;
+        const std::size_t floats = row_floats() * element_floats,
+                          parts = (floats + op_block_floats - 1) / op_block_floats;
         for_ranges(executor, rows() * parts, floats / parts, [this, parts, &f](std::size_t first, std::size_t last) {
             std::array<std::size_t, max_rank> place{};
             Offsets at{};

@@ -19,6 +19,14 @@ struct PoolAxis {
     /// Returns the part of a window inside the image: [first, last).
     [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
     [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
+    /// Returns the outputs whose windows lie inside the image: [first_whole(outputs), last_whole(outputs)).
+    [[nodiscard]] std::ptrdiff_t first_whole(std::ptrdiff_t outputs) const {
+        return std::min((before + step - 1) / step, outputs);
+    }
+    [[nodiscard]] std::ptrdiff_t last_whole(std::ptrdiff_t outputs) const {
+        const std::ptrdiff_t room = in - size + before;
+        return std::max(room < 0 ? 0 : std::min(room / step + 1, outputs), first_whole(outputs));
+    }
     /// Returns the divisor of an average.
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
@@ -176,14 +184,20 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
     }
 }
 
-/// Computes windows of so many taps, all inside the image, where channels are contiguous. It computes `outputs` pixels;
-/// from one to the next, taps advance by `step` floats and results by `pixel` floats.
-template <class Arch, class Reduction, std::size_t taps>
-void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, std::size_t pixel, std::size_t channels,
-                std::ptrdiff_t outputs, float divide_by) noexcept {
+/// Computes some outputs of a row by pool_pixels, from `first` on. Their windows have size x size taps, all inside the
+/// image.
+template <class Arch, class Reduction, std::size_t size>
+void pool_whole(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                std::ptrdiff_t first, std::ptrdiff_t outputs) noexcept {
     using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>;
-    const V divisor(divide_by);
+    constexpr std::size_t width = lanes<Arch>, taps = size * size;
+    const std::size_t step = static_cast<std::size_t>(axis.step) * pixel;
+    std::array<const float*, taps> at;
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+        at[tap] = row.window[tap / size] + (static_cast<std::size_t>(axis.begin(first)) + tap % size) * pixel;
+    }
+    float* to = row.dst + static_cast<std::size_t>(first) * pixel;
+    [[maybe_unused]] const V divisor(row.counted * static_cast<float>(size));
     const auto reduce = [&](auto const& load_at, std::size_t c) {
         V sum = load_at(at[0] + c);
         PRIMSEL_UNROLL
@@ -193,68 +207,76 @@ void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, 
         if constexpr (Reduction::averages) sum = quotient<Arch>(sum, divisor);
         return sum;
     };
-    std::size_t moved = 0;
-    for (; outputs > 0; --outputs, to += pixel) {
-        std::size_t c = 0;
-        for (; has_fours && c + 4 * width <= channels; c += 4 * width) {
-            V sums[4];
-            load_four<Arch>(at[0] + moved + c, sums);
+    std::size_t done = 0;
+    // ARM takes four vectors of channels, a cache line, of all outputs, then the next four.
+    for (; on_arm && done + 4 * width <= channels; done += 4 * width) {
+        std::array<const float*, taps> from = at;
+        for (const float*& tap : from) tap += done;
+        float* dst = to + done;
+        const auto add = [&](std::size_t tap, V(&sums)[4]) PRIMSEL_INLINE_LAMBDA {
+            V next[4];
+            load_four<Arch>(from[tap], next);
+            from[tap] += step;
             PRIMSEL_UNROLL
-            for (std::size_t tap = 1; tap < taps; ++tap) {
-                V next[4];
-                load_four<Arch>(at[tap] + moved + c, next);
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < 4; ++v) sums[v] = Reduction::template apply<Arch>(sums[v], next[v]);
+            for (std::size_t v = 0; v < 4; ++v) sums[v] = Reduction::template apply<Arch>(sums[v], next[v]);
+        };
+        if constexpr (size == 3 && !Reduction::averages) {
+            if (axis.step == 2) {  // a window's last column is the first of the next window
+                V shared[4];
+                load_four<Arch>(from[0], shared);
+                add(3, shared), add(6, shared);
+                for (std::ptrdiff_t out = 0; out < outputs; ++out, dst += pixel) {
+                    V last[4];
+                    load_four<Arch>(from[2], last);
+                    from[2] += step;
+                    add(1, shared), add(4, shared), add(7, shared);
+                    add(5, last), add(8, last);
+                    PRIMSEL_UNROLL
+                    for (std::size_t v = 0; v < 4; ++v) {  // g++ would copy four vectors to one another's neighbours
+                        store<Arch>(dst + v * width, Reduction::template apply<Arch>(shared[v], last[v]));
+                        shared[v] = last[v];
+                    }
+                }
+                continue;
             }
+        }
+        for (std::ptrdiff_t out = 0; out < outputs; ++out, dst += pixel) {
+            V sums[4];
+            load_four<Arch>(from[0], sums);
+            from[0] += step;
+            PRIMSEL_UNROLL
+            for (std::size_t tap = 1; tap < taps; ++tap) add(tap, sums);
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < 4; ++v) {
                 if constexpr (Reduction::averages) sums[v] = quotient<Arch>(sums[v], divisor);
             }
-            store_four<Arch>(to + c, sums);
+            store_four<Arch>(dst, sums);
         }
+    }
+    if (on_arm && done == channels) return;
+    for (; outputs > 0; --outputs, to += pixel) {
+        std::size_t c = done;
         for (; c + width <= channels; c += width) {
-            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, moved + c));
+            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, c));
         }
         if (const std::size_t rest = channels - c; rest > 0) {
-            store_up_to<Arch>(
-                to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, moved + c), rest);
+            store_up_to<Arch>(to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, c),
+                              rest);
         }
-        if constexpr (has_fours) {
-            moved += step;  // one number instead of a pointer for each tap
-        } else {
-            for (const float*& tap : at) tap += step;
-        }
+        for (const float*& tap : at) tap += step;
     }
 }
 
 /// The most taps of a window that are summed as one block.
 inline constexpr std::size_t longest_short_window = 64;
 
-/// Computes one row of outputs where channels are contiguous and pixels are `pixel` floats apart in src and dst.
+/// Computes outputs [begin, end) of a row by pool_pixels.
 template <class Arch, class Reduction>
-void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
-                 std::ptrdiff_t outputs) noexcept {
+void pool_any_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                     std::ptrdiff_t begin, std::ptrdiff_t end) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>, several = 4;
-    // Windows of 2x2 or 3x3 taps that lie inside the image.
-    const auto whole = [&]<std::size_t size>(std::ptrdiff_t out) {
-        std::ptrdiff_t count = 0;
-        while (out + count < outputs && axis.begin(out + count) + axis.size <= axis.in) ++count;
-        std::array<const float*, size * size> at;
-        for (std::size_t tap = 0; tap < at.size(); ++tap) {
-            at[tap] = row.window[tap / size] + (static_cast<std::size_t>(axis.begin(out)) + tap % size) * pixel;
-        }
-        pool_whole<Arch, Reduction>(at, static_cast<std::size_t>(axis.step) * pixel,
-                                    row.dst + static_cast<std::size_t>(out) * pixel, pixel, channels, count,
-                                    row.counted * static_cast<float>(axis.counted(out)));
-        return count;
-    };
-    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
-        if (axis.begin(out) >= 0 && static_cast<std::size_t>(axis.size) == row.window.count) {
-            if (axis.size == 2) out += whole.template operator()<2>(out);
-            if (axis.size == 3) out += whole.template operator()<3>(out);
-            if (out >= outputs) break;
-        }
+    for (std::ptrdiff_t out = begin; out < end; ++out) {
         const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
         float* to = row.dst + static_cast<std::size_t>(out) * pixel;
         const double divisor = static_cast<double>(row.counted) * static_cast<double>(axis.counted(out));
@@ -283,6 +305,27 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
                    [c, n = channels - c](const float* src, std::size_t) { return load_up_to<Arch>(src + c, n); });
             store_up_to<Arch>(to + c, result[0], channels - c);
         }
+    }
+}
+
+/// Computes rows of outputs where channels are contiguous and pixels are `pixel` floats apart in src and dst.
+template <class Arch, class Reduction>
+void pool_pixels(PoolAxis const& axis, std::span<const OutputRow> rows, std::size_t pixel, std::size_t channels,
+                 std::ptrdiff_t outputs) noexcept {
+    const std::ptrdiff_t first = axis.first_whole(outputs), last = axis.last_whole(outputs);
+    for (OutputRow const& row : rows) {
+        const bool short_window = axis.size == 2 || axis.size == 3;
+        if (!short_window || row.window.count != static_cast<std::size_t>(axis.size) || first == last) {
+            pool_any_pixels<Arch, Reduction>(axis, row, pixel, channels, 0, outputs);
+            continue;
+        }
+        if (first > 0) pool_any_pixels<Arch, Reduction>(axis, row, pixel, channels, 0, first);
+        if (axis.size == 2) {
+            pool_whole<Arch, Reduction, 2>(axis, row, pixel, channels, first, last - first);
+        } else {
+            pool_whole<Arch, Reduction, 3>(axis, row, pixel, channels, first, last - first);
+        }
+        if (last < outputs) pool_any_pixels<Arch, Reduction>(axis, row, pixel, channels, last, outputs);
     }
 }
 

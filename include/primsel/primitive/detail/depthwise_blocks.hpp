@@ -1,12 +1,13 @@
 #pragma once
 
 #include <primsel/core/simd.hpp>
+#include <primsel/gemm/tile_set.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 
@@ -71,25 +72,37 @@ template <class Pixels>
 struct DepthwiseBlocks {
     using Element = typename Pixels::Element;
 
-    /// Returns whether the layer has such a kernel, small padding and at least a vector of channels.
+    /// Returns the bit of the layer's block in TileSet::depthwise. The layer's kernel is 3x3 or 5x5, its stride 1 or 2.
+    [[nodiscard]] static constexpr unsigned block(ConvShape const& s) { return block(s.fw, columns_of(s), s.stride_w); }
+
+    /// Returns whether the layer has such a kernel, small padding and at least a vector of channels, and Arch its
+    /// block.
     template <class Arch>
     [[nodiscard]] static bool supports(ConvShape const& s) {
         const bool square =
             s.fh == s.fw && (s.fw == 3 || s.fw == 5) && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
         const int beside = s.fw / 2, last = (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left;
         const bool narrow = s.pad_left <= beside && s.pad_top <= beside && last < s.w + beside;
-        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2 &&
+               (gemm::tile_set<Arch>.depthwise & block(s)) != 0;
     }
 
     /// Returns the work as operations at the FMA peak. It counts two for each multiply-add, including those of
-    /// overlapping last blocks and channels. It adds the operations of five taps for the start and the end of each
-    /// block.
+    /// overlapping last blocks of columns_of and channels. It adds the operations of five taps for the start and the
+    /// end of each block.
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
         constexpr int width = lanes<Arch>;
         const int columns = columns_of(s);
         return 2.0 * (s.taps() + 5) * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
                ((s.k + width - 1) / width * width);
+    }
+
+    /// Returns the blocks of rows and ranges of channels that threads share.
+    template <class Arch>
+    [[nodiscard]] static std::size_t count(ConvShape const& s) {
+        const int rows = two_by_four<Arch>(s) ? 2 : s.fw == 3 ? block_rows<Arch, 3> : block_rows<Arch, 5>;
+        return static_cast<std::size_t>((s.out_h() + rows - 1) / rows * channel_ranges<Arch>(s));
     }
 
     template <class Arch>
@@ -104,15 +117,32 @@ struct DepthwiseBlocks {
 private:
     /// The output rows of a block. Its sums, the weights of the kernel rows that use an input row, and one input fit
     /// the registers. Each input is loaded once for all its outputs.
-    template <class Arch>
-    static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
+    template <class Arch, int size>
+    static constexpr int block_rows = registers<Arch> != 32                                   ? 1
+                                      : on_arm && size == 3 && std::is_same_v<Element, float> ? 3
+                                                                                              : 2;
     /// Returns the output columns of a block: seven, or for narrower images four or two.
     [[nodiscard]] static constexpr int columns_of(ConvShape const& s) {
         return s.out_w() >= 7 ? 7 : s.out_w() >= 4 ? 4 : 2;
     }
+    [[nodiscard]] static constexpr unsigned block(int size, int columns, int stride) {
+        return 1U << (6 * (size == 5) + 2 * (columns / 3) + stride - 1);
+    }
+
+    /// Returns whether blocks are two rows of four columns. Their sums, the six weights of two kernel rows and one
+    /// input fit 16 registers, and rows are read twice, not three times. With a stride, nine weights would be needed at
+    /// a time.
+    template <class Arch>
+    [[nodiscard]] static constexpr bool two_by_four(ConvShape const& s) {
+        return registers<Arch> == 16 && s.fw == 3 && s.stride_w == 1 && s.out_w() % 4 == 0;
+    }
 
     template <class Arch, int size>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
+        constexpr unsigned any = block(3, 7, 1) | block(3, 4, 1);
+        if constexpr (registers<Arch> == 16 && size == 3 && (gemm::tile_set<Arch>.depthwise & any) != 0) {
+            if (two_by_four<Arch>(s)) return run_blocks<Arch, size, 2, 4, 1>(s, args, src);
+        }
         switch (columns_of(s)) {
             case 7:
                 return run_blocks<Arch, size, 7>(s, args, src);
@@ -131,22 +161,41 @@ private:
         }
     }
 
+    /// The channels of one range; the last range has at least one vector, plus the remaining channels.
+    template <class Arch>
+    static constexpr int range_channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
+    template <class Arch>
+    [[nodiscard]] static int channel_ranges(ConvShape const& s) {
+        constexpr int channels = range_channels<Arch>;
+        return std::max(1, (static_cast<int>(Pixels::size(s.k)) + channels - lanes<Arch>) / channels);
+    }
+
     template <class Arch, int size, int columns, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
-        // The channels of one range; the last range has at least one vector, plus the remaining channels.
-        constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
-        const int all = static_cast<int>(Pixels::size(s.k)),
-                  parts = std::max(1, (all + channels - lanes<Arch>) / channels);
-        const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
+        if constexpr ((gemm::tile_set<Arch>.depthwise & block(size, columns, stride)) != 0) {
+            run_blocks<Arch, size, block_rows<Arch, size>, columns, stride>(s, args, src);
+        }
+    }
+    template <class Arch, int size, int rows, int columns, int stride>
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const Element* src) noexcept {
+        constexpr int channels = range_channels<Arch>;
+        const int all = static_cast<int>(Pixels::size(s.k)), parts = channel_ranges<Arch>(s);
+        const std::size_t items = count<Arch>(s);
         args.executor.parallel_for(items, [&s, &args, src, all, parts](std::size_t item, std::size_t) {
             const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
                       begin = part * channels, end = part + 1 == parts ? all : begin + channels;
-            if (first + rows <= s.out_h()) {
-                run_block_row<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
-            } else {
-                run_block_row<Arch, size, 1, columns, stride>(s, args, src, first, begin, end);
-            }
+            run_rows<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
         });
+    }
+    /// Computes `rows` output rows, or those that are left.
+    template <class Arch, int size, int rows, int columns, int stride>
+    PRIMSEL_INLINE static void run_rows(ConvShape const& s, ConvArgs const& args, const Element* src, int first,
+                                        int begin, int end) noexcept {
+        if constexpr (rows > 1) {
+            if (first + rows > s.out_h())
+                return run_rows<Arch, size, rows - 1, columns, stride>(s, args, src, first, begin, end);
+        }
+        run_block_row<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
     }
 
     /// Computes `rows` output rows of channels [begin, end), at least one vector. The last block and the last vector
@@ -161,7 +210,6 @@ private:
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
         }
-        const Steps<Arch> steps(channels * sizeof(Element));
         const int out_w = s.out_w();  // divides
         const std::size_t row = static_cast<std::size_t>(out_w) * channels;
         for (int column = 0; column < out_w; column += columns) {
@@ -169,46 +217,20 @@ private:
             const std::size_t to = static_cast<std::size_t>(first) * row + static_cast<std::size_t>(ow) * channels;
             for (int k = begin; k < end; k += lanes<Arch>) {
                 const auto at = static_cast<std::size_t>(std::min(k, end - lanes<Arch>));
-                run_block<Arch, size, rows, columns, stride>(s, args, lines, steps, left, at, to + at, row);
+                run_block<Arch, size, rows, columns, stride>(s, args, lines, left, at, to + at, row);
             }
         }
     }
 
-    /// Whether loads add a distance in bytes to an address, but scale none in elements: ARM's.
-    template <class Arch>
-    static constexpr bool unscaled = registers<Arch> == 32 && lanes<Arch> == 4;
-
-    /// The distances in bytes between pixels of a row, where loads are unscaled.
-    template <class Arch>
-    class Steps {
-    public:
-        PRIMSEL_INLINE explicit Steps(std::size_t pixel_bytes) : pixels_(kept * pixel_bytes) {
-            PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < kept; ++i) {
-                bytes_[i] = i * pixel_bytes;
-                // Otherwise the compiler adds one step to the address before, for each load.
-                if constexpr (unscaled<Arch>) asm("" : "+r"(bytes_[i]));
-            }
-        }
-        /// Returns the address of pixel i of the row at an address.
-        template <class E>
-        [[nodiscard]] PRIMSEL_INLINE E* at(E* row, std::size_t i) const {
-            return reinterpret_cast<E*>(reinterpret_cast<std::uintptr_t>(row) + i / kept * pixels_ + bytes_[i % kept]);
-        }
-
-    private:
-        static constexpr std::size_t kept = unscaled<Arch> ? 8 : 1;
-        std::size_t bytes_[kept], pixels_;
-    };
-
-    /// Returns the address of an element of a row: `to`, which is step i from `from`.
-    template <class Arch, class E>
-    [[nodiscard]] PRIMSEL_INLINE static E* address(Steps<Arch> const& steps, E* row, std::ptrdiff_t to,
-                                                   std::ptrdiff_t from, int i) {
-        if constexpr (unscaled<Arch>) {
-            return steps.at(row + from, static_cast<std::size_t>(i));
+    /// Loads a vector of a pixel and advances the address by `step` elements.
+    template <class Arch, class Block>
+    PRIMSEL_INLINE static Floats<Arch> next_pixel(Block const& block, const Element*& src, std::ptrdiff_t step) {
+        if constexpr (std::is_same_v<Element, float>) {
+            return in_register<Arch>(load_and_advance<Arch>(src, step));
         } else {
-            return row + to;
+            const Floats<Arch> x = block.load(src);
+            src += step;
+            return x;
         }
     }
 
@@ -216,8 +238,7 @@ private:
     /// `to`; the next row's results lie `row` floats further on.
     template <class Arch, int size, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const Element* const* lines,
-                                         Steps<Arch> const& steps, int first, std::size_t at, std::size_t to,
-                                         std::size_t row) noexcept {
+                                         int first, std::size_t at, std::size_t to, std::size_t row) noexcept {
         constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
                       beside = size / 2;
         const auto channels = static_cast<std::ptrdiff_t>(Pixels::size(s.k));
@@ -232,26 +253,26 @@ private:
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) sums[r][c] = start;
         }
+        const float* next_weights = args.weights + at;
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
             if (i < size) {
                 PRIMSEL_UNROLL
-                for (std::ptrdiff_t tap = size * i; tap < size * (i + 1); ++tap) {
-                    if constexpr (unscaled<Arch> && sizeof(Element) == sizeof(float)) {
-                        weights[tap] = load<Arch>(steps.at(args.weights + at, static_cast<std::size_t>(tap)));
-                    } else {
-                        weights[tap] = load<Arch>(args.weights + tap * channels + at);
-                    }
+                for (int tap = size * i; tap < size * (i + 1); ++tap) {
+                    weights[tap] = load_and_advance<Arch>(next_weights, channels);
                 }
             }
             if (lines[i] == nullptr) continue;
-            auto pixel = first * channels +
-                         static_cast<std::ptrdiff_t>(at);  // may lie before the line, for columns that are skipped
+            // May lie before the line, for columns that are skipped.
+            const Element* pixel = lines[i] + (first * channels + static_cast<std::ptrdiff_t>(at));
             PRIMSEL_UNROLL
-            for (int j = 0; j < in_columns; ++j, pixel += channels) {
-                if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
-                const Floats<Arch> x = block.load(
-                    address<Arch>(steps, lines[i], pixel, first * channels + static_cast<std::ptrdiff_t>(at), j));
+            for (int j = 0; j < in_columns; ++j) {
+                if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) {
+                    pixel += channels;
+                    continue;
+                }
+                Floats<Arch> x = next_pixel<Arch>(block, pixel, channels);
+                if constexpr (size == 3 || stride == 2) x = in_order<Arch>(x);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -280,7 +301,7 @@ private:
                 }
             }
         }
-        constexpr bool bounds_first = slow_clamp && requires { end.bounded; };
+        constexpr bool bounds_first = on_arm && requires { end.bounded; };
         if constexpr (bounds_first) {
             if (end.bounded) {
                 PRIMSEL_UNROLL
@@ -292,13 +313,18 @@ private:
         }
         PRIMSEL_UNROLL
         for (int r = 0; r < rows; ++r) {
+            Element* next = dst + static_cast<std::size_t>(r) * row;
             PRIMSEL_UNROLL
             for (int c = 0; c < columns; ++c) {
-                Element* const at = address<Arch>(steps, dst + static_cast<std::size_t>(r) * row, c * channels, 0, c);
-                if constexpr (bounds_first) {
-                    end.store_bounded(at, sums[r][c]);
+                if constexpr (bounds_first && std::is_same_v<Element, float>) {
+                    store_and_advance<Arch>(next, sums[r][c], channels);
                 } else {
-                    end.store(at, sums[r][c]);
+                    if constexpr (bounds_first) {
+                        end.store_bounded(next, sums[r][c]);
+                    } else {
+                        end.store(next, sums[r][c]);
+                    }
+                    next += channels;
                 }
             }
         }

@@ -41,6 +41,12 @@ struct DepthwisePixels {
         return (10.0 * s.taps() + 40) * static_cast<double>(whole.out_shape().size());
     }
 
+    /// Returns the blocks that threads share.
+    template <class Arch>
+    [[nodiscard]] static double blocks(ConvShape const& s) {
+        return Blocks::template supports<Arch>(s) ? static_cast<double>(Blocks::template count<Arch>(s)) : s.out_h();
+    }
+
 private:
     static constexpr int several = 8;
 

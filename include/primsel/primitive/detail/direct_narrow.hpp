@@ -3,7 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/amx.hpp>
 #include <primsel/core/cache_sizes.hpp>
-#include <primsel/core/short_floats.hpp>
+#include <primsel/core/fixed_string.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/gemm/bf16_rows.hpp>
 #include <primsel/primitive/detail/tap.hpp>
@@ -30,8 +30,8 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// spoils the outputs of all groups of a half. Numbers may multiply groups of four channels apart.
 ///
 /// Numbers is a type with
-/// - Image, the layout of such numbers; Rows and multiply, their product; rate, precision, error_bound and deepest, the
-/// largest depth whose sums are exact or have that error;
+/// - name, which the ids of primitives have; Image, the layout of such numbers; Rows and multiply, their product; rate,
+/// precision, error_bound and deepest, the largest depth whose sums are exact or have that error;
 /// - on_matrix_unit: whether the matrix unit, where there is one, computes the product;
 /// - end_of_product: the operations in registers that it takes to store, load, finish and narrow a sum, as
 /// bench_primitive_end_of_product fits them;
@@ -43,10 +43,21 @@ namespace primsel::inline PRIMSEL_ABI::primitive::detail {
 /// - Start and Finish: what sums start from, and what they become in the end.
 template <class Numbers, Layout From, Layout To>
 struct DirectNarrow {
+    static constexpr auto id = [] {
+        constexpr auto own = FixedString("direct-") + Numbers::name;
+        if constexpr (std::same_as<From, hwc> && std::same_as<To, hwc>)
+            return own + "-within-hwc";
+        else if constexpr (std::same_as<From, hwc>)
+            return own + "-from-hwc";
+        else if constexpr (std::same_as<To, hwc>)
+            return own + "-to-hwc";
+        else
+            return own;
+    }();
     static constexpr Family family = Family::direct;
     using in_layout = From;
     using out_layout = To;
-    static constexpr bool fuses_epilogue = true, bounds_summand = true;
+    static constexpr bool fuses_epilogue = true, bounds_summand = true, packs_for_any_size = true;
     static constexpr bool strided_output = std::same_as<To, hwc> || std::integral<element_of<To>>;
     static constexpr Precision precision = Numbers::precision;
     static constexpr double error_bound = Numbers::error_bound;
@@ -99,7 +110,7 @@ struct DirectNarrow {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int rows = rows_of_strip(s);
-        const auto strips = static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
+        const std::size_t strips = strip_count(s);
         if (copies(s) && in_strips(s)) {
             args.executor.parallel_for(strips, [&s, &args, rows](std::size_t strip, std::size_t worker) {
                 const int first = static_cast<int>(strip) * rows, count = std::min(rows, s.out_h() - first);
@@ -149,20 +160,37 @@ struct DirectNarrow {
         // Rows are copied with their padding, or patches, a line at a time.
         const double copied =
             (patches(s) ? sizeof(Element) * depth * static_cast<double>(s.out_pixels()) : 2 * in) + in;
-        if (copies(s)) work.add({.rate = Rate::vector, .operations = copied, .bytes = copied, .working_set = copied});
+        const bool at_once = copies(s) && in_strips(s);
+        const std::size_t count = strip_count(s);
+        const auto blocks = static_cast<double>(at_once ? count : count * parts_of_panels(s, count));
+        if (copies(s)) {
+            work.add({.rate = Rate::vector,
+                      .operations = copied,
+                      .bytes = copied,
+                      .working_set = copied,
+                      .blocks = at_once ? blocks : copy_rows(s, s.out_h()),
+                      .loops = at_once ? 0.0 : 1.0});
+        }
         return work
             .add({.rate = Numbers::rate,
                   .operations = 2 * computed_pixels(s) * multiplied<Arch>(s, depth, columns),
                   .bytes = in * read + weights * strips,
-                  .working_set = in + weights})
+                  .working_set = in + weights,
+                  .blocks = blocks,
+                  .loops = 1})
             .add({.rate = Rate::registers,
                   .operations =
                       Numbers::end_of_product * panels(s) * gemm::dot_columns * static_cast<double>(s.out_pixels()),
                   .bytes = 2 * out,
-                  .working_set = out});
+                  .working_set = out,
+                  .blocks = blocks});
     }
 
 private:
+    [[nodiscard]] static std::size_t strip_count(ConvShape const& s) {
+        const int rows = rows_of_strip(s);
+        return static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
+    }
     static constexpr bool on_matrix_unit = PRIMSEL_HAS_AMX && Numbers::on_matrix_unit;
     [[nodiscard]] static bool may_use_amx() { return on_matrix_unit && core::may_use_amx(); }
     using Image = typename Numbers::Image;
@@ -279,7 +307,6 @@ private:
     /// Whether pixels are copied without what is behind their channels. Zero weights do not hide floats that are no
     /// numbers, which words of several elements would read of the next pixel.
     [[nodiscard]] static constexpr bool compacts(ConvShape const& s) {
-        if (std::same_as<Element, float>) return true;  // as are those of hwc
         return std::integral<Element> && !on_matrix_unit && copies(s) && (widens || Image::pixel(s.c) <= 16);
     }
     /// The elements of a pixel in a copy.
@@ -339,9 +366,7 @@ private:
         } else {
             const auto* from = reinterpret_cast<const Stored*>(args.src) + static_cast<std::size_t>(h) * w * stored;
             if (pixel == stored) {
-                copy_stored(from, w * pixel, to);
-            } else if constexpr (widens && ShortFloat<Stored>) {
-                for (std::size_t x = 0; x < w; ++x) copy_stored(from + x * stored, pixel, to + x * pixel);
+                std::copy_n(from, w * pixel, to);
             } else {
                 // Copies of a fixed length are faster. The next pixel overwrites what they write too much.
                 std::size_t x = 0;
@@ -361,13 +386,6 @@ private:
         std::fill_n(to + w * pixel, static_cast<std::size_t>(s.pad_right) * pixel, narrow.zero);
     }
 
-    static void copy_stored(const Stored* from, std::size_t n, Element* to) noexcept {
-        if constexpr (widens && ShortFloat<Stored>) {
-            widen(from, n, to);
-        } else {
-            std::copy_n(from, n, to);
-        }
-    }
     static void convert(typename Numbers::Narrow const& narrow, const float* from, std::size_t n,
                         Element* to) noexcept {
         if constexpr (!std::invocable<typename Numbers::Narrow const&, const float*, std::size_t, Element*>) {

@@ -55,9 +55,9 @@ struct FormTraits {
     /// Returns the work of the products of all groups. Each group writes a part of the result of its own, and `beside`
     /// bytes are read with it.
     template <class G, class Arch>
-    [[nodiscard]] static Work products_work(ConvShape const& s, double beside = 0) {
+    [[nodiscard]] static Work products_work(ConvShape const& s, int threads, double beside = 0) {
         const Sizes size = sizes(s);
-        Work of_group = G::template work<Arch>(size.m, size.n, size.k);
+        Work of_group = gemm::work_of<G, Arch>(size.m, size.n, size.k, threads);
         const double others = s.groups - 1, result = 4.0 * static_cast<double>(s.out_pixels()) * s.group_k();
         for (Phase& phase : of_group.phases) {
             if (phase.rate == Rate::gemm) phase.working_set += others * (result + beside);

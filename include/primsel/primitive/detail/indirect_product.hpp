@@ -97,8 +97,12 @@ void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
                 t.residual = p.residual + static_cast<std::size_t>(pixel) * p.c_stride + at;
             }
             gemm::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-                indirect_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
-                    t, p.pointers + pixel * p.taps + tap * count, taps, p.offset);
+                if constexpr ((gemm::tile_set<Arch>.widths >> (vectors - 1) & 1) != 0) {
+                    indirect_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
+                        t, p.pointers + pixel * p.taps + tap * count, taps, p.offset);
+                } else {
+                    __builtin_trap();  // the widths of all panels are in the set
+                }
             });
         }
     }

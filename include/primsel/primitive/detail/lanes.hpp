@@ -41,6 +41,31 @@ struct Lanes {
         else
             return {{Lanes<n / 2>::all(x), Lanes<n / 2>::all(x)}};
     }
+    /// Loads, or stores, and advances the address by `step` floats.
+    [[nodiscard]] PRIMSEL_INLINE static Lanes load_and_advance(const float*& src, std::size_t step) {
+        if constexpr (on_arm && whole) {
+            return {primsel::load_and_advance<typename batch::arch_type>(src, static_cast<std::ptrdiff_t>(step))};
+        } else {
+            const Lanes value = load(src);
+            src += step;
+            return value;
+        }
+    }
+    PRIMSEL_INLINE void store_and_advance(float*& dst, std::size_t step) const {
+        if constexpr (on_arm && whole) {
+            primsel::store_and_advance<typename batch::arch_type>(dst, value, static_cast<std::ptrdiff_t>(step));
+        } else {
+            store(dst);
+            dst += step;
+        }
+    }
+    [[nodiscard]] PRIMSEL_INLINE Lanes in_order() const {
+        if constexpr (on_arm && whole) {
+            return {primsel::in_order<typename batch::arch_type>(value)};
+        } else {
+            return *this;
+        }
+    }
     PRIMSEL_INLINE void store(float* dst) const {
         if constexpr (scalar) {
             *dst = value;

@@ -63,7 +63,7 @@ struct WinogradLineTiles {
     }
 
     /// Transforms one input tile, all channels: dst[tap * tap_stride + c].
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_input(ConvShape const& s, const float* src, int line, int position, float* dst,
                                 std::size_t tap_stride) noexcept {
         const int h0 = line * (along_rows ? 1 : m) - s.pad_top, w0 = position * (along_rows ? m : 1) - s.pad_left;
@@ -74,13 +74,13 @@ struct WinogradLineTiles {
             const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
             pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
         }
-        for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+        for_channels<vec, many>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);
         });
     }
 
     /// Computes one output tile, all kernels.
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_output(ConvShape const& s, ConvArgs const& args, int line, int position, const float* src,
                                  std::size_t tap_stride) noexcept {
         const int h0 = line * (along_rows ? 1 : m), w0 = position * (along_rows ? m : 1);
@@ -89,7 +89,7 @@ struct WinogradLineTiles {
         const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * pixel,
                             (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * pixel,
                             static_cast<std::size_t>(along_rows ? s.out_w() - w0 : s.out_h() - h0)};
-        for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+        for_channels<vec, many>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             finish_channels<n>(args, target, begin, end, src, tap_stride);
         });
     }

@@ -3,9 +3,9 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/gemm/panel.hpp>
-#include <primsel/primitive/detail/cook_toom.hpp>
 #include <primsel/primitive/detail/depth_panels.hpp>
 #include <primsel/primitive/detail/lanes.hpp>
+#include <primsel/primitive/detail/tile_matrices.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <primsel/core/work.hpp>
@@ -34,14 +34,16 @@ template <auto const& matrix>
 inline constexpr auto odd_columns = with_parity(matrix, 1);
 
 /// Returns whether rows i and i + 1 belong to interpolation points p and -p, so that only the signs of their odd
-/// columns differ.
+/// columns differ. Rows with zeros in all odd or all even columns do not.
 template <std::size_t rows, std::size_t columns>
 [[nodiscard]] constexpr bool rows_mirrored(Factors<rows, columns> const& matrix, std::size_t i) {
     if (i + 1 >= rows) return false;
+    bool parities[2]{};
     for (std::size_t j = 0; j < columns; ++j) {
         if (matrix[i + 1][j] != (j % 2 == 0 ? matrix[i][j] : -matrix[i][j])) return false;
+        if (matrix[i][j] != 0.0) parities[j % 2] = true;
     }
-    return true;
+    return parities[0] && parities[1];
 }
 /// Returns whether columns j and j + 1 differ only in the signs of their odd rows.
 template <std::size_t rows, std::size_t columns>
@@ -92,8 +94,8 @@ PRIMSEL_INLINE V combine(const V* in) {
     }();
     V sum = in[first];
     if constexpr (factors[first] != 1.0) sum = static_cast<float>(factors[first]) * sum;
-    [&]<std::size_t... j>(std::index_sequence<j...>) {
-        const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+    [&]<std::size_t... j>(std::index_sequence<j...>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
+        const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
             constexpr auto factor = static_cast<float>(factors[i]);
             if constexpr (i == first || factor == 0.0F)
                 return;
@@ -114,18 +116,19 @@ PRIMSEL_INLINE V combine(const V* in) {
 template <auto const& matrix, class V, class Put>
 PRIMSEL_INLINE void transform(V (&in)[matrix[0].size()], Put const& put) {
     constexpr std::size_t rows = matrix.size(), columns = matrix[0].size();
-    [&]<std::size_t... j>(std::index_sequence<j...>) {
-        const auto pair = [&]<std::size_t first>(std::integral_constant<std::size_t, first>) {
-            if constexpr (pair_of_column(matrix, first) == first) {
-                const V sum = in[first] + in[first + 1];
-                in[first + 1] = in[first] - in[first + 1];
-                in[first] = sum;
-            }
-        };
+    [&]<std::size_t... j>(std::index_sequence<j...>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
+        const auto pair = [&]<std::size_t first>(std::integral_constant<std::size_t, first>)
+                              PRIMSEL_INLINE_LAMBDA_ON_ARM {
+                                  if constexpr (pair_of_column(matrix, first) == first) {
+                                      const V sum = in[first] + in[first + 1];
+                                      in[first + 1] = in[first] - in[first + 1];
+                                      in[first] = sum;
+                                  }
+                              };
         (pair(std::integral_constant<std::size_t, j>{}), ...);
     }(std::make_index_sequence<columns>{});
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-        const auto row = [&]<std::size_t at>(std::integral_constant<std::size_t, at>) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
+        const auto row = [&]<std::size_t at>(std::integral_constant<std::size_t, at>) PRIMSEL_INLINE_LAMBDA_ON_ARM {
             if constexpr (rows_mirrored(matrix, at)) {
                 const V even = combine<even_columns<matrix>, at>(in), odd = combine<odd_columns<matrix>, at>(in);
                 put(at, even + odd);
@@ -151,7 +154,15 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
         transform<matrix>(in, [&](std::size_t row, V const& value) { half[row][column] = value; });
     }
     for (std::size_t row = 0; row < rows; ++row) {
-        transform<matrix>(half[row], [&](std::size_t column, V const& value) { put(row, column, value); });
+        const auto put_column = [&](std::size_t column, V const& value) { put(row, column, value); };
+        if constexpr (on_arm && paired<matrix> != matrix) {
+            V in[size];  // a copy, as pairs would go back to memory
+            PRIMSEL_UNROLL
+            for (std::size_t column = 0; column < size; ++column) in[column] = half[row][column];
+            transform<matrix>(in, put_column);
+        } else {
+            transform<matrix>(half[row], put_column);
+        }
     }
 }
 
@@ -162,20 +173,20 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
 }
 
 /// The most channels that are transformed side by side: more than a vector leave ARM too few registers for a tile.
-inline constexpr int widest_transformed = slow_clamp ? 4 : 16;
+inline constexpr int widest_transformed = on_arm ? 4 : 16;
 
 /// Calls work(width, begin, end) for the channels in vectors of `vec`. A last vector that is not full ends at the last
 /// channel and overlaps the one before, so computing a channel twice must do no harm. Fewer channels than a vector use
-/// vectors of half the width; fewer than four are taken one by one.
-template <int vec, class F>
+/// vectors of half the width; fewer than four are taken one by one. `many`: there are widest_transformed or more.
+template <int vec, bool many = false, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
     if constexpr (vec > widest_transformed) {
-        for_channels<widest_transformed>(channels, work);
-    } else if (channels >= vec) {
+        for_channels<widest_transformed, many>(channels, work);
+    } else if (many || channels >= vec) {
         constexpr std::integral_constant<int, vec> width;
         work(width, std::size_t{0}, channels / vec * vec);
         if (channels % vec != 0) work(width, channels - vec, channels);
-    } else if constexpr (vec > 1) {
+    } else if constexpr (vec > 1 && !many) {
         for_channels<(vec > 4 ? vec / 2 : 1)>(channels, work);
     }
 }
@@ -208,11 +219,13 @@ public:
           dst_(args.dst),
           bias_(args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at)),
           clamp_(args.clamp),
-          bounded_(slow_clamp && args.clamp.bounded()) {}
+          bounded_(on_arm && args.clamp.bounded()) {}
+    /// Sets the biases that are added.
+    PRIMSEL_INLINE void add(V const& bias) { bias_ = bias; }
     PRIMSEL_INLINE void operator()(V value, std::size_t to) const {
         value = value + bias_;
         if (residual_ != nullptr) value = value + V::load(residual_ + to);
-        if (!slow_clamp || bounded_) value = value.clamped(clamp_.low, clamp_.high);
+        if (!on_arm || bounded_) value = value.clamped(clamp_.low, clamp_.high);
         value.store(dst_ + to);
     }
     /// Stores the first `count` of some neighbours, `stride` floats apart: one test for all of them.
@@ -226,8 +239,9 @@ public:
             }
             return;
         }
+        float* dst = dst_ + to;
         PRIMSEL_UNROLL
-        for (std::size_t i = 0; i < most; ++i, to += stride) (values[i] + bias_).store(dst_ + to);
+        for (std::size_t i = 0; i < most; ++i) (values[i] + bias_).store_and_advance(dst, stride);
     }
 
 private:
@@ -266,11 +280,11 @@ PRIMSEL_INLINE void scatter(KernelLanes<Arch> const& from, float* dst) {
     for (std::size_t i = 0; i < from.size(); ++i) dst[i] = static_cast<float>(from[i]);
 }
 
-/// A tile is (m + r - 1) squared pixels of the image, from which m squared outputs are computed.
-template <int m, int r, class P>
+/// A tile is `size` squared pixels of the image, from which m squared outputs are computed.
+template <int m, int r, class P, int stride = 1>
 struct WinogradTiles {
-    static constexpr int size = m + r - 1, taps = size * size;
-    static_assert(cook_toom<m, r, P>.is_convolution(), "two interpolation points are the same");
+    using Matrices = TileMatrices<m, r, stride, P>;
+    static constexpr int size = Matrices::size, taps = size * size;
 
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
@@ -291,34 +305,35 @@ struct WinogradTiles {
 
     /// Transforms one tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` has as many floats as there
     /// are channels and stands for pixels outside the image.
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_input(ConvShape const& s, const float* src, const float* zeros, int tile, float* dst,
                                 std::size_t tap_stride) noexcept {
-        const int h0 = tile / columns(s) * m - s.pad_top, w0 = tile % columns(s) * m - s.pad_left;
+        constexpr int step = m * stride;
+        const int h0 = tile / columns(s) * step - s.pad_top, w0 = tile % columns(s) * step - s.pad_left;
         const auto c = static_cast<std::size_t>(s.c);
         const float* pixels[taps];
         for (int i = 0; i < taps; ++i) {
-            const int h = h0 + i / size, w = w0 + i % size;
+            const int h = h0 + Matrices::position(i / size), w = w0 + Matrices::position(i % size);
             const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
             pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : zeros;
         }
-        for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+        for_channels<vec, many>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);
         });
     }
 
     /// Computes one tile of the result of the image whose pixels begin at `first`.
-    template <int vec>
+    template <int vec, bool many = false>
     static void transform_output(ConvShape const& s, ConvArgs const& args, std::size_t first, int tile,
                                  const float* src, std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
         const Target target{first + static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
                             args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
-        for_channels<vec>(static_cast<std::size_t>(s.k),
-                          [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
-                              finish_channels<n>(args, target, begin, end, src, tap_stride);
-                          });
+        for_channels<vec, many>(static_cast<std::size_t>(s.k),
+                                [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+                                    finish_channels<n>(args, target, begin, end, src, tap_stride);
+                                });
     }
 
     /// Transforms one tile of the gradient of the result, all channels: the transpose of transform_output.
@@ -368,9 +383,10 @@ private:
         const std::ptrdiff_t step = rotated ? -gemm::panel_width<Arch> : gemm::panel_width<Arch>;
         if (rotated) rows += (r * r - 1) * gemm::panel_width<Arch>;
         for (int n = 0; n < width; n += lanes<Arch>) {
-            sandwich<kernel_matrix<m, r, P>, V>(
+            sandwich<Matrices::kernel, V>(
                 [&](std::size_t row, std::size_t column) {
-                    return V::load(rows + static_cast<std::ptrdiff_t>(row * r + column) * step + n);
+                    const int tap = Matrices::tap(static_cast<int>(row)) * r + Matrices::tap(static_cast<int>(column));
+                    return V::load(rows + tap * step + n);
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
                     value.store(dst + (row * size + column) * tap_stride + n);
@@ -384,7 +400,7 @@ private:
                                                     float* dst, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
         for (std::size_t at = begin; at < end; at += n) {
-            sandwich<input_matrix<m, r, P>, V>(
+            sandwich<Matrices::input, V>(
                 [&](std::size_t row, std::size_t column) { return V::load(pixels[row * size + column] + at); },
                 [&](std::size_t row, std::size_t column, V const& value) {
                     value.store(dst + (row * size + column) * tap_stride + at);
@@ -395,31 +411,75 @@ private:
     /// The positions of a tile's outputs: the first pixel, the pixels of a row, the floats of a pixel, and how many
     /// rows and columns exist.
     struct Target {
-        std::size_t first, row, stride, height, width;
+        std::size_t first, row, pixel, height, width;
     };
     template <int n>
-    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
+    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& of_tile, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
-        using V = Lanes<n>;
-        for (std::size_t at = begin; at < end; at += n) {
-            const Finish<n> finish(args, at);
-            [[maybe_unused]] V of_row[m];
-            sandwich<output_matrix<m, r, P>, V>(
-                [&](std::size_t row, std::size_t column) {
-                    return V::load(src + (row * size + column) * tap_stride + at);
-                },
-                [&](std::size_t row, std::size_t column, V const& value) {
-                    if constexpr (slow_clamp) {
-                        of_row[column] = value;
-                        if (column + 1 < m || row >= target.height) return;
-                        finish(of_row, (target.first + row * target.row) * target.stride + at, target.stride,
-                               target.width);
-                    } else {
+        const Target target = of_tile;  // a store of floats may not change the copy
+        if constexpr (on_arm) {
+            Finish<n> finish(args, begin);
+            const float* const bias = args.bias;
+            for (std::size_t at = begin; at < end; at += n) {
+                finish_vector(finish, target, at, src + at, tap_stride, bias);
+            }
+        } else {
+            using V = Lanes<n>;
+            for (std::size_t at = begin; at < end; at += n) {
+                const Finish<n> finish(args, at);
+                sandwich<Matrices::output, V>(
+                    [&](std::size_t row, std::size_t column) {
+                        return V::load(src + (row * size + column) * tap_stride + at);
+                    },
+                    [&](std::size_t row, std::size_t column, V const& value) {
                         if (row >= target.height || column >= target.width) return;
-                        finish(value, (target.first + row * target.row + column) * target.stride + at);
-                    }
-                });
+                        finish(value, (target.first + row * target.row + column) * target.pixel + at);
+                    });
+            }
         }
+    }
+
+    /// The same on ARM, by instructions that advance addresses. Their operands stay in registers only if no array has
+    /// an index that is not a constant.
+    template <int n>
+    PRIMSEL_INLINE static void finish_vector(Finish<n>& finish, Target const& target, std::size_t at, const float* src,
+                                             std::size_t tap_stride, const float* bias) noexcept {
+        constexpr std::make_index_sequence<size> columns{};
+        Lanes<n> half[m][size];
+        const std::size_t to = target.first * target.pixel + at;
+        if constexpr (m * size <= 24) {  // registers
+            [&]<std::size_t... column>(std::index_sequence<column...>) PRIMSEL_INLINE_LAMBDA {
+                (half_of_column<n>(half, column, src + column * tap_stride, size * tap_stride, columns), ...);
+            }(columns);
+            if (bias != nullptr) finish.add(Lanes<n>::load(bias + at));
+            [&]<std::size_t... row>(std::index_sequence<row...>) PRIMSEL_INLINE_LAMBDA {
+                ((row < target.height ? finish_row<n>(half, row, finish, to, target, columns) : void()), ...);
+            }(std::make_index_sequence<m>{});
+        } else {
+            for (std::size_t column = 0; column < size; ++column) {
+                half_of_column<n>(half, column, src + column * tap_stride, size * tap_stride, columns);
+            }
+            if (bias != nullptr) finish.add(Lanes<n>::load(bias + at));
+            for (std::size_t row = 0; row < target.height; ++row) {
+                finish_row<n>(half, row, finish, to, target, columns);
+            }
+        }
+    }
+    template <int n, std::size_t... row>
+    PRIMSEL_INLINE static void half_of_column(Lanes<n> (&half)[m][size], std::size_t column, const float* src,
+                                              std::size_t step, std::index_sequence<row...>) noexcept {
+        Lanes<n> in[size] = {(void(row), Lanes<n>::load_and_advance(src, step))...};
+        transform<Matrices::output>(in, [&](std::size_t i, Lanes<n> const& value)
+                                            PRIMSEL_INLINE_LAMBDA { half[i][column] = value.in_order(); });
+    }
+    template <int n, std::size_t... column>
+    PRIMSEL_INLINE static void finish_row(Lanes<n> const (&half)[m][size], std::size_t row, Finish<n> const& finish,
+                                          std::size_t to, Target const& target,
+                                          std::index_sequence<column...>) noexcept {
+        Lanes<n> in[size] = {half[row][column]...}, out[m];
+        transform<Matrices::output>(
+            in, [&](std::size_t i, Lanes<n> const& value) PRIMSEL_INLINE_LAMBDA { out[i] = value.in_order(); });
+        finish(out, to + row * target.row * target.pixel, target.pixel, target.width);
     }
 };
 

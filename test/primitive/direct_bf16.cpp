@@ -10,35 +10,23 @@
 
 using namespace laws;
 
-namespace direct_short_floats_tests {
+namespace direct_bf16_tests {
 
-struct InBf16 {
-    using Primitives = ps::Bf16Primitives;
-    using Element = ps::bfloat16;
-};
-struct InF16 {
-    using Primitives = ps::F16Primitives;
-    using Element = ps::float16;
-};
-template <class Of>
 [[nodiscard]] List primitives() {
-    static const std::vector<ps::PrimitiveEntry> entries =
-        chosen(ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>().primitives,
-               typename Of::Primitives{});
+    static const std::vector<ps::PrimitiveEntry> entries = chosen(
+        ps::make_kernels<ps::EveryPrimitive, ps::default_arch, ps::EveryLayout>().primitives, ps::Bf16Primitives{});
     return make_list(entries, ps::EveryLayout{});
 }
 
-TEST_CASE_TEMPLATE(
-    "16-bit floats: convolutions of integers are exact, of other numbers within the rounding of the result", Of, InBf16,
-    InF16) {
-    const List list = primitives<Of>();
+TEST_CASE("bfloat16: convolutions of integers are exact, of other numbers within the rounding of the result") {
+    const List list = primitives();
     ps::Sequential sequential;
     Backwards backwards;
     std::map<std::string_view, int> runs;
     std::size_t turn = 0;
     for (ps::ConvShape const& shape : odd_shapes()) {
         const Problem integers(shape, Values::integers),
-            normal(shape, Values::normal, 1, [](float value) { return to_float(Of::Element::nearest(value)); });
+            normal(shape, Values::normal, 1, [](float value) { return to_float(ps::bfloat16::nearest(value)); });
         Epilogue const& epilogue = epilogues[turn++ % std::size(epilogues)];
         for (ps::PrimitiveEntry const& entry : list.primitives) {
             if (!entry.supports(shape)) continue;
@@ -59,7 +47,7 @@ TEST_CASE_TEMPLATE(
                 double worst = 0;
                 for (std::size_t i = 0; i < exact.size(); ++i) {
                     // Half a unit in the last place, and the error of sums in floats.
-                    const double unit = std::max(std::abs(exact[i]), 1e-3) * Of::Element::rounding + 1e-4;
+                    const double unit = std::max(std::abs(exact[i]), 1e-3) * ps::bfloat16::rounding + 1e-4;
                     worst = std::max(worst, std::abs(static_cast<double>(one.dst[i]) - exact[i]) / unit);
                 }
                 CHECK(worst <= 1);
@@ -72,10 +60,8 @@ TEST_CASE_TEMPLATE(
     }
 }
 
-TEST_CASE_TEMPLATE(
-    "16-bit floats: the bits do not depend on threads, strips of a large image and many outputs included", Of, InBf16,
-    InF16) {
-    const List list = primitives<Of>();
+TEST_CASE("bfloat16: the bits do not depend on threads, strips of a large image and many outputs included") {
+    const List list = primitives();
     ps::Sequential sequential;
     ps::CallerPool pool(3, Threads{});
     std::vector<ps::ConvShape> shapes{same_shape(33, 35, 23, 14, 3), same_shape(19, 70, 23, 14, 1),
@@ -99,14 +85,13 @@ TEST_CASE_TEMPLATE(
             CHECK(one.intact);
             CHECK(many.intact);
             CHECK(same_bits(one.dst, many.dst));
-            CHECK(equal(one.dst, exact));  // the epilogue bounds results to numbers that both types have
+            CHECK(equal(one.dst, exact));  // the epilogue bounds results to numbers that bfloat16 has
         }
     }
 }
 
-TEST_CASE_TEMPLATE("16-bit floats: a pixel that is not finite spoils only the outputs that depend on it", Of, InBf16,
-                   InF16) {
-    const List list = primitives<Of>();
+TEST_CASE("bfloat16: a pixel that is not finite spoils only the outputs that depend on it") {
+    const List list = primitives();
     ps::Sequential sequential;
     for (const int c : {3, 20, 40}) {
         const ps::ConvShape shape = same_shape(c, 35, 9, 11, 3);
@@ -125,7 +110,7 @@ TEST_CASE_TEMPLATE("16-bit floats: a pixel that is not finite spoils only the ou
                         const auto at = static_cast<std::size_t>((k * 9 + h) * 11 + w);
                         if (std::abs(h - 4) <= 1 && std::abs(w - 5) <= 1) continue;
                         wrong += std::abs(static_cast<double>(one.dst[at]) - exact[at]) <=
-                                         std::abs(exact[at]) * Of::Element::rounding
+                                         std::abs(exact[at]) * ps::bfloat16::rounding
                                      ? 0U
                                      : 1U;
                     }
@@ -136,4 +121,4 @@ TEST_CASE_TEMPLATE("16-bit floats: a pixel that is not finite spoils only the ou
     }
 }
 
-}  // namespace direct_short_floats_tests
+}  // namespace direct_bf16_tests

@@ -1,4 +1,4 @@
-// Layers that run in hwc_bf16 and hwc_f16, so that tensors between convolutions in 16 bits need not become floats.
+// Layers that run in hwc_bf16, so that tensors between convolutions in bfloat16 need not become floats.
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
@@ -24,9 +24,9 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace op::detail {
 
 /// Reduces the pixels of a window to one.
-template <class Arch, ShortFloatLayout L>
-void pool_short_floats(PoolKind kind, NarrowImages<L> const& src, std::size_t image, WindowTaps const& down,
-                       WindowTaps const& across, element_of<L>* dst) noexcept {
+template <class Arch>
+void pool_bf16(PoolKind kind, NarrowImages<hwc_bf16> const& src, std::size_t image, WindowTaps const& down,
+               WindowTaps const& across, bfloat16* dst) noexcept {
     const float share = 1.0F / (down.counted * across.counted);
     for (std::size_t c = 0; c < src.pixel; c += lanes<Arch>) {
         const std::size_t n = src.pixel - c;
@@ -49,51 +49,51 @@ void pool_short_floats(PoolKind kind, NarrowImages<L> const& src, std::size_t im
 
 }  // namespace op::detail
 
-template <ShortFloatLayout L>
-struct OpIn<PoolParams, L> {
+template <>
+struct OpIn<PoolParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(PoolParams const& params, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_pixel_counts<Arch, L>(op::detail::pixels_of_windows(params, inputs[0], output),
-                                                        inputs, output);
+        return op::detail::narrow_pixel_counts<Arch, hwc_bf16>(op::detail::pixels_of_windows(params, inputs[0], output),
+                                                               inputs, output);
     }
     template <class Arch>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
-        op::detail::for_windows<L>(
+        op::detail::for_windows<hwc_bf16>(
             params, args,
             [&params](auto const& src, std::size_t image, auto const& down, auto const& across, auto* dst) {
-                op::detail::pool_short_floats<Arch>(params.kind, src, image, down, across, dst);
+                op::detail::pool_bf16<Arch>(params.kind, src, image, down, across, dst);
             });
     }
 };
 
-template <ShortFloatLayout L>
-struct OpIn<GlobalPoolParams, L> {
+template <>
+struct OpIn<GlobalPoolParams, hwc_bf16> {
     template <class Arch>
     [[nodiscard]] static OpCounts work(GlobalPoolParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_pixel_counts<Arch, L>(static_cast<double>(inputs[0].pixels()), inputs, output);
+        return op::detail::narrow_pixel_counts<Arch, hwc_bf16>(static_cast<double>(inputs[0].pixels()), inputs, output);
     }
     template <class Arch>
     static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
-        op::detail::for_images<L>(
+        op::detail::for_images<hwc_bf16>(
             args, [&params](auto const& src, std::size_t image, auto const& down, auto const& across, auto* dst) {
-                op::detail::pool_short_floats<Arch>(params.kind, src, image, down, across, dst);
+                op::detail::pool_bf16<Arch>(params.kind, src, image, down, across, dst);
             });
     }
 };
 
 /// Adds the inputs in their order, in floats.
-template <ShortFloatLayout L>
-struct OpIn<AddParams, L> {
+template <>
+struct OpIn<AddParams, hwc_bf16> {
     static constexpr bool in_place = true;
 
     template <class Arch>
     [[nodiscard]] static OpCounts work(AddParams const&, std::span<const Shape> inputs, Shape output) {
-        return op::detail::narrow_pixel_counts<Arch, L>(static_cast<double>(inputs.size() * output.pixels()), inputs,
-                                                        output);
+        return op::detail::narrow_pixel_counts<Arch, hwc_bf16>(static_cast<double>(inputs.size() * output.pixels()),
+                                                               inputs, output);
     }
     template <class Arch>
     static void run(AddParams const&, OpArgs const& args) noexcept {
-        const op::detail::NarrowImages<L> dst(args.dst, args.dst_shape);
+        const op::detail::NarrowImages<hwc_bf16> dst(args.dst, args.dst_shape);
         const auto low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
         const auto channels = static_cast<std::size_t>(dst.shape.c);
         op::detail::for_ranges(
@@ -104,31 +104,31 @@ struct OpIn<AddParams, L> {
                         const std::size_t n = dst.pixel - c;
                         auto sum = broadcast<Arch>(0.0F);
                         for (const float* src : args.src) {
-                            sum += op::detail::load_some<Arch>(reinterpret_cast<const element_of<L>*>(src) + at + c, n);
+                            sum += op::detail::load_some<Arch>(reinterpret_cast<const bfloat16*>(src) + at + c, n);
                         }
                         op::detail::store_some<Arch>(dst.data + at + c, clamp<Arch>(sum, low, high), n);
                     }
-                    std::fill_n(dst.data + at + channels, dst.pixel - channels, element_of<L>{});
+                    std::fill_n(dst.data + at + channels, dst.pixel - channels, bfloat16{});
                 }
             });
     }
 };
 
 /// As floats, a piece at a time.
-template <ShortFloatLayout L>
-struct OpIn<ActivationParams, L> {
+template <>
+struct OpIn<ActivationParams, hwc_bf16> {
     static constexpr bool in_place = true;
 
     template <class Arch>
     [[nodiscard]] static OpCounts work(ActivationParams const& params, std::span<const Shape> inputs, Shape output) {
         const OpCounts of_floats = Op<ActivationParams>::work<Arch, hwc>(params, inputs, output);
-        OpCounts counts = op::detail::narrow_counts<L>(of_floats.operations, inputs, output);
+        OpCounts counts = op::detail::narrow_counts<hwc_bf16>(of_floats.operations, inputs, output);
         counts.scalars = of_floats.scalars, counts.form = of_floats.form;
         return counts;
     }
     template <class Arch>
     static void run(ActivationParams const& params, OpArgs const& args) noexcept {
-        const op::detail::NarrowImages<L> src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
+        const op::detail::NarrowImages<hwc_bf16> src(args.src[0], args.src_shape[0]), dst(args.dst, args.dst_shape);
         const auto channels = static_cast<std::size_t>(src.shape.c);
         op::detail::for_ranges(
             args.executor, static_cast<std::size_t>(args.batch) * src.shape.pixels(), src.pixel,
@@ -149,7 +149,7 @@ struct OpIn<ActivationParams, L> {
                     narrow(piece, n, dst.data + at);
                 }
                 for (std::size_t pixel = first; pixel < last && channels < dst.pixel; ++pixel) {
-                    std::fill_n(dst.data + pixel * dst.pixel + channels, dst.pixel - channels, element_of<L>{});
+                    std::fill_n(dst.data + pixel * dst.pixel + channels, dst.pixel - channels, bfloat16{});
                 }
             });
     }
