@@ -40,7 +40,7 @@ inline std::vector<primsel::Machine> machines() {
 
 /// These kernels, as if this machine were the usual one.
 inline primsel::Kernels on_fixed_machine(primsel::Kernels kernels) {
-    kernels.machine = []() -> primsel::Machine const& {
+    kernels.machine = [](int) -> primsel::Machine const& {
         static const primsel::Machine machine{};
         return machine;
     };

@@ -186,7 +186,7 @@ inline ps::Graph randomly_wired(int nodes, int near = 2) {
     std::vector<bool> read(reads.size(), false);
     for (auto& from : reads) {
         std::ranges::sort(from);
-        from.erase(std::ranges::unique(from).begin(), from.end());
+        from.erase(std::unique(from.begin(), from.end()), from.end());
         for (std::size_t& other : from) read[other] = true, other = results[other];
         results.push_back(b.separable(from.empty() ? image : b.sum(from), 64));
     }

@@ -31,13 +31,13 @@ double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape co
 /// element at a time, and cost more than a longer one.)
 bool same_rates(ps::PrimitiveEntry const& primitive, ps::ConvShape const& a, ps::ConvShape const& b) {
     const auto rate = [](ps::Phase const& phase) { return phase.rate; };
-    return std::ranges::equal(primitive.work(a, 1), primitive.work(b, 1), {}, rate, rate);
+    return std::ranges::equal(primitive.work(a, 1, 1), primitive.work(b, 1, 1), {}, rate, rate);
 }
 
 /// How much slower the memory is that feeds more images at once than the one that feeds fewer, in the step where most.
 double farther(ps::Machine const& machine, ps::PrimitiveEntry const& primitive, ps::ConvShape const& shape, int fewer,
                int more) {
-    const ps::Work near = primitive.work(shape, fewer), far = primitive.work(shape, more);
+    const ps::Work near = primitive.work(shape, fewer, 1), far = primitive.work(shape, more, 1);
     REQUIRE(std::ranges::equal(near, far, {}, &ps::Phase::rate, &ps::Phase::rate));
     double slower = 1;
     std::ranges::equal(near, far, [&](ps::Phase const& a, ps::Phase const& b) {
@@ -235,7 +235,7 @@ TEST_CASE("analytical: prices the work that a primitive says it does") {
         if (!all.primitives[p].supports(shape)) continue;
         CAPTURE(all.primitives[p].id);
         double operations = 0, others = 0;
-        for (ps::Phase const& phase : all.primitives[p].work(shape, 1)) {
+        for (ps::Phase const& phase : all.primitives[p].work(shape, 1, 1)) {
             CHECK(phase.operations >= 0);
             CHECK(phase.bytes >= 0);
             CHECK(phase.working_set >= 0);

@@ -231,6 +231,8 @@ void check_context(Model& model, ps::Kernels const& kernels) {
     check("weight_reuse_bytes", with(image_by_image, [](auto& run) { run.weight_reuse_bytes = 1e9; }), image_by_image);
     check("weight_reuse_operations", with(image_by_image, [](auto& run) { run.weight_reuse_operations = 1e11; }),
           image_by_image);
+    check("threads", with(usual, [](auto& run) { run.threads = 2; }), usual);
+    check("apart", with(usual, [](auto& run) { run.apart = 2; }), usual);
 }
 
 }  // namespace laws

@@ -106,7 +106,7 @@ TEST_CASE("coefficients fitted to the other processors choose no worse than Anal
         CAPTURE(profile.path);
         CAPTURE(by.regret);
         CAPTURE(analytical.regret);
-        // Emerald Rapids, AVX-512: 1.042 against 1.026. Of the others none is more than 0.009 above.
+        // Emerald Rapids, AVX-512: 1.025 against 1.014. Of the others none is more than 0.009 above.
         CHECK(by.regret <= analytical.regret + (profile.path.ends_with("emr-avx512.csv") ? 0.018 : 0.009));
         worse += by.regret > analytical.regret ? 1U : 0U;
         regret += std::log(by.regret), of_analytical += std::log(analytical.regret);
@@ -150,8 +150,8 @@ TEST_CASE("the usual coefficients of weights and calls are between the roofline'
         return ps::median(std::move(values));
     };
     const double weights = middle(2), calls = middle(3);
-    CHECK(weights == doctest::Approx(0.56).epsilon(0.02));
-    CHECK(calls == doctest::Approx(2.06).epsilon(0.02));
+    CHECK(weights == doctest::Approx(0.69).epsilon(0.02));
+    CHECK(calls == doctest::Approx(1.94).epsilon(0.02));
     CHECK(weights < ps::ConvCoefficients::usual[2]);
     CHECK(ps::ConvCoefficients::usual[2] < 1);
     CHECK(1 < ps::ConvCoefficients::usual[3]);

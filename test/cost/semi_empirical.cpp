@@ -396,7 +396,13 @@ TEST_CASE("every primitive has coefficients that are shipped, and no roofline is
     for (ps::PrimitiveEntry const& primitive : all_kernels.primitives) {
         CAPTURE(primitive.id);
         bool profiled = false;
-        for (const int f : {1, 3, 5, 7}) profiled = profiled || primitive.supports(laws::conv(28, 16, 16, f));
+        for (const int f : {1, 3, 5, 7, 11}) {
+            for (const int stride : {1, 2, 4}) {
+                for (const int c : {3, 16}) {
+                    profiled = profiled || primitive.supports(laws::conv(28, c, 16, f, stride));
+                }
+            }
+        }
         CHECK(std::ranges::count(shipped, primitive.id, &ps::ConvCoefficients::primitive) == (profiled ? 1 : 0));
     }
 }

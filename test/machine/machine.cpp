@@ -15,6 +15,19 @@ TEST_CASE("machine: is measured once and then remembered") {
     CHECK(&machine == &ps::this_machine());
 }
 
+TEST_CASE("machine: the speeds of several threads are measured for those who ask, and the rest stays as it is") {
+    ps::Machine const &one = ps::this_machine(), &several = ps::this_machine(3);
+    CHECK(one.threads == 0);
+    CHECK(several.threads == static_cast<double>(ps::machine::measured_threads()));
+    CHECK(&several == &ps::MeasuredMachine::speeds<ps::default_arch>(2));
+    CHECK(&one == &ps::MeasuredMachine::speeds<ps::default_arch>(1));
+    CHECK(several.fma_flops == one.fma_flops);
+    CHECK(several.bandwidth == one.bandwidth);
+    if (!several.knows_threads()) return;
+    CHECK(several.threads_flops <= several.threads * one.fma_flops);
+    CHECK(several.threads_memory_bandwidth >= one.bandwidth.back());
+}
+
 TEST_CASE("machine: this one's figures are positive, and no cache is slower than a larger one, however busy it is") {
     ps::Machine const& machine = ps::this_machine();
     for (const double speed : {machine.fma_flops, machine.matmul_flops, machine.vector_flops, machine.scalar_flops}) {

@@ -24,13 +24,20 @@ const ps::Machine some_machine{.fma_flops = 2.4e11,
                                .scalar_flops = 2.2e9,
                                .bandwidth = {2.9e11, 1.2e11, 1.1e11, 3.5e10, 2.9e10},
                                .idle_bandwidth = 3.1e10,
-                               .l2_bytes = 2 << 20};
+                               .l2_bytes = 2 << 20,
+                               .threads = 2,
+                               .threads_flops = 4.1e11,
+                               .threads_cache_bandwidth = 6.1e10,
+                               .threads_memory_bandwidth = 4.9e10,
+                               .threads_loops = 1.3e6};
 
 bool same_speeds(ps::Machine const& a, ps::Machine const& b) {
     return a.fma_flops == b.fma_flops && a.half_flops == b.half_flops && a.matmul_flops == b.matmul_flops &&
            a.bf16_flops == b.bf16_flops && a.int8_flops == b.int8_flops && a.vector_flops == b.vector_flops &&
            a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth && a.idle_bandwidth == b.idle_bandwidth &&
-           a.l2_bytes == b.l2_bytes;
+           a.l2_bytes == b.l2_bytes && a.threads == b.threads && a.threads_flops == b.threads_flops &&
+           a.threads_cache_bandwidth == b.threads_cache_bandwidth &&
+           a.threads_memory_bandwidth == b.threads_memory_bandwidth && a.threads_loops == b.threads_loops;
 }
 
 /// The answer of kept_or_measured on a machine that runs at `peak` and measures `measured`, and how often it measured.
@@ -130,6 +137,69 @@ TEST_CASE("a file without the speeds of low precision is enough for floats alone
     CHECK(ask(file, some_machine, 1, false, true).measured == 1);
     CHECK(ask(file, some_machine, 1, false, true).measured == 0);
     CHECK(same_speeds(ask(file, floats, 1).machine, some_machine));
+}
+
+TEST_CASE("the speeds of several threads are added when they are asked for, and nothing else is measured again") {
+    const scratch::Folder folder;
+    const ps::measure::MachineFile file("avx2", folder.file(""));
+    ps::Machine one = some_machine;
+    one.threads = one.threads_flops = one.threads_cache_bandwidth = one.threads_memory_bandwidth = one.threads_loops =
+        0;
+    int added = 0;
+    const auto complete = [&](double threads) {
+        // A program for one thread has these speeds already.
+        const Asked asked = ask(file, one, 1);
+        const ps::Machine all = ps::measure::detail::kept_or_completed(
+            file, asked.machine, static_cast<std::size_t>(threads), [&](ps::Machine machine) {
+                ++added;
+                machine.threads = threads, machine.threads_flops = some_machine.threads_flops;
+                machine.threads_cache_bandwidth = some_machine.threads_cache_bandwidth;
+                machine.threads_memory_bandwidth = some_machine.threads_memory_bandwidth;
+                machine.threads_loops = some_machine.threads_loops;
+                return machine;
+            });
+        CHECK(all.threads >= threads);
+        return asked.measured;
+    };
+    CHECK(ask(file, one, 1).measured == 1);
+    CHECK(ask(file, some_machine, 1).measured == 0);
+    CHECK(complete(2) == 0);
+    CHECK(added == 1);
+    REQUIRE(file.read());
+    CHECK(same_speeds(*file.read(), some_machine));
+    // Known now, also to programs that may run on fewer processors.
+    for (const double threads : {2.0, 1.0}) CHECK(complete(threads) == 0);
+    CHECK(added == 1);
+    // More can run than when they were measured.
+    CHECK(complete(3) == 0);
+    CHECK(added == 2);
+    ps::Machine three = some_machine;
+    three.threads = 3;
+    CHECK(same_speeds(*file.read(), three));
+    // The machine has become faster: all is measured, that of threads when they are asked for.
+    CHECK(ask(file, one, 2 * one.fma_flops).measured == 1);
+    CHECK(same_speeds(*file.read(), one));
+    CHECK(complete(2) == 0);
+    CHECK(added == 3);
+}
+
+TEST_CASE("where threads never meet, that is kept, too") {
+    const scratch::Folder folder;
+    const ps::measure::MachineFile file("avx2", folder.file(""));
+    ps::Machine alone = some_machine;
+    alone.threads = 0;
+    const auto complete = [&](ps::Machine const& kept) {
+        int added = 0;
+        (void)ps::measure::detail::kept_or_completed(file, kept, 2, [&](ps::Machine machine) {
+            ++added, machine.threads = 2, machine.threads_loops = 0;
+            return machine;
+        });
+        return added;
+    };
+    CHECK(complete(alone) == 1);
+    REQUIRE(file.read());
+    CHECK_FALSE(file.read()->knows_threads());
+    CHECK(complete(*file.read()) == 0);
 }
 
 TEST_CASE("where a machine's speeds cannot be kept they are measured, and that is no error") {

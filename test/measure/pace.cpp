@@ -91,6 +91,12 @@ TEST_CASE("pace: is kept beside the same speeds of the same machine, and nothing
     faster.fma_flops *= 1.2;
     CHECK(PaceFile("avx2", faster, folder.file("a/b")).read().size() == 0);
     CHECK(PaceFile("avx512bw", machine, folder.file("a/b")).read().size() == 0);
+    // Runs on one thread do not depend on the speeds of several.
+    ps::Machine several = machine;
+    several.threads = 2, several.threads_flops = machine.fma_flops, several.threads_loops = 1e6;
+    CHECK(PaceFile("avx2", several, folder.file("a/b")).read().size() == 12);
+    REQUIRE(PaceFile("avx2", several, folder.file("a/b"), 2).write(pace));
+    CHECK(PaceFile("avx2", several, folder.file("a/b"), 2).read().size() == 12);
     const ps::SharedBytes bytes = ps::read_file(file.path());
     std::string text(bytes.text());
     text.replace(text.find("1.05"), 4, "1.95");

@@ -86,7 +86,7 @@ private:
     /// Every field: whoever asks without the context of the run gets another answer.
     [[nodiscard]] static std::string text(ps::RunContext const& run) {
         return ps::join(' ', run.batch, ' ', run.packs, ' ', run.layer_by_layer, ' ', run.data_reuse_bytes, ' ',
-                        run.weight_reuse_bytes, ' ', run.weight_reuse_operations);
+                        run.weight_reuse_bytes, ' ', run.weight_reuse_operations, ' ', run.threads);
     }
     [[nodiscard]] double hash(std::string_view text) const {
         std::uint64_t value = 0x9e3779b97f4a7c15ULL * (seed_ + 1U);

@@ -71,7 +71,7 @@ public:
     EveryDivision(ps::Graph const& graph, ps::Kernels const& kernels, CostsOfPixels& costs, std::size_t workers)
         : graph_(graph),
           kernels_(kernels),
-          ask_(graph, kernels),
+          ask_(graph, kernels, workers),
           costs_(costs),
           workers_(workers),
           chains_(ps::strip_chains(graph)) {}

@@ -13,26 +13,30 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The machine-independent work of an op. For one image: its counts. For the whole op: the bytes of its packed weights.
+/// The machine-independent work of an op. For one image: its counts. For the whole op: the bytes of its packed weights,
+/// the threads that run it and, of these, those that are at work on average.
 /// `working_set` is in bytes and selects the memory level that serves `counts.bytes`. `run_bytes` and `run_operations`
-/// are RunContext::weight_reuse_bytes and weight_reuse_operations.
+/// are RunContext::weight_reuse_bytes and weight_reuse_operations, `apart` is RunContext::apart.
 struct OpWork {
     OpCounts counts{};
     double working_set = 0, weights = 0, run_bytes = 0, run_operations = 0;
+    int threads = 1;
+    double at_work = 1;
+    int apart = 1;
 };
 
 /// The terms of an op's time, in seconds: memory traffic, vector and scalar arithmetic of one image, and the traffic of
-/// the weights.
+/// the weights, and a loop whose blocks threads share.
 struct OpTerms {
-    double memory = 0, arithmetic = 0, scalar = 0, weights = 0;
+    double memory = 0, arithmetic = 0, scalar = 0, weights = 0, loop = 0;
 };
 
 /// The terms of a convolution's time, in seconds: its matrix products, its other steps, the traffic of its weights and
-/// its calls. The layer spends these terms `times` times. `besides` is added once, for a step of training: packing
-/// weights that changed, writing their gradient, and reading images from a slower memory level than the batch alone
-/// would need.
+/// its calls, and loops whose blocks threads share. The layer spends these terms `times` times. `besides` is added
+/// once, for a step of training: packing weights that changed, writing their gradient, and reading images from a slower
+/// memory level than the batch alone would need.
 struct ConvTerms {
-    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0, loops = 0;
 };
 
 /// A cost model that needs no training: the roofline (Williams et al. 2009) of each phase of each primitive. A phase
@@ -48,53 +52,55 @@ public:
     explicit Analytical(Machine const& machine) : machine_(machine) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
-        Machine const& machine = machine_of(kernels);
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = Analytical::seconds(terms(machine, kernels, queries[i]));
-        }
+        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = Analytical::seconds(terms(kernels, queries[i]));
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
-        Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            const OpTerms parts = terms(machine, work(kernels, queries[i]));
-            seconds[i] = queries[i].run.batch * (overhead + std::max(parts.memory, parts.arithmetic) + parts.scalar);
+            const OpTerms parts = terms(kernels, work(kernels, queries[i]));
+            seconds[i] = queries[i].run.batch *
+                         (overhead + std::max(parts.memory, parts.arithmetic) + parts.scalar + parts.loop);
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
             const OpTerms parts = terms(kernels, query);
-            seconds[i] =
-                overhead + query.run.batch * (std::max(parts.memory, parts.arithmetic) + parts.scalar) + parts.weights;
+            seconds[i] = overhead + query.run.batch * (std::max(parts.memory, parts.arithmetic) + parts.scalar) +
+                         parts.weights + parts.loop;
         }
     }
     /// The share of min(compute, reading the weights) that prefetching hides. On the profiles in bench/profiles,
     /// selection with 0.5 has less regret than with 0, 0.25, 0.75 or 1 (test/cost/pretrained.cpp).
     static constexpr double hidden = 0.5;
 
-    /// Returns times * (compute + weights - hidden_share * min(compute, weights)) + besides, in seconds, where compute
-    /// is the sum of products, rest and calls.
+    /// Returns times * (compute + weights - hidden_share * min(compute, weights) + loops) + besides, in seconds, where
+    /// compute is the sum of products, rest and calls.
     [[nodiscard]] static double seconds(ConvTerms const& of, double hidden_share = hidden) {
         const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights)) + of.besides;
+        return of.times * (compute + of.weights - hidden_share * std::min(compute, of.weights) + of.loops) + of.besides;
     }
     /// Returns the terms of a primitive that does `work` for each image and reads `packed_bytes` bytes of packed
-    /// weights. `run_bytes` and `run_operations` are the reuse distance of the weights, as in OpWork.
+    /// weights. `run_bytes` and `run_operations` are the reuse distance of the weights, as in OpWork. The threads that
+    /// share the blocks of a phase compute it together.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1, double run_bytes = 0,
-                                         double run_operations = 0) {
+                                         double run_operations = 0, int threads = 1) {
         // A layer whose packed weights are at least as large as its input and output of one image runs all images of
         // the batch at once (see Schedule) and reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{
-            .weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes, run_operations),
-            .calls = together * overhead,
-            .times = batch / together};
+        ConvTerms result{.calls = together * overhead, .times = batch / together};
+        double most = 1, loops = 0;
         for (Phase const& phase : work) {
             const bool multiplies = phase.rate == Rate::gemm || phase.rate == Rate::bf16 || phase.rate == Rate::int8;
-            (multiplies ? result.products : result.rest) += together * phase_seconds(machine, phase);
+            const double at_work = threads_at_work(phase.blocks, threads);
+            (multiplies ? result.products : result.rest) +=
+                together * phase_seconds(machine.on_threads(at_work), phase);
+            most = std::max(most, at_work), loops += phase.loops;
         }
+        result.weights = static_cast<double>(packed_bytes) /
+                         bandwidth_of_weights(machine.on_threads(most), run_bytes, run_operations);
+        result.loops = together * std::max(loops, 1.0) * machine.loop_seconds(threads);
         return result;
     }
     /// Returns the terms of a layer in a network that runs layer by layer: all images pass the layer before the next
@@ -102,33 +108,41 @@ public:
     /// the memory level that holds the batch, or that holds `apart` bytes if these are more. `apart` is
     /// RunContext::data_reuse_bytes.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
-        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
+                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0,
+                                            int threads = 1) {
+        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch, 0, 0, threads);
+        const Machine all_threads = machine.on_threads(threads);
         const double image = image_bytes(shape), all = batch * image;
-        if (!whole_batch) result.rest += longer(machine, all, all, image) / result.times;
-        result.besides = longer(machine, all, std::max(apart, all), all);
+        if (!whole_batch) result.rest += longer(all_threads, all, all, image) / result.times;
+        result.besides = longer(all_threads, all, std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
-        return terms(machine_of(kernels), kernels, query);
+        return terms(machine_of(kernels, std::max(query.run.threads, query.run.apart)), kernels, query);
     }
     /// Returns the terms of an op. For ConvParams, they are those of the pass that adds bias and residual and clamps.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         return terms(kernels, work(kernels, query));
     }
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpWork const& work) const {
-        return terms(machine_of(kernels), work);
+        return terms(machine_of(kernels, std::max(work.threads, work.apart)), work);
     }
     [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
-        return {.memory = work.counts.bytes / machine.bandwidth_for(work.working_set),
-                .arithmetic = work.counts.operations / machine.vector_flops,
-                .scalar = work.counts.scalars / machine.scalar_flops,
-                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
+        const Machine at_work = machine.share_of(work.apart).on_threads(work.at_work);
+        return {.memory = work.counts.bytes / at_work.bandwidth_for(work.working_set),
+                .arithmetic = work.counts.operations / at_work.vector_flops,
+                .scalar = work.counts.scalars / at_work.scalar_flops,
+                .weights = work.weights / bandwidth_of_weights(at_work, work.run_bytes, work.run_operations),
+                .loop = work.at_work > 1 ? machine.loop_seconds(work.threads) : 0};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, TransformQuery const& query) {
         const OpCounts counts = kernels.transform(query.from, query.to).work(query.shape);
         const double images = query.run.layer_by_layer ? query.run.batch : 1;
-        return {.counts = counts, .working_set = std::max(images * counts.bytes, query.run.data_reuse_bytes)};
+        return {.counts = counts,
+                .working_set = std::max(images * counts.bytes, query.run.data_reuse_bytes),
+                .threads = query.run.threads,
+                .at_work = threads_at_work(blocks_of(counts, 1), query.run.threads),
+                .apart = query.run.apart};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
@@ -161,10 +175,19 @@ public:
         }
         const double fed = query.run.layer_by_layer ? query.run.batch : 1;  // images that one level of memory holds
         result.working_set = std::max(fed * counts.bytes, query.run.data_reuse_bytes);
+        result.threads = query.run.threads;
+        result.at_work = threads_at_work(blocks_of(counts, query.run.batch), query.run.threads);
+        result.apart = query.run.apart;
         return result;
     }
 
 private:
+    /// Returns the blocks of an op on so many images.
+    [[nodiscard]] static double blocks_of(OpCounts const& counts, int images) {
+        constexpr double block_bytes = 2.0 * sizeof(float) * static_cast<double>(op_block_floats);  // read and written
+        return counts.blocks > 0 ? counts.blocks * images
+                                 : std::max(1.0, std::ceil(images * counts.bytes / block_bytes));
+    }
     /// Returns the bytes of the input and the output of one image.
     [[nodiscard]] static double image_bytes(ConvShape const& shape) {
         return sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
@@ -181,27 +204,31 @@ private:
         if (!(run_bytes > 0)) return machine.bandwidth.back();
         return machine.bandwidth_after(run_operations / machine.matmul_flops, run_bytes);
     }
-    [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
+    [[nodiscard]] static ConvTerms terms(Machine const& whole, Kernels const& kernels, ConvQuery const& query) {
+        const Machine machine = whole.share_of(query.run.apart);
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.run.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
-        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1);
+        const Work work = primitive.work(query.shape, as_one ? query.run.batch : 1, query.run.threads);
+        const Machine all_threads = machine.on_threads(query.run.threads);
         const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        ConvTerms result = query.run.layer_by_layer
-                               ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
-                                          query.run.data_reuse_bytes)
-                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch,
-                                       query.run.weight_reuse_bytes, query.run.weight_reuse_operations);
+        ConvTerms result =
+            query.run.layer_by_layer
+                ? together(machine, work, packed, query.shape, query.run.batch, primitive.whole_batch,
+                           query.run.data_reuse_bytes, query.run.threads)
+                : terms(machine, work, packed, query.shape, as_one ? 1 : query.run.batch, query.run.weight_reuse_bytes,
+                        query.run.weight_reuse_operations, query.run.threads);
         if (!query.run.layer_by_layer) {
             const double image = image_bytes(query.shape);
-            result.besides += longer(machine, query.run.batch * image, query.run.data_reuse_bytes, image);
+            result.besides += longer(all_threads, query.run.batch * image, query.run.data_reuse_bytes, image);
         }
         // The gradient of the weights is written to memory, where the update reads it.
         if (query.run.layer_by_layer && primitive.pass == Pass::weight_gradient)
-            result.besides += kernel / machine.bandwidth.back();
+            result.besides += kernel / all_threads.bandwidth.back();
         if (query.run.packs) {
-            result.besides += kernel / machine.bandwidth.back() +
-                              packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
+            result.besides += kernel / all_threads.bandwidth.back() +
+                              packing * kernel / sizeof(float) / all_threads.vector_flops +
+                              to / all_threads.bandwidth_for(to);
         }
         return result;
     }
@@ -214,11 +241,11 @@ private:
     /// a Zen 4 with AVX-512; `build/release/bin/bench_primitive_packing` times the packing alone.
     static constexpr double packing = 17;
 
-    [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
+    [[nodiscard]] Machine const& machine_of(Kernels const& kernels, int threads) const {
         if (machine_) return *machine_;
         if (kernels.machine == nullptr)
             fail("analytical: these kernels have no machine, which make_kernels gives them");
-        return kernels.machine();
+        return kernels.machine(threads);
     }
     [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
         return std::max(phase.operations / flops(machine, phase),

@@ -20,7 +20,7 @@ struct ConvCoefficients {
     using Terms = std::array<double, terms>;
     /// The coefficients towards which fits are regularised. Those of products and other steps are the roofline's, 1.
     /// Those of weights and calls are choices between 1 and the medians over the primitives in bench/profiles, which
-    /// are 0.56 and 2.1 without regularisation (test/cost/pretrained.cpp).
+    /// are 0.69 and 1.9 without regularisation (test/cost/pretrained.cpp).
     static constexpr Terms usual{1, 1, 0.7, 1.5};
 
     std::string_view primitive;
@@ -47,7 +47,7 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
         const ConvCoefficients::Terms terms = as_terms(of);
         double sum = 0;
         for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];
-        seconds[i] = of.times * sum + of.besides;
+        seconds[i] = of.times * (sum + of.loops) + of.besides;
     }
 }
 

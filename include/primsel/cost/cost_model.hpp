@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -25,6 +27,9 @@ struct RunContext {
     /// Operations of convolutions between two uses of the weights. They give the time between the uses, during which
     /// other programs evict the weights from shared caches.
     double weight_reuse_operations = 0;
+    int threads = 1;  ///< threads that share each layer
+    /// The number of threads that do the same at the same time, each with images of its own.
+    int apart = 1;
 
     friend bool operator==(RunContext const&, RunContext const&) = default;
 };
@@ -72,6 +77,28 @@ template <CostModel M>
 [[nodiscard]] constexpr bool ignores(std::string_view field) {
     if constexpr (requires { M::ignores; }) return std::ranges::find(M::ignores, field) != std::end(M::ignores);
     return false;
+}
+
+/// Turns the seconds of one thread into those of the threads that each query names, sharing layers or apart, in the
+/// proportion that the model predicts: for models of times that were measured on one thread.
+template <CostModel M, class Query>
+void scale_to_threads(M& model, Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+    std::vector<std::size_t> positions;
+    std::vector<Query> asked;  // those on several threads, then the same on one
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (queries[i].run.threads > 1 || queries[i].run.apart > 1) positions.push_back(i), asked.push_back(queries[i]);
+    }
+    if (positions.empty()) return;
+    for (const std::size_t i : positions) {
+        asked.push_back(queries[i]);
+        asked.back().run.threads = asked.back().run.apart = 1;
+    }
+    std::vector<double> predicted(asked.size());
+    model.predict(kernels, std::span<const Query>(asked), std::span(predicted));
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        const double ratio = predicted[i] / predicted[positions.size() + i];
+        if (ratio > 0 && ratio < std::numeric_limits<double>::infinity()) seconds[positions[i]] *= ratio;
+    }
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

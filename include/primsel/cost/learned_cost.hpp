@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/archive.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -27,6 +29,14 @@ concept Regression = requires(R const& regression, FloatTable const& features) {
     { regression.predict(features) } -> std::same_as<FloatTable>;
 };
 
+/// The size of a kernel and its stride.
+struct KernelKind {
+    int f = 1, s = 1;
+
+    void archive(Archive& archive) { archive(f, s); }
+    friend constexpr auto operator<=>(KernelKind const&, KernelKind const&) = default;
+};
+
 /// A regression and what its targets are called: ids of primitives, or changes of layout ("chw-to-hwc").
 template <Regression R>
 struct Trained {
@@ -34,6 +44,14 @@ struct Trained {
     R regression;
     /// Whether targets are log(seconds / seconds that LearnedCost's `Rest` predicts) instead of log(seconds).
     bool relative = false;
+    /// For each subject the kinds of convolutions that it was measured by, sorted. LearnedCost asks `Rest` for others:
+    /// what a regression says of a stride that it has never seen is no prediction. Empty: every kind is predicted.
+    std::vector<std::vector<KernelKind>> kinds = {};
+
+    [[nodiscard]] bool knows(std::size_t subject, ConvShape const& shape) const {
+        return subject >= kinds.size() ||
+               std::ranges::binary_search(kinds[subject], KernelKind{shape.fh, shape.stride_h});
+    }
 };
 template <class R>
 Trained(std::vector<std::string>, R) -> Trained<R>;
@@ -44,7 +62,7 @@ Trained(std::vector<std::string>, R, bool) -> Trained<R>;
 /// second one predicts layout transforms from LayoutFeatures. Each predict call evaluates the regression once, for all
 /// distinct shapes. `Rest` predicts everything else: primitives that were not learned, grouped or dilated convolutions,
 /// kernels with fh != fw, and other layers. If a regression is relative (Trained::relative), its prediction multiplies
-/// that of `Rest`.
+/// that of `Rest`. Profiles are of one thread: on several, predictions change as those of `Rest` do.
 template <Regression R, CostModel Rest = Analytical>
 class LearnedCost {
 public:
@@ -69,7 +87,9 @@ public:
             ConvShape const& shape = queries[i].shape;
             const std::size_t subject = subject_of[queries[i].primitive];
             if (shape.groups != 1 || shape.dilated() || shape.fh != shape.fw) continue;
-            if (subject != none) batch.ask(i, subject, shape, queries[i].run.batch);
+            if (subject != none && primitives_.knows(subject, shape)) {
+                batch.ask(i, subject, shape, queries[i].run.batch);
+            }
         }
         answer(kernels, batch, &primitives_, queries, seconds);
     }
@@ -143,6 +163,7 @@ private:
             seconds[i] = relative ? value : images * value;
             if (!relative && is_finite(value)) continue;
             others.push_back(queries[i]);
+            others.back().run.threads = others.back().run.apart = 1;
             positions.push_back(i);
         }
         std::vector<double> rest(others.size());
@@ -151,6 +172,7 @@ private:
             double& answer = seconds[positions[i]];
             answer = is_finite(answer) ? answer * rest[i] : rest[i];
         }
+        scale_to_threads(rest_, kernels, queries, seconds);
     }
 
     Trained<R> primitives_;

@@ -70,12 +70,13 @@ namespace cost::detail {
         if (own) break;
     }
     if (found == nullptr) return otherwise;
-    const OpCoefficients::Terms parts = op_terms(analytical.terms(kernels, work), query.run.batch, work.counts.rows);
+    const OpTerms terms = analytical.terms(kernels, work);
+    const OpCoefficients::Terms parts = op_terms(terms, query.run.batch, work.counts.rows / work.at_work);
     if (parts[1] + parts[2] + parts[3] + parts[5] == 0) return otherwise;
     double sum = 0;
     for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
     // A lower bound for shapes unlike those that the coefficients are fitted to: a tenth of the roofline is a choice.
-    return std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+    return std::max(sum, 0.1 * std::max(parts[1], parts[2])) + terms.loop;
 }
 /// A dense layer on a batch, asked for as the layer on rows that computes it: the images share the weights that are
 /// loaded, which the counts of one image do not know.

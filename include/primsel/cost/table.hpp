@@ -34,6 +34,17 @@ struct FloatTable {
         for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());
         return some;
     }
+    /// Returns the first columns of each row.
+    [[nodiscard]] FloatTable first_columns(std::size_t count) const {
+        FloatTable some;
+        some.columns = count;
+        some.values.reserve(rows() * count);
+        for (std::size_t at = 0; at < values.size(); at += columns) {
+            const std::span<const float> first = std::span(values).subspan(at, count);
+            some.values.insert(some.values.end(), first.begin(), first.end());
+        }
+        return some;
+    }
 
     void archive(Archive& archive) {
         archive(columns, values);

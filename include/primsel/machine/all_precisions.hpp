@@ -53,29 +53,31 @@ double measure_dot_product(double fma_flops) {
 
 }  // namespace machine::detail
 
-/// Returns the speeds of this machine, those of products in bfloat16 and of bytes included. They take 5 ms more.
+/// Returns this_machine(threads) with the speeds of products in bfloat16 and of bytes, which take 5 ms more.
 template <class Arch = default_arch>
-[[nodiscard]] Machine const& this_machine_in_all_precisions() {
-    static const Machine machine = [] {
+[[nodiscard]] Machine const& this_machine_in_all_precisions(int threads = 1) {
+    static const Machine one = [] {
         Machine all = this_machine<Arch>();
         all.bf16_flops = machine::detail::measure_dot_product<Arch, gemm::Bf16Rows>(all.fma_flops);
         all.int8_flops = machine::detail::measure_dot_product<Arch, gemm::U8S8Rows>(all.fma_flops);
         return all;
     }();
-    return machine;
+    if (threads <= 1) return one;
+    static const Machine several = machine::with_threads<Arch>(one);
+    return several;
 }
 
 /// A policy for engines, like MeasuredMachine.
 struct MeasuredInAllPrecisions {
     template <class Arch>
-    [[nodiscard]] static Machine const& speeds() {
-        return this_machine_in_all_precisions<Arch>();
+    [[nodiscard]] static Machine const& speeds(int threads) {
+        return this_machine_in_all_precisions<Arch>(threads);
     }
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
 // Programs that use it instantiate it beside engine/instantiate.hpp.
-extern template Machine const& this_machine_in_all_precisions<default_arch>();
+extern template Machine const& this_machine_in_all_precisions<default_arch>(int);
 #endif
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -15,7 +15,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The speeds of one core of a machine with one instruction set.
+/// The speeds of one core of a machine with one instruction set, and what several get together.
 struct Machine {
     double fma_flops = 1e10;  ///< the FMA peak: multiply-adds in registers, counted as two operations each, per second
     double half_flops = 5e9;  ///< the FMA peak with vectors half as wide; some processors reach fma_flops with them
@@ -35,6 +35,59 @@ struct Machine {
     /// shared cache. 0 means unknown, and no eviction is assumed.
     double idle_bandwidth = 0;
     double l2_bytes = 0;  ///< the size of L2, as the system says; 0 means unknown
+    /// The number of threads that could run at a time when the speeds below were measured, most_threads at most; 0 if
+    /// they were not. They are unknown where it is 0 or 1, or threads_loops is 0. Several threads are then taken to
+    /// compute, and to copy within caches, as many times as fast as one, to get no more from memory, and never to wait
+    /// for each other.
+    double threads = 0;
+    static constexpr std::size_t most_threads = 16;
+    double threads_flops = 0;             ///< fma_flops of all threads together
+    double threads_cache_bandwidth = 0;   ///< bandwidth of working set 3, which the threads divide
+    double threads_memory_bandwidth = 0;  ///< bandwidth of memory
+    double threads_loops = 0;  ///< loops of the library's pool in a second, each of an empty block for each thread
+
+    [[nodiscard]] bool knows_threads() const { return threads > 1 && threads_loops > 0; }
+    /// Returns the speeds of `workers` threads together, on average: 1.5 are two threads of which one works half of the
+    /// time. Those of other numbers than `threads` grow in proportion. Each thread has caches of its own up to L2.
+    [[nodiscard]] Machine on_threads(double workers) const {
+        if (workers == 1) return *this;
+        Machine all = *this;
+        const bool known = knows_threads();
+        const double times = known ? several(1, threads_flops / fma_flops, workers) : workers;
+        for (double Machine::*const rate :
+             {&Machine::fma_flops, &Machine::half_flops, &Machine::matmul_flops, &Machine::bf16_flops,
+              &Machine::int8_flops, &Machine::vector_flops, &Machine::scalar_flops}) {
+            all.*rate *= times;
+        }
+        for (std::size_t i = 0; i < 3; ++i) all.bandwidth[i] *= workers;
+        all.bandwidth[3] = known ? several(bandwidth[3], threads_cache_bandwidth, workers) : workers * bandwidth[3];
+        // More threads than were measured get no more from memory.
+        if (known) all.bandwidth[4] = several(bandwidth[4], threads_memory_bandwidth, std::min(workers, threads));
+        // Others evict as much.
+        const auto longer = [](Machine const& of, double rate) { return 1 / of.bandwidth[4] - 1 / rate; };
+        const double here = longer(*this, bandwidth[3]);
+        if (idle_bandwidth > 0 && here > 0) {
+            const double kept = longer(*this, idle_bandwidth) / here;
+            all.idle_bandwidth = 1 / (1 / all.bandwidth[4] - kept * longer(all, all.bandwidth[3]));
+        }
+        return all;
+    }
+    /// Returns the speeds of each of so many threads that compute at the same time.
+    [[nodiscard]] Machine share_of(double workers) const {
+        if (workers == 1) return *this;
+        Machine share = on_threads(workers);
+        for (double Machine::*const rate :
+             {&Machine::fma_flops, &Machine::half_flops, &Machine::matmul_flops, &Machine::bf16_flops,
+              &Machine::int8_flops, &Machine::vector_flops, &Machine::scalar_flops, &Machine::idle_bandwidth}) {
+            share.*rate /= workers;
+        }
+        for (double& rate : share.bandwidth) rate /= workers;
+        return share;
+    }
+    /// Returns the seconds that so many threads take for a loop beside its blocks.
+    [[nodiscard]] double loop_seconds(double workers) const {
+        return knows_threads() ? several(0, 1 / threads_loops, workers) : 0;
+    }
 
     /// Returns the bandwidth of a working set: interpolated between the measured ones, on a logarithmic scale. Where L2
     /// ends between two of them, the bandwidth falls from the one to the other between 3/4 and 3/2 of its size
@@ -61,6 +114,12 @@ struct Machine {
         const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
                      left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
         return 1 / (left / near + (1 - left) / memory);
+    }
+
+private:
+    /// Returns a figure of so many threads that is `one` for one thread and `all` for `threads` of them.
+    [[nodiscard]] double several(double one, double all, double workers) const {
+        return one + (workers - 1) / (threads - 1) * (std::max(one, all) - one);
     }
 };
 

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/core/executor.hpp>
 #include <primsel/core/simd.hpp>
+#include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
+#include <primsel/core/usable_threads.hpp>
 #include <primsel/gemm/gemm_simd.hpp>
 #include <primsel/machine/evict.hpp>
 #include <primsel/machine/machine.hpp>
@@ -10,9 +14,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -207,6 +213,64 @@ inline double l2_bytes() {
 }
 
 template <class Arch>
+void measure_threads(Machine& machine, std::size_t count) try {
+    machine.threads = static_cast<double>(count);
+    // Speeds of another number of threads say nothing of these.
+    machine.threads_flops = machine.threads_cache_bandwidth = machine.threads_memory_bandwidth = machine.threads_loops =
+        0;
+    if (count == 1) return;
+    ThreadPool pool(count);
+    const ExecutorRef executor(pool);
+    const RunScope awake(executor);
+    // A thread waits for the others before its block, but no longer than they may sleep: else it would take theirs.
+    const auto loop = [&](auto const& block) {
+        std::atomic<std::size_t> ready = 0;
+        executor.parallel_for(count, [&](std::size_t i, std::size_t) {
+            ready.fetch_add(1);
+            for (int spin = 0; ready.load() < count && spin < 10'000; ++spin) core::pause();
+            block(i);
+        });
+    };
+    // Beyond L2, in a shared cache.
+    const auto bytes = static_cast<std::size_t>(Machine::working_sets[3] / 4);
+    const std::size_t floats = round_up_floats(bytes / sizeof(float));
+    AlignedBuffer src(count * floats), dst(count * floats);
+    const auto copy = [&] {
+        loop([&](std::size_t i) { std::memcpy(dst.data() + i * floats, src.data() + i * floats, bytes); });
+    };
+    std::memset(src.data(), 1, count * floats * sizeof(float));
+    const auto together = static_cast<double>(count), one_copy = 2 * together * static_cast<double>(bytes);
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    for (int round = 0; round < 3; ++round) {
+        constexpr int chains = 12, rounds = 20'000, loops = 64;
+        raise(machine.threads_flops, best_rate(0.001, 2.0 * chains * rounds * lanes<Arch> * together, [&] {
+                  loop([&](std::size_t) { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+              }));
+        raise(machine.threads_cache_bandwidth, best_rate(0.001, one_copy, copy));
+        raise(machine.threads_loops, best_rate(0.0003, loops, [&] {
+                  for (int i = 0; i < loops; ++i) loop([](std::size_t) {});
+              }));
+        machine::evict(src.data(), src.size() * sizeof(float));
+        machine::evict(dst.data(), dst.size() * sizeof(float));
+        raise(machine.threads_memory_bandwidth, best_rate(0, one_copy, copy));
+    }
+    machine.threads_flops = std::min(machine.threads_flops, together * machine.fma_flops);
+    machine.threads_memory_bandwidth =
+        std::clamp(machine.threads_memory_bandwidth, machine.bandwidth[4], together * machine.bandwidth[4]);
+    machine.threads_cache_bandwidth =
+        std::max(machine.threads_memory_bandwidth,
+                 std::clamp(machine.threads_cache_bandwidth, machine.bandwidth[3], together * machine.bandwidth[3]));
+    // Threads that meet at a loop's end take longer than a cache line between two threads of one core, 77 ns on a Zen
+    // 4; those that sleep, more than a system call.
+    constexpr double most_loops = 3e7, least_loops = 2e4;
+    if (!(machine.threads_loops >= least_loops && machine.threads_loops <= most_loops)) machine.threads_loops = 0;
+} catch (error const&) {
+    machine.threads_loops = 0;
+} catch (std::bad_alloc const&) {
+    machine.threads_loops = 0;
+}
+
+template <class Arch>
 Machine measure_machine() {
     constexpr std::size_t levels = Machine::working_sets.size();
     const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
@@ -224,7 +288,12 @@ Machine measure_machine() {
                     .scalar_flops = 0,
                     .bandwidth = {},
                     .idle_bandwidth = 0,
-                    .l2_bytes = l2_bytes()};
+                    .l2_bytes = l2_bytes(),
+                    .threads = 0,
+                    .threads_flops = 0,
+                    .threads_cache_bandwidth = 0,
+                    .threads_memory_bandwidth = 0,
+                    .threads_loops = 0};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     std::array<double, 3> idle{};
     for (std::size_t round = 0; round < idle.size(); ++round) {
@@ -252,12 +321,32 @@ Machine measure_machine() {
 
 }  // namespace machine::detail
 
-/// Returns the speeds of this machine. They are measured at the first call, in 25 to 90 ms, and remembered until the
-/// program ends.
-template <class Arch = default_arch>
-[[nodiscard]] Machine const& this_machine() {
-    static const Machine machine = machine::detail::measure_machine<Arch>();
+namespace machine {
+
+/// Returns the number of threads of which the speeds are measured: those that can run at a time, most_threads at most.
+[[nodiscard]] inline std::size_t measured_threads() {
+    return std::min(usable_threads().count(), Machine::most_threads);
+}
+/// Returns a machine's speeds with those of measured_threads() together. Each has data of its own. They stay unknown if
+/// there is one thread, if the system starts no more, or if the threads were seldom at work at the same time, as where
+/// other programs have the processors. Takes some 20 ms.
+template <class Arch>
+[[nodiscard]] Machine with_threads(Machine machine) {
+    detail::measure_threads<Arch>(machine, measured_threads());
     return machine;
+}
+
+}  // namespace machine
+
+/// Returns the speeds of this machine for a run on so many threads. Those of one are measured at the first call, in 30
+/// to 100 ms, those of several together at the first call that names several. They are remembered until the program
+/// ends.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine(int threads = 1) {
+    static const Machine one = machine::detail::measure_machine<Arch>();
+    if (threads <= 1) return one;
+    static const Machine several = machine::with_threads<Arch>(one);
+    return several;
 }
 
 /// Returns the FMA peak that this core reaches within half a millisecond, in operations per second.
@@ -278,14 +367,15 @@ template <class Arch = default_arch>
 /// result in a file.
 struct MeasuredMachine {
     template <class Arch>
-    [[nodiscard]] static Machine const& speeds() {
-        return this_machine<Arch>();
+    [[nodiscard]] static Machine const& speeds(int threads) {
+        return this_machine<Arch>(threads);
     }
 };
 
 #ifdef PRIMSEL_EXTERN_KERNELS
 // Compiled in the unit of the kernels, so that the measurement is optimised even if its caller is not.
-extern template Machine const& this_machine<default_arch>();
+extern template Machine const& this_machine<default_arch>(int);
+extern template Machine machine::with_threads<default_arch>(Machine);
 extern template double measured_peak<default_arch>();
 #endif
 

@@ -143,6 +143,27 @@ private:
     double left_[2];
 };
 
+/// A model that measurements on one thread correct, for several: in the proportion that another one predicts.
+template <CostModel Model, CostModel Uncorrected>
+class ScaledToThreads {
+public:
+    static constexpr std::string_view name = Model::name;
+
+    ScaledToThreads(Model& model, Uncorrected& uncorrected) : model_(&model), uncorrected_(&uncorrected) {}
+
+    template <class Query>
+    void predict(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        std::vector<Query> one(queries.begin(), queries.end());
+        for (Query& query : one) query.run.threads = query.run.apart = 1;
+        model_->predict(kernels, std::span<const Query>(one), seconds);
+        scale_to_threads(*uncorrected_, kernels, queries, seconds);
+    }
+
+private:
+    Model* model_;
+    Uncorrected* uncorrected_;
+};
+
 }  // namespace detail
 
 /// A plan, and how measurements changed it.
@@ -195,9 +216,13 @@ template <CostModel Model, Solver S>
         result.spent = spent.seconds();
         return result;
     };
+    // Times of one thread are measured and kept.
+    PlanOptions alone = options.plan;
+    alone.workers = 1;
     Refinement refined =
-        refine(graph, kernels, corrected, solver, measure, {.seconds = seconds - timer.seconds()}, options.plan);
-    CalibratedPlan result{.plan = make_fitting_plan(graph, kernels, corrected, solver, options.plan, options.workers),
+        refine(graph, kernels, corrected, solver, measure, {.seconds = seconds - timer.seconds()}, alone);
+    detail::ScaledToThreads scaled(corrected, model);
+    CalibratedPlan result{.plan = make_fitting_plan(graph, kernels, scaled, solver, options.plan, options.workers),
                           .steps = std::move(refined.steps),
                           .settled = refined.settled,
                           .known = known.size()};

@@ -89,7 +89,7 @@ class MachineFile {
 public:
     explicit MachineFile(std::string_view arch, std::string const& directory = cache_directory())
         : file_("machine",
-                {{"arch", std::string(arch)}, {"method", "7"}},  // raised where speeds are measured in another way
+                {{"arch", std::string(arch)}, {"method", "9"}},  // raised where speeds are measured in another way
                 directory) {}
 
     /// Empty where there is no place for it.
@@ -126,7 +126,10 @@ private:
                may_be_rate(machine.bf16_flops) && may_be_rate(machine.int8_flops) && is_rate(machine.vector_flops) &&
                is_rate(machine.scalar_flops) && std::ranges::all_of(machine.bandwidth, is_rate) &&
                is_rate(machine.idle_bandwidth) &&
-               std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
+               std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend()) &&
+               (!machine.knows_threads() ||
+                (is_rate(machine.threads_flops) && is_rate(machine.threads_cache_bandwidth) &&
+                 is_rate(machine.threads_memory_bandwidth)));
     }
 
     detail::KeyedFile file_;
@@ -150,29 +153,45 @@ template <class Measure, class Peak>
     file.write(machine);
     return machine;
 }
+/// The kept speeds of a machine, and those of several threads together: the kept ones, unless more threads can run now
+/// than when they were measured, or none were; else those that `add(kept)` adds, which the file then has.
+template <class Add>
+[[nodiscard]] Machine kept_or_completed(MachineFile const& file, Machine const& kept, std::size_t threads,
+                                        Add const& add) {
+    if (kept.threads >= static_cast<double>(threads)) return kept;
+    const Machine machine = add(kept);
+    file.write(machine);
+    return machine;
+}
 
 }  // namespace detail
 
 /// A policy for engines, `using machine = KeptMachine;`: this machine's speeds are measured once and then kept in a
-/// MachineFile for other programs. Of the environment, PRIMSEL_MACHINE=measure leaves the file alone, and
-/// PRIMSEL_MACHINE=renew measures again and replaces it. Measured: the policy that measures, MeasuredMachine or
-/// MeasuredInAllPrecisions.
+/// MachineFile for other programs, those of several threads when they are first asked for. Of the environment,
+/// PRIMSEL_MACHINE=measure leaves the file alone, and PRIMSEL_MACHINE=renew measures again and replaces it. Measured:
+/// the policy that measures, MeasuredMachine or MeasuredInAllPrecisions.
 template <class Measured>
 struct KeptSpeeds {
     /// Throws error where PRIMSEL_MACHINE is something else.
     template <class Arch>
-    [[nodiscard]] static Machine const& speeds() {
-        static const Machine machine = [] {
+    [[nodiscard]] static Machine const& speeds(int threads) {
+        static const std::string_view how = [] {
             const char* const value = std::getenv("PRIMSEL_MACHINE");
-            const std::string_view how = value == nullptr ? "" : value;
-            if (how != "" && how != "measure" && how != "renew") {
-                fail("PRIMSEL_MACHINE=", how, ": neither measure nor renew");
+            const std::string_view named = value == nullptr ? "" : value;
+            for (const std::string_view known : {"", "measure", "renew"}) {
+                if (named == known) return known;
             }
-            if (how == "measure") return Measured::template speeds<Arch>();
-            return detail::kept_or_measured(MachineFile(Arch::name()), how == "renew", &Measured::template speeds<Arch>,
-                                            &measured_peak<Arch>, !std::same_as<Measured, MeasuredMachine>);
+            fail("PRIMSEL_MACHINE=", named, ": neither measure nor renew");
         }();
-        return machine;
+        if (how == "measure") return Measured::template speeds<Arch>(threads);
+        static const MachineFile file(Arch::name());
+        static const Machine one = detail::kept_or_measured(
+            file, how == "renew", [] { return Measured::template speeds<Arch>(1); }, &measured_peak<Arch>,
+            !std::same_as<Measured, MeasuredMachine>);
+        if (threads <= 1) return one;
+        static const Machine several =
+            detail::kept_or_completed(file, one, machine::measured_threads(), &machine::with_threads<Arch>);
+        return several;
     }
 };
 using KeptMachine = KeptSpeeds<MeasuredMachine>;

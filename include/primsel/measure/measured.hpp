@@ -4,6 +4,7 @@
 #include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/flush_subnormals.hpp>
 #include <primsel/core/statistics.hpp>
+#include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/machine/evict.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -25,13 +27,14 @@ namespace primsel::inline PRIMSEL_ABI::measure {
 /// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
 /// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
 /// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
-/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
+/// the caches before each run, as the rest of the network would. Seconds to minutes for a network. Several threads are
+/// those of a pool of its own.
 class Measured {
 public:
     static constexpr std::string_view name = "measured";
     /// Every question is timed alone: activations near, large weights in memory.
     static constexpr std::string_view ignores[] = {"layer_by_layer", "data_reuse_bytes", "weight_reuse_bytes",
-                                                   "weight_reuse_operations"};
+                                                   "weight_reuse_operations", "apart"};
 
     explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
 
@@ -39,24 +42,26 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(
-                convs_, std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs, id, kernels.arch},
-                [&] { return time_conv(kernels, queries[i]); });
+            seconds[i] = remember(convs_,
+                                  std::tuple{queries[i].shape, queries[i].run.batch, queries[i].run.packs,
+                                             queries[i].run.threads, id, kernels.arch},
+                                  [&] { return time_conv(kernels, queries[i]); });
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& q = queries[i];
             const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, from, to},
-                                  [&] { return time_transform(kernels, q); });
+            seconds[i] =
+                remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.run.batch, q.run.threads, from, to},
+                         [&] { return time_transform(kernels, q); });
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& q = queries[i];
-            const TimedOp asked{*q.layer,    {q.inputs.begin(), q.inputs.end()}, q.output,
-                                q.run.batch, kernels.layouts[q.layout].name,     kernels.arch};
+            const TimedOp asked{*q.layer,      {q.inputs.begin(), q.inputs.end()}, q.output,    q.run.batch,
+                                q.run.threads, kernels.layouts[q.layout].name,     kernels.arch};
             auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
             if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
             seconds[i] = known->second;
@@ -68,7 +73,7 @@ private:
         AnyLayer layer;
         std::vector<Shape> inputs;
         Shape output;
-        int batch;
+        int batch, threads;
         std::string_view layout, arch;
         friend bool operator==(TimedOp const&, TimedOp const&) = default;
     };
@@ -93,8 +98,9 @@ private:
     [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
     /// The median of the runs; one run is enough for what cannot be chosen.
     template <class Run>
-    double time(std::span<const float> weights, double hopeless, Run const& run) {
+    double time(ExecutorRef executor, std::span<const float> weights, double hopeless, Run const& run) {
         const FlushSubnormals flushing;  // as within a run
+        const RunScope awake(executor);
         const auto once = [&] {
             if (is_large(weights)) machine::evict(weights.data(), weights.size_bytes());
             const Timer timer;
@@ -108,7 +114,15 @@ private:
         return median(std::move(all));
     }
 
+    [[nodiscard]] ExecutorRef executor_of(RunContext const& run) {
+        if (run.threads == 1) return sequential_;
+        const auto threads = static_cast<std::size_t>(run.threads);
+        if (pool_ == nullptr || pool_->concurrency() != threads) pool_ = std::make_shared<ThreadPool>(threads);
+        return *pool_;
+    }
+
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
+        const ExecutorRef executor = executor_of(query.run);
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
         const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
@@ -121,7 +135,7 @@ private:
         AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
         AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
         AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
-        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor.concurrency(), at_once)));
         for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
         if (!weights) primitive.pack(image, kernel.data(), packed.data());
         const ConvArgs args{.src = src.data(),
@@ -130,13 +144,14 @@ private:
                             .weights = packed.data(),
                             .dst = dst.data(),
                             .scratch = scratch.data(),
-                            .executor = executor_,
+                            .executor = executor,
                             .src_range = range_,
                             .dst_range = range_,
                             .residual_range = range_};
-        double& best = best_.try_emplace(std::tuple{image, query.run.batch, primitive.pass}, 1e9).first->second;
-        const double seconds = time(packed.span(), 4 * best, [&] {
-            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
+        double& best =
+            best_.try_emplace(std::tuple{image, query.run.batch, query.run.threads, primitive.pass}, 1e9).first->second;
+        const double seconds = time(executor, packed.span(), 4 * best, [&] {
+            if (query.run.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor);
             for (int i = 0; i < query.run.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);
@@ -148,15 +163,17 @@ private:
             dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
         fill(src.span());
         fill(dst.span());
-        return time({}, 1e9, [&] {
+        const ExecutorRef executor = executor_of(query.run);
+        return time(executor, {}, 1e9, [&] {
             for (int i = 0; i < query.run.batch; ++i) {
-                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_, range_);
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor, range_);
             }
         });
     }
 
     double time_op(Kernels const& kernels, OpQuery const& query) {
         const auto batch = static_cast<std::size_t>(query.run.batch);
+        const ExecutorRef executor = executor_of(query.run);
         AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
@@ -166,8 +183,8 @@ private:
             fill(bias.span());
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
-            return time({}, 1e9, [&] {
-                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, Clamp{}, relu_clamp, executor_);
+            return time(executor, {}, 1e9, [&] {
+                epilogue(query.output, query.run.batch, dst.data(), bias.data(), added, Clamp{}, relu_clamp, executor);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
@@ -182,8 +199,9 @@ private:
         AlignedBuffer weights(
             op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
-        AlignedBuffer scratch(
-            op.scratch_bytes == nullptr ? 0 : floats_for_bytes(op.scratch_bytes(*query.layer, query.inputs, 1)));
+        AlignedBuffer scratch(op.scratch_bytes == nullptr ? 0
+                                                          : floats_for_bytes(op.scratch_bytes(
+                                                                *query.layer, query.inputs, executor.concurrency())));
         const OpArgs args{.src = src,
                           .src_shape = query.inputs,
                           .dst = dst.data(),
@@ -191,19 +209,20 @@ private:
                           .batch = query.run.batch,
                           .weights = weights.data(),
                           .scratch = scratch.data(),
-                          .executor = executor_,
+                          .executor = executor,
                           .src_range = ranges,
                           .dst_range = range_};
-        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
+        return time(executor, weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     static constexpr TensorRange range_ = range_of(-3, 3);  // of most normal values
 
     std::size_t runs_;
-    Sequential executor_;
-    std::map<std::tuple<ConvShape, int, bool, std::string_view, std::string_view>, double> convs_;
-    std::map<std::tuple<ConvShape, int, Pass>, double> best_;
-    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
+    Sequential sequential_;
+    std::shared_ptr<ThreadPool> pool_;  // of the number of threads that was asked for last
+    std::map<std::tuple<ConvShape, int, bool, int, std::string_view, std::string_view>, double> convs_;
+    std::map<std::tuple<ConvShape, int, int, Pass>, double> best_;
+    std::map<std::tuple<int, int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;
 };

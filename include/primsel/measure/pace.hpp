@@ -81,13 +81,17 @@ private:
     std::vector<Run> runs_;  // the latest last
 };
 
-/// A Pace in a file of the user's cache directory, beside the MachineFile: for predictions from these speeds. As
-/// there, nothing that happens to the file is an error.
+/// A Pace of runs on so many threads in a file of the user's cache directory, beside the MachineFile: for predictions
+/// from these speeds. As there, nothing that happens to the file is an error.
 class PaceFile {
 public:
-    PaceFile(std::string_view arch, Machine const& machine, std::string const& directory = cache_directory())
-        : file_("pace", {{"arch", std::string(arch)}, {"method", "1"}}, directory) {
+    PaceFile(std::string_view arch, Machine const& machine, std::string const& directory = cache_directory(),
+             std::size_t threads = 1)
+        : file_("pace", {{"arch", std::string(arch)}, {"method", "1"}, {"of threads", std::to_string(threads)}},
+                directory) {
         learn::add_about(speeds_, machine);
+        // Predictions for one thread stay when the speeds of several are measured.
+        if (threads == 1) std::erase_if(speeds_, [](auto const& speed) { return speed.first.starts_with("threads"); });
     }
 
     [[nodiscard]] std::string const& path() const { return file_.path(); }

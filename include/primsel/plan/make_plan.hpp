@@ -33,7 +33,7 @@ template <CostModel Model, Solver S>
     plan.cost_model = Model::name;
     plan.solver = S::name;
     Timer timer;
-    const plan::Pricing<Model> prices(Questions(graph, kernels), model, options);
+    const plan::Pricing<Model> prices(Questions(graph, kernels, options.workers, options.apart), model, options);
     const plan::Alternatives alternatives = prices.all();
     plan.predict_seconds = timer.seconds();
     timer.restart();

@@ -58,8 +58,8 @@ template <CostModel Model, Solver S>
     }
     plan::detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(
-            std::make_unique<plan::detail::PricedGraph<Model>>(Questions(each.graph, kernels, run), model, options));
+        priced.push_back(std::make_unique<plan::detail::PricedGraph<Model>>(
+            Questions(each.graph, kernels, run, options.workers), model, options));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }

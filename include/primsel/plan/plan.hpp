@@ -71,6 +71,10 @@ public:
     std::vector<PlannedLayer> layers;
     std::vector<PlannedTransform> transforms;
     std::vector<PlannedStrips> strips;
+    /// Whether a batch is divided among the threads, each of which runs images of its own, in place of sharing each
+    /// layer (see parts_of_batch). The seconds are then those of one thread, and optimal and bound_seconds are said of
+    /// such plans.
+    bool images_apart = false;
     /// Predicted, for one run.
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.

@@ -11,7 +11,8 @@
 //                     ],
 //       "transforms": [ { "writer": "...", "reader": "...", "shape": "...", "from": "...", "to": "...",
 //                         "seconds": ... }, ... ],
-//       "strips": [ { "layers": [ "...", ... ], "rows": ..., "seconds": ... }, ... ]
+//       "strips": [ { "layers": [ "...", ... ], "rows": ..., "seconds": ... }, ... ],
+//       "images_apart": true    only where threads run images of their own
 //     }
 #pragma once
 
@@ -100,7 +101,7 @@ inline constexpr std::int64_t plan_format_version = 3;
     for (PlannedLayer const& layer : plan.layers) layers.push_back(plan::detail::to_json(layer));
     for (PlannedTransform const& transform : plan.transforms) transforms.push_back(plan::detail::to_json(transform));
     for (PlannedStrips const& each : plan.strips) strips.push_back(plan::detail::to_json(each));
-    return Json::Object{{"format", plan::detail::plan_format},
+    Json::Object result{{"format", plan::detail::plan_format},
                         {"format_version", plan::detail::plan_format_version},
                         {"key", Json::Object{{"network", plan.key.network},
                                              {"primitives", plan.key.primitives},
@@ -117,6 +118,8 @@ inline constexpr std::int64_t plan_format_version = 3;
                         {"layers", std::move(layers)},
                         {"transforms", std::move(transforms)},
                         {"strips", std::move(strips)}};
+    if (plan.images_apart) result.emplace_back("images_apart", true);
+    return result;
 }
 
 /// Writes a plan as JSON, as write_file does: whole or not at all. Throws error, naming the file, when it cannot be
@@ -150,6 +153,7 @@ inline void write_plan(std::string const& path, Plan const& plan) {
                 key["cpu"].string()};
     plan.cost_model = root["cost_model"].string();
     plan.solver = root["solver"].string();
+    if (const auto apart = root.find("images_apart")) plan.images_apart = apart->boolean();
     plan.total_seconds = plan::detail::read_seconds(totals["seconds"]);
     plan.optimal = totals["optimal"].boolean();
     plan.bound_seconds = plan::detail::read_seconds(totals["bound_seconds"]);

@@ -31,9 +31,9 @@ struct PlanOptions {
     /// A uniform plan of the primitive with this id, with im2 where it cannot compute the layer. Empty: no restriction.
     std::string primitive = {};
     /// The least precise type in which a primitive may multiply, and of a dense layer's weights. With bf16 the plan
-    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; with f16 it stores float16 where
-    /// that is faster, and takes neither of the others. An engine has such primitives if its policies list them
-    /// (LowPrecision).
+    /// takes bfloat16 where it is faster, with int8 also bytes where ranges are known; with f16 it keeps weights of
+    /// dense layers in float16 where that is faster, and takes neither of the others. An engine has such primitives if
+    /// its policies list them (LowPrecision).
     Precision precision = Precision::float32;
     /// Layers that must be more precise than that, such as an error budget chooses (PrecisionPlanner).
     std::vector<LayerPrecision> layer_precisions = {};
@@ -51,8 +51,14 @@ struct PlanOptions {
     std::vector<Refused> refused = {};
     /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
     bool strips = true;
-    /// The number of threads that run the plan. Only the predictions for strips depend on it.
+    /// The number of threads that run the plan. Predictions are for as many.
     std::size_t workers = 1;
+    /// The number of runs of the plan that take place at a time, each on other threads. Predictions are for one of
+    /// them.
+    std::size_t apart = 1;
+    /// Whether threads may run images of their own (see parts_of_batch). make_fitting_plan keeps to it; make_plan
+    /// ignores it.
+    bool images_apart = true;
     /// Whether the plan keeps all candidates of each layer for explain(). Planning is faster without.
     bool keep_candidates = true;
 };

@@ -44,7 +44,8 @@ public:
           kernels_(kernels),
           solver_(std::move(solver)),
           options_(std::move(options)),
-          prices_(Questions(graph, kernels), model, options_, plan::KeptAlternatives::of_each_precision),
+          prices_(Questions(graph, kernels, options_.workers), model, options_,
+                  plan::KeptAlternatives::of_each_precision),
           all_(prices_.all()) {
         predict_seconds_ = timer_.seconds();
     }

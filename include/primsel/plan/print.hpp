@@ -56,6 +56,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
         table.add({"  (" + transform.writer + ")", transform.shape, "transform", transform.from + " -> " + transform.to,
                    milliseconds(transform.seconds)});
     }
+    if (plan.images_apart) table.add({"each thread runs images of its own"});
     return out << table.text() << "total " << milliseconds(plan.total_seconds) << " ms predicted by "
                << printable(plan.cost_model) << ", " << plan.optimality() << " by " << printable(plan.solver)
                << "; predicted in " << milliseconds(plan.predict_seconds) << " ms, solved in "

@@ -19,12 +19,20 @@ namespace primsel::inline PRIMSEL_ABI {
 /// of layout of a graph asks here, so that all of them ask the same. Graph and kernels must outlive this.
 class Questions {
 public:
-    Questions(Graph const& graph, Kernels const& kernels)
-        : Questions(graph, kernels, plan::detail::RunSize(graph, kernels)) {}
+    /// For a run on so many threads, while `apart` such runs take place.
+    Questions(Graph const& graph, Kernels const& kernels, std::size_t threads = 1, std::size_t apart = 1)
+        : Questions(graph, kernels, plan::detail::RunSize(graph, kernels), threads, apart) {}
     /// For a graph that runs in turns with others, to which it belongs, and shares weights with them: the largest says
     /// how far a run is from the next use of its weights.
-    Questions(Graph const& graph, Kernels const& kernels, plan::detail::RunSize run)
-        : graph_(&graph), kernels_(&kernels), run_(std::move(run)), layer_by_layer_(goes_layer_by_layer(graph)) {
+    Questions(Graph const& graph, Kernels const& kernels, plan::detail::RunSize run, std::size_t threads = 1,
+              std::size_t apart = 1)
+        : graph_(&graph),
+          kernels_(&kernels),
+          run_(std::move(run)),
+          threads_(static_cast<int>(threads)),
+          apart_(static_cast<int>(apart)),
+          layer_by_layer_(goes_layer_by_layer(graph)) {
+        if (threads == 0 || apart == 0) fail("a plan for 0 threads");
         for (std::size_t i = 0; i < graph.size(); ++i) {
             inputs_.push_back(graph.input_shapes(i));
             tasks_.push_back(conv_task(graph, i));
@@ -61,7 +69,9 @@ public:
                 to,
                 {.batch = graph_->batch(),
                  .layer_by_layer = layer_by_layer_,
-                 .data_reuse_bytes = callers_[i] && !layer_by_layer_ ? data_reuse_[i] : 0}};
+                 .data_reuse_bytes = callers_[i] && !layer_by_layer_ ? data_reuse_[i] : 0,
+                 .threads = threads_,
+                 .apart = apart_}};
     }
     /// The run that layer i is part of, whose weights are as they are stored.
     [[nodiscard]] RunContext context(std::size_t i) const {
@@ -69,13 +79,16 @@ public:
                 .layer_by_layer = layer_by_layer_,
                 .data_reuse_bytes = data_reuse_[i],
                 .weight_reuse_bytes = run_.stored(),
-                .weight_reuse_operations = run_.operations()};
+                .weight_reuse_operations = run_.operations(),
+                .threads = threads_,
+                .apart = apart_};
     }
 
 private:
     Graph const* graph_;
     Kernels const* kernels_;
     plan::detail::RunSize run_;
+    int threads_, apart_;
     bool layer_by_layer_;
     std::vector<std::vector<Shape>> inputs_;
     std::vector<std::optional<ConvTask>> tasks_;

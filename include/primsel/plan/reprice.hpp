@@ -4,6 +4,7 @@
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/plan/detail/strip_seconds.hpp>
 #include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/parts_of_batch.hpp>
 #include <primsel/plan/questions.hpp>
 #include <primsel/plan/strips.hpp>
 
@@ -45,21 +46,17 @@ namespace plan::detail {
     }
     return chain;
 }
-}  // namespace plan::detail
-
-/// The seconds that a cost model predicts for a plan on `workers` threads: for example, measured costs for a plan made
-/// from predictions. Asks the same questions as make_plan, so the model that made the plan returns its total_seconds.
-/// Throws error unless the plan was made for this graph and from these kernels, and the answers are costs.
+/// The seconds of a plan on so many threads, while `apart` such runs take place.
 template <CostModel Model>
 [[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model,
-                             std::size_t workers = 1) {
+                             std::size_t workers, std::size_t apart) {
     if (plan.layers.size() != graph.size()) {
         fail("plan: it has ", plan.layers.size(), " layers, the network ", graph.size());
     }
     std::vector<ConvQuery> convs;
     std::vector<OpQuery> ops;
     std::vector<TransformQuery> transforms;
-    const Questions ask(graph, kernels);
+    const Questions ask(graph, kernels, workers, apart);
     std::vector<std::size_t> conv_of(graph.size());
     const auto known = [](std::optional<std::size_t> position, std::string_view wanted, std::string_view layer) {
         if (!position) fail("plan: layer ", layer, " uses ", wanted, ", which is not among the kernels");
@@ -99,7 +96,7 @@ template <CostModel Model>
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             if (is_nan(seconds[i]) || !(seconds[i] >= 0)) {
                 fail("plan: cost model ", Model::name, " predicts ", seconds[i], " seconds for ",
-                     plan::detail::describe(kernels, queries[i]));
+                     describe(kernels, queries[i]));
             }
             total += seconds[i];
         }
@@ -109,17 +106,29 @@ template <CostModel Model>
     add(ops);
     add(transforms);
     for (PlannedStrips const& strips : plan.strips) {
-        const StripChain chain = plan::detail::chain_of(strips, plan, graph, kernels);
+        const StripChain chain = chain_of(strips, plan, graph, kernels);
         double in_strips = 0, by_itself = 0;
         for (std::size_t place = 0; place < chain.shapes.size(); ++place) {
             const std::size_t conv = conv_of[chain.first + place];
-            const plan::detail::PricedPrimitive own{convs[conv].primitive, conv_seconds[conv]};
-            in_strips += plan::detail::strip_seconds(ask, model, chain, place, workers, std::span(&own, 1))[0];
+            const PricedPrimitive own{convs[conv].primitive, conv_seconds[conv]};
+            in_strips += strip_seconds(ask, model, chain, place, workers, std::span(&own, 1))[0];
             by_itself += own.seconds;
         }
         if (is_finite(in_strips)) total += in_strips - by_itself;
     }
     return total;
+}
+}  // namespace plan::detail
+
+/// The seconds that a cost model predicts for a plan on `workers` threads: for example, measured costs for a plan made
+/// from predictions. Asks the same questions as make_plan, so the model that made the plan returns its total_seconds.
+/// Throws error unless the plan was made for this graph and from these kernels, and the answers are costs.
+template <CostModel Model>
+[[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model,
+                             std::size_t workers = 1) {
+    const std::size_t parts = plan.images_apart ? parts_of_batch(graph, workers) : 1;
+    if (parts == 1) return plan::detail::reprice(plan, graph, kernels, model, workers, 1);
+    return plan::detail::reprice(plan, part_of_batch(graph, parts), kernels, model, 1, parts);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -61,18 +61,26 @@ template <CostModel Model>
     for (ConvShape const& shape : chain.shapes) near_bytes += 4.0 * static_cast<double>(shape.kernel_size());
     std::vector<ConvQuery> convs;
     for (PricedPrimitive const& each : primitives) {
-        convs.push_back({strip.shape, each.primitive, {.weight_reuse_bytes = near_bytes}});
-        convs.push_back(
-            {strip.shape,
-             each.primitive,
-             {.weight_reuse_bytes = run.weight_reuse_bytes, .weight_reuse_operations = run.weight_reuse_operations}});
+        convs.push_back({strip.shape, each.primitive, {.weight_reuse_bytes = near_bytes, .apart = run.apart}});
+        convs.push_back({strip.shape,
+                         each.primitive,
+                         {.weight_reuse_bytes = run.weight_reuse_bytes,
+                          .weight_reuse_operations = run.weight_reuse_operations,
+                          .apart = run.apart}});
     }
-    std::vector<double> conv_seconds(convs.size());
+    // Threads share strips as they share the whole layer.
+    std::vector<ConvQuery> alone;
+    for (PricedPrimitive const& each : primitives) {
+        alone.push_back(ask.conv(chain.first + place, each.primitive));
+        alone.back().run.threads = 1;
+    }
+    std::vector<double> conv_seconds(convs.size()), alone_seconds(alone.size());
+    if (workers > 1) model.predict(kernels, std::span<const ConvQuery>(alone), std::span(alone_seconds));
     model.predict(kernels, std::span<const ConvQuery>(convs), std::span(conv_seconds));
     double saved = 0;
     if (place + 1 < count && layout != 0) {
-        const std::vector<TransformQuery> moves{{chain.shapes[place].out_shape(), layout, 0},
-                                                {strip.shape.out_shape(), layout, 0}};
+        const std::vector<TransformQuery> moves{{chain.shapes[place].out_shape(), layout, 0, {.apart = run.apart}},
+                                                {strip.shape.out_shape(), layout, 0, {.apart = run.apart}}};
         std::vector<double> seconds(moves.size());
         model.predict(kernels, std::span<const TransformQuery>(moves), std::span(seconds));
         saved = (1 - Analytical::hidden) * std::max(0.0, run.batch * seconds[0] - strip.times * seconds[1]);
@@ -83,9 +91,10 @@ template <CostModel Model>
     std::vector<double> result;
     for (std::size_t i = 0; i < primitives.size(); ++i) {
         const double near = conv_seconds[2 * i], far = conv_seconds[2 * i + 1];
-        const double strips = (strip.times - 1) * near + far;
+        const double shared = workers > 1 && alone_seconds[i] > 0 ? primitives[i].seconds / alone_seconds[i] : 1;
+        const double strips = shared * ((strip.times - 1) * near + far);
         const double longer = std::max(0.0, primitives[i].seconds - strips);
-        result.push_back(strip_doubt(workers) * std::max(0.0, strips + far_share * longer - saved));
+        result.push_back(strip_doubt(workers) * std::max(0.0, strips + far_share * longer - shared * saved));
     }
     return result;
 }
